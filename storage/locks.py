@@ -93,34 +93,22 @@ class Locks(LedgerTables):
     """Locks by name in one ledger."""
 
     @contextmanager
-    def alone(self, lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
-        """Hold the lock of a file's name exclusively; see :func:`alone`."""
-        with self._held(lock_file.name, wait, lambda _: CorpusBusyError(busy, remedy)):
-            yield
-
-    @contextmanager
-    def hold(self, *name: str, what: str) -> Iterator[None]:
-        """Hold the lock of a name exclusively; ``what`` is for errors, such as "The corpus 'c' is
-        being indexed"."""
-        with self._held("\x1f".join(name), WAIT_SECONDS, lambda row: _busy_with(what, row)):
-            yield
-
-    @contextmanager
-    def _held(
-        self, name: str, wait: float, busy: Callable[[LockRow], CorpusBusyError]
-    ) -> Iterator[None]:
-        deadline, token = time.monotonic() + wait, secrets.token_hex(8)
-        while (holder := self._take(name, token)) is not None:
+    def hold(self, *name: str, what: str, wait: float = WAIT_SECONDS) -> Iterator[None]:
+        """Hold the lock of a name exclusively; ``what`` is for the error after ``wait`` seconds,
+        such as "The corpus 'c' is being indexed"."""
+        key, token = "\x1f".join(name), secrets.token_hex(8)
+        deadline = time.monotonic() + wait
+        while (holder := self._take(key, token)) is not None:
             if time.monotonic() >= deadline:
-                raise busy(holder)
+                raise _busy_with(what, holder)
             time.sleep(POLL_SECONDS)
-        own = LOCKS.c.name == name, LOCKS.c.token == token
+        own = LOCKS.c.name == key, LOCKS.c.token == token
 
         def renew() -> None:
             with self._database.write(durable=False) as connection:
                 still = LOCKS.update().where(*own).values(renewed=datetime.now(UTC))
                 if not connection.execute(still).rowcount:
-                    log.warning("Another program took the lock %r.", name)
+                    log.warning("Another program took the lock %r.", key)
 
         try:
             with repeating(renew, RENEW_SECONDS):

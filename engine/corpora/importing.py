@@ -15,6 +15,7 @@ from functools import partial, reduce
 from pathlib import Path
 
 from engine.config import Settings
+from engine.corpora import registry
 from engine.corpora.contracts import LARGE
 from engine.corpora.indexing import (
     ChangedLens,
@@ -26,19 +27,6 @@ from engine.corpora.indexing import (
     text_length,
 )
 from engine.corpora.map_making import carry_whole, map_imported
-from engine.corpora.registry import (
-    READERS_GRACE,
-    adding,
-    has_manifest,
-    next_store,
-    register,
-    registered,
-    sources_of,
-    store_of,
-    sweep,
-    write_sources,
-    writing,
-)
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import vector_columns
 from engine.encode.presets import resolve
@@ -49,17 +37,10 @@ from engine.ingest.notes import READS_ENGLISH
 from engine.ingest.source import found_abstracts
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
+from engine.sources import services
 from engine.sources.client import FIELDS
 from engine.sources.datasets import fetch_dataset
 from engine.sources.scholarly import FIRST, NAMES, SECOND, abstracts_page
-from engine.sources.services import (
-    Retrieval,
-    Retrieved,
-    client_of,
-    nothing_found,
-    service_of,
-    warnings_of,
-)
 from engine.text import size
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import (
@@ -157,19 +138,21 @@ class Import:
         return replace(replace(self, request=request).index(), encoding="")
 
     @contextmanager
-    def _retrieval(self, query: ServiceQuery, name: str) -> Iterator[tuple[Retrieval, Path]]:
+    def _retrieval(
+        self, query: ServiceQuery, name: str
+    ) -> Iterator[tuple[services.Retrieval, Path]]:
         """A query's documents and their folder, locked."""
         folder = self.home.retrieved / f"{self.request.name}-{query.digest}"
         busy = f"{name}: another process sends the same query."
         with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
             self.tell(Progress("retrieving", 0, query.limit, 0.0))
-            yield Retrieval(folder, name, query.limit), folder
+            yield services.Retrieval(folder, name, query.limit), folder
 
     def _from_service(self, query: ServiceQuery) -> ImportReport:
-        service = service_of(query.service)
+        service = services.service_of(query.service)
         name = service.info.name
         with self._retrieval(query, name) as (retrieval, folder):
-            with client_of(query, self.settings, self.home, self.cancelled) as client:
+            with services.client_of(query, self.settings, self.home, self.cancelled) as client:
                 page = partial(service.page, client, query)
                 state = retrieval.run(page, self.tell, self.cancelled)
             if state.stopped:
@@ -191,11 +174,11 @@ class Import:
                 report = replace(self._stopped(), cancelled=False)  # nothing is new
             else:
                 delete(folder)
-                raise nothing_found(state, name, query)
+                raise services.nothing_found(state, name, query)
             if not report.cancelled:
                 self._note_source(query, name, state, report.added)
                 delete(folder)
-        warnings = (*warnings_of(state, name, query), *report.warnings)
+        warnings = (*services.warnings_of(state, name, query), *report.warnings)
         return replace(report, warnings=warnings, encoding="")
 
     def _filled(self) -> ImportReport:
@@ -210,7 +193,8 @@ class Import:
         also = replace(query, service=SECOND.info.key)
         with self._retrieval(query, NAMES) as (retrieval, folder):
             clients = (
-                client_of(q, self.settings, self.home, self.cancelled) for q in (query, also)
+                services.client_of(q, self.settings, self.home, self.cancelled)
+                for q in (query, also)
             )
             with next(clients) as first, next(clients) as second:
                 page = partial(abstracts_page, first, second, query)
@@ -230,13 +214,15 @@ class Import:
         stored = row.documents if row else 0
         return ImportReport(self.request.name, retrieved, 0, 0, 0, stored, 0.0, cancelled=True)
 
-    def _note_source(self, query: ServiceQuery, name: str, state: Retrieved, added: int) -> None:
+    def _note_source(
+        self, query: ServiceQuery, name: str, state: services.Retrieved, added: int
+    ) -> None:
         row = self._row()
         if row is None:
             return
-        store, whole = store_of(self.home, row), replace(query, since="")
-        with adding(self.home, self.ledger, row.name):
-            known = {one.query.digest: one for one in sources_of(store)}
+        store, whole = registry.store_of(self.home, row), replace(query, since="")
+        with registry.adding(self.home, self.ledger, row.name):
+            known = {one.query.digest: one for one in registry.sources_of(store)}
             before = known.get(whole.digest)
             documents = state.documents
             if query.since:
@@ -245,7 +231,7 @@ class Import:
             # An update by changes alone would not bring what a limit cut off.
             version = state.version if state.done and not state.shrank else query.since
             known[whole.digest] = CorpusSource(whole, name, documents, now, version)
-            write_sources(store, known.values())
+            registry.write_sources(store, known.values())
 
     # -- indexing ------------------------------------------------------------------------------
 
@@ -265,16 +251,16 @@ class Import:
         with ExitStack() as held:
             workers = self._workers(held)
             report = report or check(source, most)
-            held.enter_context(writing(self.home, self.ledger, request.name))
+            held.enter_context(registry.writing(self.home, self.ledger, request.name))
             self._check_made_ids(source)
             row, encoder = self._register(source, report)
             lens = lens_from_json(row.lens)
             schema = table_schema(encoder.spec, lens)
-            table = DocumentTable.open_or_create(store_of(self.home, row), schema)
+            table = DocumentTable.open_or_create(registry.store_of(self.home, row), schema)
             if row.state == "ready" and self.home.mirror is None and DURING not in table.marks():
                 table.mark(DURING, table.version)
             # While it is first indexed nobody searches it; later, searches may be under way.
-            grace = READERS_GRACE if row.state == "ready" else timedelta(0)
+            grace = registry.READERS_GRACE if row.state == "ready" else timedelta(0)
             given = (table, encoder, lens, self.settings.shard_documents)
             given_too = (self.tell, self.cancelled, grace)
             run = IndexRun(*given, *given_too)
@@ -308,7 +294,7 @@ class Import:
         """Check model and disk, then record in the ledger that indexing has begun."""
         request, known = self.request, self._row()
         if known is not None:
-            sweep(self.home, known)
+            registry.sweep(self.home, known)
         encoder = self.load_encoder(
             self._encoder_source(),
             bulk=checked.documents >= MANY,
@@ -322,12 +308,12 @@ class Import:
             )
         deleted = self.ledger.corpus(request.name) if known is None else None
         if known is not None:
-            store = store_of(self.home, known)
+            store = registry.store_of(self.home, known)
         elif deleted is not None:
-            store = next_store(self.home, deleted)
+            store = registry.next_store(self.home, deleted)
         else:
             store = self.home.corpus(request.name)
-            if has_manifest(self.home, request.name):
+            if registry.has_manifest(self.home, request.name):
                 raise BadInputError(
                     f"The home has a corpus '{request.name}' already, which its ledger does not "
                     "know.",
@@ -346,7 +332,7 @@ class Import:
             state=known.state if known else "indexing",
             source=request.origin or self.home.relative(source.location),
             source_format=source.format,
-            lens=known.lens if known else registered(self._lens(), store),
+            lens=known.lens if known else registry.registered(self._lens(), store),
             encoder=encoder.spec.to_json(),
             documents=known.documents if known else 0,
             expected=checked.documents,
@@ -361,7 +347,7 @@ class Import:
         """Raise BadInputError where ids made of row numbers or file names are those of other
         documents: their texts and titles differ. A document may be corrected in its place."""
         row = self._row()
-        store = None if row is None else store_of(self.home, row)
+        store = None if row is None else registry.store_of(self.home, row)
         if not source.makes_ids or store is None or not DocumentTable.is_stored(store):
             return
         table, settings = DocumentTable.open(store), self.settings
@@ -429,7 +415,7 @@ class Import:
     def _finish(
         self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens, grace: timedelta
     ) -> None:
-        """Build the indexes if anything is new, and register the outcome."""
+        """Build the indexes if anything is new, and registry.register the outcome."""
         new = bool(done.added or done.updated)
         if not done.cancelled and (new or row.state != "ready" or not table.is_finished()):
             build_indexes(table, row, lens, self.settings, grace)
@@ -439,12 +425,14 @@ class Import:
             table.mark(DURING, None)
         state, now = row.state if done.cancelled else "ready", datetime.now(UTC)
         done_row = replace(row, state=state, documents=done.documents, updated_at=now)
-        register(self.home, self.ledger, done_row)
+        registry.register(self.home, self.ledger, done_row)
 
 
 def can_undo(home: Home, row: CorpusRow) -> bool:
     """Whether :func:`undo_import` finds the version of before."""
-    names = (store_of(home, row) / f"{DocumentTable.name}.lance" / "_refs" / "tags").glob("*.json")
+    names = (registry.store_of(home, row) / f"{DocumentTable.name}.lance" / "_refs" / "tags").glob(
+        "*.json"
+    )
     return home.mirror is None and bool({BEFORE, DURING} & {file.stem for file in names})
 
 
@@ -455,17 +443,19 @@ def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
             f"There is no import into '{row.name}' to undo.",
             "The first one is undone by deleting the corpus.",
         )
-    store = store_of(home, row)
+    store = registry.store_of(home, row)
     table = DocumentTable.open(store)
     marks = table.marks()
     table.go_back(marks.get(DURING, marks.get(BEFORE, table.version)))
     for name in marks:
         table.mark(name, None)
-    if sources := sources_of(store):  # changes alone would not bring undone documents
-        write_sources(store, (replace(one, version="") for one in sources))
+    if sources := registry.sources_of(store):  # changes alone would not bring undone documents
+        registry.write_sources(store, (replace(one, version="") for one in sources))
     documents = table.count()
     now = datetime.now(UTC)
-    register(home, ledger, replace(row, documents=documents, expected=documents, updated_at=now))
+    registry.register(
+        home, ledger, replace(row, documents=documents, expected=documents, updated_at=now)
+    )
     return documents
 
 
@@ -480,8 +470,8 @@ def change_lens(
 ) -> None:
     """Write a corpus under another lens to another folder, then update its row, under
     :func:`writing`. ``load`` loads the model that it was indexed with."""
-    sweep(home, row)
-    before, after = store_of(home, row), next_store(home, row)
+    registry.sweep(home, row)
+    before, after = registry.store_of(home, row), registry.next_store(home, row)
     spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
     encoder = None if has_classifier(lens) else load(row.name, spec)
     try:
@@ -491,14 +481,14 @@ def change_lens(
         tell(Progress("finishing", documents, documents, 0.0))
         build_indexes(table, row, lens, settings, timedelta(0))
         carry_scenarios(before, after)
-        write_sources(after, sources_of(before))
+        registry.write_sources(after, registry.sources_of(before))
         carry_selections(before, after)
         carry_whole(before, after)
     except BaseException:
-        delete(after)  # after a kill, the next sweep does it
+        delete(after)  # after a kill, the next registry.sweep does it
         raise
-    new = replace(row, lens=registered(lens, after), updated_at=datetime.now(UTC))
-    register(home, ledger, new)
+    new = replace(row, lens=registry.registered(lens, after), updated_at=datetime.now(UTC))
+    registry.register(home, ledger, new)
     os.utime(before)  # its readers have some time from now
 
 

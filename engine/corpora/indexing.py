@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.corpora.contracts import TokenArray
-from engine.corpora.schema import TEXT_COLUMNS, aspect_column, facet, to_document
+from engine.corpora.schema import TEXT_COLUMNS, aspect_column, facet, to_batch, to_document
 from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
 from engine.errors import CorpusMissingError, ModelMissingError, StorageError, StorageFullError
 from engine.facts import VERSION
@@ -217,11 +217,7 @@ def encode_batch(
     tokens = [encoding.tokens for encoding in encodings]
     is_narrow = schema.field("token_vectors").type.value_type.value_type == pa.int8()
     columns["token_vectors"] = _ragged(list(map(narrowed, tokens)) if is_narrow else tokens)
-    arrays = [
-        pa.array(columns[f.name], f.type) if isinstance(columns[f.name], list) else columns[f.name]
-        for f in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return to_batch(columns, schema)
 
 
 def _facets(document: SourceDocument) -> str:
@@ -258,10 +254,18 @@ def _vector_columns(
         "sentence_ends": [[b for _, b in s] for s in spans],
         "roles": [r.ravel().tolist() for r in roles],
         "vector": fixed_vectors(np.stack([e.vector for e in encodings])),
-        **{aspect_column(a.key): fixed_vectors(aspects[:, i]) for i, a in enumerate(lens.aspects)},
+        **_aspect_columns(aspects, lens),
         "sentence_vectors": _ragged([e.sentences for e in encodings]),
         "token_starts": [e.token_spans[:, 0].tolist() for e in encodings],
         "token_ends": [e.token_spans[:, 1].tolist() for e in encodings],
+    }
+
+
+def _aspect_columns(vectors: FloatArray, lens: Lens) -> dict[str, pa.Array]:
+    """The columns of vectors (n, a, d) of aspects."""
+    return {
+        aspect_column(aspect.key): fixed_vectors(vectors[:, i])
+        for i, aspect in enumerate(lens.aspects)
     }
 
 
@@ -550,17 +554,9 @@ class ChangedLens:
             found = self._roles(batch, i, vectors)
             roles.append(found.ravel().tolist())
             aspects.append(aspect_vectors(vectors, found))
-        schema = table_schema(self.spec, self.new, batch.schema)
-        stacked = np.stack(aspects)
-        derived: dict[str, pa.Array] = {
-            "roles": pa.array(roles, schema.field("roles").type),
-            **{
-                aspect_column(a.key): fixed_vectors(stacked[:, i])
-                for i, a in enumerate(self.new.aspects)
-            },
-        }
-        columns = [derived[name] if name in derived else batch[name] for name in schema.names]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns |= {"roles": roles, **_aspect_columns(np.stack(aspects), self.new)}
+        return to_batch(columns, table_schema(self.spec, self.new, batch.schema))
 
     def _sentence_vectors(self, batch: pa.RecordBatch, row: int) -> FloatArray:
         values = batch["sentence_vectors"][row].values.flatten().to_numpy(zero_copy_only=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
-from engine.corpora import uploads
+from engine.corpora import registry, uploads
 from engine.corpora.importing import (
     Import,
     can_undo,
@@ -21,20 +21,6 @@ from engine.corpora.importing import (
 )
 from engine.corpora.indexing import ChangedLens, has_classifier, preview_lens
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.registry import (
-    alone,
-    generation_of,
-    manifest_sources,
-    publish_all,
-    rebuild,
-    sources_of,
-    store_of,
-    sweep_all,
-    sweep_store,
-    to_search,
-    write_manifest,
-    writing,
-)
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
 from engine.errors import (
     BadInputError,
@@ -189,11 +175,11 @@ class Library(ForPerson):
 
     def open(self, name: str) -> OpenCorpus:
         """The corpus as it is now; kept open while nobody writes to it."""
-        row, remote = to_search(self._home, self._ledger, self._row(name))
+        row, remote = registry.to_search(self._home, self._ledger, self._row(name))
         limit = self._settings.resident_megabytes * 2**20
         with self._lock:
             opened = self._open.pop(name, None)
-            store = store_of(self._home, row)
+            store = registry.store_of(self._home, row)
             is_same = opened and (opened.table.path, opened.table.remote) == (store, remote)
             if opened is None or not is_same or not opened.table.is_newest():
                 opened = self._opened(row, store, remote, limit)
@@ -473,7 +459,7 @@ class Library(ForPerson):
         """Sort a corpus's sentences by another lens; nothing is encoded again. An error leaves the
         corpus as it was; searches under way go on. False when it has that lens already."""
         self._row(name)
-        with writing(self._home, self._ledger, name):
+        with registry.writing(self._home, self._ledger, name):
             row = self._row(name)
             if lens_from_json(row.lens) == lens:
                 return False
@@ -506,7 +492,7 @@ class Library(ForPerson):
         """Take the last import into a corpus back; returns how many documents it holds now."""
         self._row(name)
         self.jobs.check_idle(name)
-        with writing(self._home, self._ledger, name):
+        with registry.writing(self._home, self._ledger, name):
             return undo_import(self._home, self._ledger, self._row(name))
 
     @leads_only
@@ -514,7 +500,7 @@ class Library(ForPerson):
         """Delete a corpus; :meth:`restore` brings it back for a day. Judgments stay."""
         self._row(name)
         self.jobs.check_idle(name)
-        with alone(self._home, self._ledger, name):
+        with registry.alone(self._home, self._ledger, name):
             row = self._row(name)
             # What could be searched comes back so, however an addition to it ended.
             expected = row.documents if row.state == "ready" else row.expected
@@ -525,7 +511,7 @@ class Library(ForPerson):
     @leads_only
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
-        with alone(self._home, self._ledger, name):
+        with registry.alone(self._home, self._ledger, name):
             row = self._ledger.corpus(name)
             if row is None or not self._is_restorable(row):
                 raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
@@ -537,40 +523,40 @@ class Library(ForPerson):
         return [row.name for row in self._ledger.corpora() if self._is_restorable(row)]
 
     def _is_restorable(self, row: CorpusRow) -> bool:
-        is_stored = bool(row.generation) or store_of(self._home, row).exists()
+        is_stored = bool(row.generation) or registry.store_of(self._home, row).exists()
         return row.state == "deleted" and is_stored
 
     def _set_state(self, row: CorpusRow, state: str) -> None:
         now = replace(row, state=state, updated_at=datetime.now(UTC))
         self._ledger.put_corpus(now)
         if state in ("ready", "deleted") and not row.generation:
-            write_manifest(self._home, now)
+            registry.write_manifest(self._home, now)
 
     @operator_only
     def empty_trash(self) -> None:
         """Remove what is no longer of use."""
         delete_leftovers(self._home.root)
-        sweep_all(self._home, self._ledger)
-        sweep_store(self._home, self._ledger)
+        registry.sweep_all(self._home, self._ledger)
+        registry.sweep_store(self._home, self._ledger)
         uploads.sweep_uploads(self._home, self._sources)
         sweep_retrieved(self._home)
 
     @operator_only
     def note_corpora(self) -> None:
         """Publish corpora and changes that only this home has."""
-        publish_all(self._home, self._ledger)
+        registry.publish_all(self._home, self._ledger)
 
     @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
         """Register corpora that a lost or older ledger does not know; names of those that were
         registered, and of those without a manifest."""
-        return rebuild(self._home, self._ledger)
+        return registry.rebuild(self._home, self._ledger)
 
     def _sources(self) -> set[str]:
         """Sources of corpora, and of imports that can be resumed."""
         rows = (self._home.located(row.source) for row in self._ledger.corpora())
         jobs = (str(job.request.source) for job in self.jobs.list())
-        return {*rows, *jobs, *manifest_sources(self._home)}
+        return {*rows, *jobs, *registry.manifest_sources(self._home)}
 
     # -- inside ------------------------------------------------------------------------
 
@@ -585,10 +571,10 @@ class Library(ForPerson):
         return row
 
     def _info(self, row: CorpusRow) -> CorpusInfo:
-        path, state = store_of(self._home, row), row.state
+        path, state = registry.store_of(self._home, row), row.state
         documents, size, prepared = row.documents * bool(row.generation), 0, False
         try:
-            if generation := generation_of(self._home, self._ledger, row):
+            if generation := registry.generation_of(self._home, self._ledger, row):
                 size, prepared = generation.bytes, generation.has(ScenarioTable.name)
             else:
                 stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
@@ -610,7 +596,7 @@ class Library(ForPerson):
             source=self._home.located(row.source),
             source_format=row.source_format,
             updated_at=row.updated_at.isoformat(timespec="seconds"),
-            sources=sources_of(path),
+            sources=registry.sources_of(path),
         )
 
     def _bring_selection(self, name: str, folder: Path, key: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -190,13 +190,11 @@ def map_imported(home: Home, ledger: Ledger, row: CorpusRow, tell: Tell, cancell
 
 def carry_whole(before: Path, after: Path) -> None:
     """Copy the layout of whole documents to a corpus's new folder, under another lens."""
-    try:
+    with suppress(StorageError):  # the map can be made again
         old = read_map(before)
         if old is not None and WHOLE_DOCUMENT in old.layouts:
             whole = {WHOLE_DOCUMENT: old.layouts[WHOLE_DOCUMENT]}
             write_map(after, replace(old, layouts=whole))
-    except StorageError:  # the corpus is worth more than its map, which can be made again
-        log.warning("The map of %s could not be carried over.", before, exc_info=True)
 
 
 def _by_role(row: dict[str, Any], aspects: int) -> list[str]:

@@ -36,7 +36,7 @@ from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
 from storage import removal
 from storage.files import COPY, write_whole
-from storage.home import Home, is_corpus_name
+from storage.home import Home, check_corpus_name, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import changed_at, delete, delete_unused
@@ -226,9 +226,10 @@ def alone(
     home: Home, ledger: Ledger, name: str, wait: float = 0.0, doing: str = "indexed"
 ) -> AbstractContextManager[None]:
     """Hold the lock of the process that writes a corpus; ``doing`` is for the error."""
-    busy = f"The corpus '{name}' is being {doing} by another process."
-    remedy = "Wait until it is done, or cancel it."
-    return ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait)
+    check_corpus_name(name)
+    return ledger.locks.hold(
+        "corpus", name, what=f"The corpus '{name}' is being {doing}", wait=wait
+    )
 
 
 @contextmanager
@@ -305,9 +306,8 @@ def adding(home: Home, ledger: Ledger, name: str) -> AbstractContextManager[None
     """Write files beside documents; without an object store it does not wait for imports."""
     if home.mirror is not None:
         return writing(home, ledger, name, wait=WAIT_SECONDS, documents=False)
-    lock = home.corpus_lock(name).with_suffix(".beside.lock")
-    busy = f"The corpus '{name}' is being written to by another process."
-    return ledger.locks.alone(lock, busy, "Do the same again when that is done.", WAIT_SECONDS)
+    busy = f"The corpus '{name}' is being written to"
+    return ledger.locks.hold("beside", name, what=busy, wait=WAIT_SECONDS)
 
 
 def publish_all(home: Home, ledger: Ledger) -> None:

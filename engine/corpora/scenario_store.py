@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from engine.corpora.indexing import fixed_vectors
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.schema import to_batch
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.types.encoders import Encoder, Passage
@@ -247,6 +248,7 @@ class ScenarioStore:
         flat = [(d, n, s) for d, some in scenarios.items() for n, s in enumerate(some)]
         vectors = embed([s for _, _, s in flat], component, encoder)
         columns: dict[str, object] = {
+            "vector": fixed_vectors(vectors),
             "scenario_id": [f"{n}:{d}" for d, n, _ in flat],
             "doc_id": [d for d, _, _ in flat],
             "content_hash": [self.hashes[d] for d, _, _ in flat],
@@ -255,11 +257,7 @@ class ScenarioStore:
             "component": [component] * len(flat),
             **{name: [getattr(s, name) for _, _, s in flat] for name in TEXT_COLUMNS},
         }
-        arrays = [
-            fixed_vectors(vectors) if f.name == "vector" else pa.array(columns[f.name], f.type)
-            for f in schema
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return to_batch(columns, schema)
 
     def finish(self, grace: timedelta) -> None:
         """Remove scenarios of deleted documents, compact, and build the indexes."""

@@ -166,6 +166,17 @@ def matrix(column: Any, width: int) -> FloatArray:
     return widened(values).reshape(-1, width)
 
 
+def to_batch(columns: Mapping[str, Any], schema: pa.Schema) -> pa.RecordBatch:
+    """Arrays, and lists of values, by name as a batch of a schema."""
+    arrays = [
+        pa.array(columns[field.name], field.type)
+        if isinstance(columns[field.name], list)
+        else columns[field.name]
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
     """The values (n,) of each row of a list column; with a `width`, vectors (n, width)."""
     if not len(column):

@@ -575,7 +575,7 @@ def _written_over(explorer: Explorer, others: Callable[[], object], source: Path
     published = mirror.publish
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mirror, "publish", publish)
-        patch.setattr(type(locks), "alone", _unheld)
+        patch.setattr(type(locks), "hold", _unheld)
         import_to(explorer, source)
 
 

@@ -191,7 +191,7 @@ def test_a_second_import_hears_that_the_corpus_is_being_written(
         said.append(refused.value.message)
 
     on_ray.library.import_documents(wanted(many, tiny_model), AtDocument(second, every=100))
-    assert said == ["The corpus 'c' is being indexed by another process."]
+    assert said == ["The corpus 'c' is being indexed by another run here."]
     assert ids(on_ray) == EXPECTED
 
 
@@ -338,7 +338,7 @@ def test_an_import_that_is_killed_while_it_publishes_keeps_others_out_and_is_gon
     place.environment(proxy.endpoint)
     with driver(place, all_, tiny_model, cluster.address) as process:
         assert reached.wait(60)
-        with pytest.raises(CorpusBusyError, match="is being indexed by another process"):
+        with pytest.raises(CorpusBusyError, match="is being indexed by another program"):
             other.library.import_documents(wanted(all_, tiny_model))
         process.kill()
     killed.set()
