@@ -27,7 +27,6 @@ from engine.errors import BadInputError, StorageError, StorageFullError
 from storage.files import COPY, digest_of, file_errors, temporary_sibling
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
@@ -39,7 +38,6 @@ Only = Literal["ledger", "irreplaceable"]
 FORMAT = 1  # Version of the layout of a backup
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
-LOCK_SECONDS = 10.0
 _PIECE = 2**20
 _LEDGER = "ledger.sqlite"
 
@@ -243,16 +241,14 @@ def _complete(staged: Home, report: BackupReport) -> None:
 
 
 def _move_in(staging: Path, home: Home) -> None:
-    """Each folder of a corpus in one step, the ledger last; the lock keeps out other ledgers."""
-    busy = f"The home {home.root} is in use."
-    with alone(Path(f"{home.ledger}.lock"), busy, "Close what works in it.", wait=LOCK_SECONDS):
-        _check_empty(home)
-        for part in ("corpora", "uploads"):
-            for folder in sorted((staging / part).glob("*")):
-                target = home.root / part / folder.name
-                if not target.exists():  # an upload by the digest of its content
-                    folder.rename(target)
-        (staging / _LEDGER).rename(home.ledger)
+    """Each folder of a corpus in one step; the ledger last."""
+    _check_empty(home)
+    for part in ("corpora", "uploads"):
+        for folder in sorted((staging / part).glob("*")):
+            target = home.root / part / folder.name
+            if not target.exists():  # an upload by the digest of its content
+                folder.rename(target)
+    (staging / _LEDGER).rename(home.ledger)
 
 
 def _report(file: Path, manifest: dict[str, Any]) -> BackupReport:

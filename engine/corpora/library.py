@@ -500,7 +500,7 @@ class Library(ForPerson):
         """Delete a corpus; :meth:`restore` brings it back for a day. Judgments stay."""
         self._row(name)
         self.jobs.check_idle(name)
-        with registry.alone(self._home, self._ledger, name):
+        with registry.alone(self._ledger, name):
             row = self._row(name)
             # What could be searched comes back so, however an addition to it ended.
             expected = row.documents if row.state == "ready" else row.expected
@@ -511,7 +511,7 @@ class Library(ForPerson):
     @leads_only
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
-        with registry.alone(self._home, self._ledger, name):
+        with registry.alone(self._ledger, name):
             row = self._ledger.corpus(name)
             if row is None or not self._is_restorable(row):
                 raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")

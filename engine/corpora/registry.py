@@ -105,7 +105,7 @@ def sweep_all(home: Home, ledger: Ledger) -> None:
         known = rows.get(name)
         if known is not None and known.state == "ready" and len(folders_of(home, name)) == 1:
             continue
-        with suppress(CorpusBusyError), alone(home, ledger, name):
+        with suppress(CorpusBusyError), alone(ledger, name):
             row = ledger.corpus(name)
             if row is None and home.mirror:
                 for copy in filter(home.mirror.is_copy, folders_of(home, name)):
@@ -223,7 +223,7 @@ def _check_own(home: Home, row: CorpusRow) -> None:
 
 
 def alone(
-    home: Home, ledger: Ledger, name: str, wait: float = 0.0, doing: str = "indexed"
+    ledger: Ledger, name: str, wait: float = 0.0, doing: str = "indexed"
 ) -> AbstractContextManager[None]:
     """Hold the lock of the process that writes a corpus; ``doing`` is for the error."""
     check_corpus_name(name)
@@ -238,7 +238,7 @@ def writing(
 ) -> Iterator[None]:
     """Write a corpus :func:`alone`, then publish it; without ``documents`` only files beside them
     are written."""
-    with alone(home, ledger, name, wait, "indexed" if documents else "written to"):
+    with alone(ledger, name, wait, "indexed" if documents else "written to"):
         _begin(home, ledger, name, documents)
         try:
             yield
@@ -326,7 +326,7 @@ def publish_all(home: Home, ledger: Ledger) -> None:
 def sweep_store(home: Home, ledger: Ledger) -> None:
     """Remove from the store what no generation of its corpora needs."""
     for name in home.mirror.names() if home.mirror else ():
-        with suppress(CorpusBusyError), alone(home, ledger, name):
+        with suppress(CorpusBusyError), alone(ledger, name):
             row = ledger.corpus(name)
             if row is not None and home.mirror:  # else the ledger may be a new one
                 home.mirror.sweep(name, row.generation)
@@ -358,7 +358,7 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     those that were registered, and of those without a manifest, to be imported again."""
     found, unknown = [], []
     for name in sorted(_names_of_folders(home) | (home.mirror.names() if home.mirror else set())):
-        with alone(home, ledger, name):
+        with alone(ledger, name):
             known, row = ledger.corpus(name), _in_store(home, name) or _found_manifest(home, name)
             if known is not None and not _is_behind(home, known, row):
                 continue
