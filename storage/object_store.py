@@ -29,18 +29,13 @@ _KEYS = (
     "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, write and "
     "delete the bucket's objects."
 )
-_REFUSED = {
-    "InvalidAccessKeyId": "it does not know the access key",
-    "SignatureDoesNotMatch": "it does not accept the secret key",
-    "AccessDenied": "it does not allow it",
-    "ExpiredToken": "the credentials have expired",
-    "InvalidToken": "it does not accept the credentials",
-    "403": "it does not allow it",
-}
-_NO_BUCKET = "Make it, or correct SEEDLENS_STORE."
+_REFUSED = (
+    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "403"),
+    *("ExpiredToken", "InvalidToken"),
+)
 _FAILED = (
-    "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try again. What was "
-    "stored before is intact."
+    "Check SEEDLENS_STORE, AWS_ENDPOINT_URL, the credentials and that the store runs; then try "
+    "again. What was stored before is intact."
 )
 
 
@@ -216,7 +211,7 @@ class ObjectStore:
             is_wrapped = isinstance(error.__context__, self._client_error)
             cause: Any = error.__context__ if is_wrapped else error
             answer = (getattr(cause, "response", None) or {}).get("Error", {})
-            code, remedy = str(answer.get("Code", "")), _FAILED
+            code = str(answer.get("Code", ""))
             if code in _TAKEN:
                 raise TakenError(f"There is such an object in {self.name} already.") from error
             if code in ("NoSuchKey", "404"):
@@ -224,13 +219,9 @@ class ObjectStore:
                     f"{self.name} lacks an object that should be there.",
                     "Check that SEEDLENS_STORE is the store that the ledger belongs to.",
                 ) from error
-            if code == "NoSuchBucket":
-                reason, remedy = f"there is no bucket '{self._bucket}'", _NO_BUCKET
-            elif code in _REFUSED:
-                reason, remedy = f"{_REFUSED[code]} ({code})", _KEYS
-            else:
-                answered = f"it answers {code}: {answer.get('Message', '')}" if code else str(cause)
-                reason = (answered.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
+            answered = f"it answers {code}: {answer.get('Message', '')}" if code else str(cause)
+            reason = (answered.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
             raise StoreError(
-                f"The store {self.name} cannot be {action}: {reason}.", remedy
+                f"The store {self.name} cannot be {action}: {reason}.",
+                _KEYS if code in _REFUSED else _FAILED,
             ) from error

@@ -24,9 +24,8 @@ from engine.corpora.contracts import (
     VectorPart,
     without_context,
 )
-from engine.corpora.corpus_words import CorpusWords
 from engine.corpora.facets import FacetIndex
-from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
+from engine.corpora.passage_vectors import TOKEN_COLUMNS, CorpusWords, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
     MANY,

@@ -20,9 +20,9 @@ import engine.search.searcher
 import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
 from engine.corpora.contracts import RankedDocuments, Request, Rows, VectorPart
-from engine.corpora.corpus_words import RAREST
 from engine.corpora.indexing import fixed_vectors, table_schema
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.passage_vectors import RAREST
 from engine.corpora.schema import aspect_column, facet, matrix, to_batch, vector_columns
 from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
