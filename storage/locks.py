@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psutil
 from filelock import FileLock, Timeout
 from sqlalchemy import select
 
@@ -135,40 +136,16 @@ def is_alive(machine: str, process: int, renewed: datetime) -> bool:
 
     On this machine a suspended process counts as running.
     """
-    here = machine == MACHINE and process != 0
-    if here and not process_runs(process):
-        return False
-    begun = _begun(process) if here else None
-    if begun is not None:
-        return begun - timedelta(seconds=2) <= renewed  # else its number was given out again
-    return datetime.now(UTC) - renewed <= TERM
-
-
-def _begun(process: int) -> datetime | None:
-    """Start of a process of this machine, to a second; None where the system does not tell."""
-    with suppress(OSError, ValueError, IndexError, StopIteration):
-        ticks = int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19])
-        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
-        boot = next(int(line.split()[1]) for line in lines if line.startswith("btime"))
-        return datetime.fromtimestamp(boot + ticks // os.sysconf("SC_CLK_TCK"), UTC)
-    return None
-
-
-def process_runs(process: int) -> bool:
-    """Whether a process of this machine runs; a zombie does not."""
-    if Path("/proc/self/stat").exists():
-        try:
-            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return False
-        return stat.rpartition(")")[2].split()[0] not in "ZX"
+    if machine != MACHINE or not process:
+        return datetime.now(UTC) - renewed <= TERM
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        found = psutil.Process(process)
+        begun = datetime.fromtimestamp(found.create_time(), UTC)
+        # Else its number was given out again.
+        is_same = begun - timedelta(seconds=2) <= renewed
+        return is_same and found.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _busy_with(what: str, row: LockRow) -> CorpusBusyError:

@@ -30,7 +30,6 @@ from engine.types.corpora import (
 )
 from storage.home import CorpusNameError, Home
 from storage.ledger import Ledger
-from storage.locks import process_runs
 from tests.support import make_explorer, store_job, wait_until
 
 PATIENCE = 120.0
@@ -233,16 +232,6 @@ def test_a_job_whose_process_is_gone_is_interrupted(
     process = os.getpid() if pid == "own" else pid
     job = store_job(jobs, an_old_job(state="running", pid=process), **columns)
     assert jobs.job(job.id).state == state
-
-
-def test_a_zombie_does_not_count_as_running() -> None:
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    try:
-        wait_until(lambda: not process_runs(child), what="the end of the child", seconds=5)
-    finally:
-        os.waitpid(child, 0)
 
 
 @pytest.mark.parametrize(
