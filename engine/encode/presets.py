@@ -37,10 +37,6 @@ class Prompts:
     separator: str | None = None  # "[SEP]"; None: the title is a sentence of its own
     pooled: bool = True  # False: prompt and opening marks are left out of a mean
 
-    def __post_init__(self) -> None:
-        if SLOT not in self.query:
-            raise ValueError(f"the query prompt {self.query!r} has no {SLOT}")
-
     def for_query(self, instruction: str) -> str:
         """What stands before a query under ``instruction`` ("" for none)."""
         instruction = instruction.strip()

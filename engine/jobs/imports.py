@@ -39,6 +39,7 @@ from engine.types.corpora import (
 )
 from engine.types.jobs import JobState
 from engine.types.people import ForPerson, Person
+from storage.files import file_errors
 from storage.home import Home, check_corpus_name
 from storage.jobs import JobRow, Jobs
 from storage.locks import MACHINE, repeating
@@ -190,13 +191,11 @@ class ImportJobs(ForPerson):
         self._jobs.start(row, lambda running: _check_idle(name, running))
         if not process:
             try:
-                process = self._spawn(job.id)
-            except OSError as error:
+                with file_errors(self._log(job.id)):
+                    process = self._spawn(job.id)
+            except StorageError:
                 self._jobs.remove(job.id)
-                raise StorageError(
-                    f"The import could not be started: {error.strerror or error}.",
-                    f"Check that {self._home.jobs} can be written to.",
-                ) from error
+                raise
             self._jobs.change(job.id, process=process)
         return self._job(replace(row, process=process))
 
