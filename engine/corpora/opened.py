@@ -115,9 +115,8 @@ class OpenCorpus:
         self._resident: dict[str, FloatArray] = {}
         self._products: Recent[tuple[str, bytes], FloatArray] = Recent(MOST_PRODUCTS)
         self._memory: Recent[str, dict[int, float]] = Recent(MOST_REMEMBERED_VALUES)
-        # Not over methods of ours: a cycle would keep what is cached in memory after closing.
-        self._titles = lru_cache(maxsize=1)(partial(StoredTexts.read, table, "title"))
-        self.words = CorpusWords(table, self.row_of, self.doc_ids, self._titles)
+        self.words = CorpusWords(table, self.row_of, self.doc_ids)
+        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
         self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(partial(_read_nearest, table))
         self.facet_index = FacetIndex(name, table, lens, self.years, bring_selection)
         self._passages = Passages(table, spec, len(lens.aspects), self.words.idf)
@@ -139,7 +138,7 @@ class OpenCorpus:
     @property
     def titles(self) -> StoredTexts:
         """Of all documents, in stored order; read on first use."""
-        return self._titles()
+        return self.words.titles
 
     @property
     def aspects(self) -> Sequence[str]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -35,28 +36,27 @@ class CorpusWords:
     """What one version of a corpus knows of its words, read on first use."""
 
     def __init__(
-        self,
-        table: DocumentTable,
-        row_of: Mapping[str, int],
-        doc_ids: StoredTexts,
-        titles: Callable[[], StoredTexts],
+        self, table: DocumentTable, row_of: Mapping[str, int], doc_ids: StoredTexts
     ) -> None:
-        self._table, self._row_of, self._doc_ids, self._titles = table, row_of, doc_ids, titles
-        self._folded: pa.Array | None = None
-        self._counts: Counter[str] | None = None
+        self._table, self._row_of, self._doc_ids = table, row_of, doc_ids
         self._rarity: dict[str, float] = {}
-        self._idf: dict[str, float] | None = None
+
+    @cached_property
+    def titles(self) -> StoredTexts:
+        """The titles of all documents, in stored order."""
+        return StoredTexts.read(self._table, "title")
+
+    @cached_property
+    def _folded(self) -> pa.Array:
+        return pa.array((title.casefold() for title in self.titles), pa.string())
 
     def find_titles(self, words: str, limit: int) -> list[str]:
         """Ids of documents whose title has all ``words``, shortest first, or of that doc_id."""
-        titles = self._titles()
-        if self._folded is None:
-            self._folded = pa.array((title.casefold() for title in titles), pa.string())
-        met = np.ones(len(titles), dtype=np.bool_)
+        met = np.ones(len(self.titles), dtype=np.bool_)
         for part in words.casefold().split():
             met &= pc.match_substring(self._folded, part).to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(met)
-        lengths = pc.utf8_length(titles.array.take(pa.array(rows))).to_numpy()
+        lengths = pc.utf8_length(self.titles.array.take(pa.array(rows))).to_numpy()
         if len(rows) > limit:
             short = lengths <= np.partition(lengths, limit)[limit]
             rows, lengths = rows[short], lengths[short]
@@ -69,8 +69,6 @@ class CorpusWords:
         :data:`RARITY_SAMPLE` documents, divided by its maximum."""
         known = self._rarity.get(word)
         if known is None:
-            if self._counts is None:
-                self._counts = self._count()
             counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
             known = 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
             self._rarity[word] = known
@@ -80,8 +78,6 @@ class CorpusWords:
         """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0, in
         :data:`RARITY_SAMPLE` documents from all over the corpus. Tokens of the title have the mean
         of the others, the model's own marks 0."""
-        if self._idf is None:
-            self._idf = self._read_idf()
         inside = spans[:, 0] >= 0
         found = map(self._idf.get, _pieces(text, spans), itertools.repeat(self._idf[_UNSEEN]))
         out = np.fromiter(found, np.float32, len(spans))
@@ -90,7 +86,8 @@ class CorpusWords:
         out[marks] = 0.0
         return out
 
-    def _read_idf(self) -> dict[str, float]:
+    @cached_property
+    def _idf(self) -> dict[str, float]:
         """The idf of every token of the sample, and of what is not in it."""
         step = max(1, len(self._doc_ids) // RARITY_SAMPLE)
         sample = range(0, len(self._doc_ids), step)[:RARITY_SAMPLE]
@@ -114,7 +111,8 @@ class CorpusWords:
         kept = sorted(set(words), key=lambda word: (-self.rarity(word), word))[:RAREST]
         return " ".join(word for word in words if word in kept)
 
-    def _count(self) -> Counter[str]:
+    @cached_property
+    def _counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
         first = range(min(len(self._doc_ids), RARITY_SAMPLE))
         rows = self._table.take(first, ["text"])
