@@ -22,7 +22,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.corpora.contracts import TokenArray
-from engine.corpora.schema import TEXT_COLUMNS, aspect_column, facet, to_batch, to_document
+from engine.corpora.schema import (
+    TEXT_COLUMNS,
+    aspect_column,
+    facet,
+    to_batch,
+    to_document,
+    values_of,
+)
 from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
 from engine.errors import CorpusMissingError, ModelMissingError, StorageError, StorageFullError
 from engine.facts import VERSION
@@ -380,14 +387,9 @@ class IndexRun:
 
     def _read_stored(self) -> tuple[dict[str, str], set[str]]:
         """doc_id -> hash of what is stored, and ids whose facts another version found."""
-        found: dict[str, str] = {}
-        stale: set[str] = set()
-        for batch in self.table.columns(["doc_id", "content_hash", "facts_version"]):
-            ids = batch["doc_id"].to_pylist()
-            found.update(zip(ids, batch["content_hash"].to_pylist(), strict=True))
-            versions = batch["facts_version"].to_pylist()
-            stale.update(i for i, v in zip(ids, versions, strict=True) if v != VERSION)
-        return found, stale
+        ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
+        stale = {id_ for id_, version in zip(ids, versions, strict=True) if version != VERSION}
+        return dict(zip(ids, hashes, strict=True)), stale
 
     def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
         seconds = time.perf_counter() - self._started

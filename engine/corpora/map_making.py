@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.corpora.contracts import without_context
 from engine.corpora.registry import adding, store_of
-from engine.corpora.schema import aspect_column, matrix
+from engine.corpora.schema import aspect_column, matrix, values_of
 from engine.errors import SeedLensError
 from engine.layout.clusters import find_clusters, name_clusters
 from engine.layout.positions import CancelledLayoutError, find_positions, place
@@ -56,7 +56,7 @@ class MapMaker:
     def make(self) -> MapReport:
         """Make the map and keep it, unless the kept one is of these documents already."""
         started = time.perf_counter()
-        doc_ids, hashes = self._documents()
+        doc_ids, hashes = values_of(self.table, "doc_id", "content_hash")
         names = (WHOLE_DOCUMENT, *(aspect.key for aspect in self.lens.aspects))
         old = None if self.rebuild else self._old(names)
         kept = self._rows_kept(old, doc_ids, hashes)
@@ -89,12 +89,6 @@ class MapMaker:
         if old is None or not len(old.doc_ids) or WHOLE_DOCUMENT not in old.layouts:
             return None
         return old if {*old.layouts} <= {*names} else None
-
-    def _documents(self) -> tuple[list[str], list[str]]:
-        columns = ["doc_id", "content_hash"]
-        batches = [batch.to_pydict() for batch in self.table.columns(columns)]
-        ids, hashes = ([value for b in batches for value in b[name]] for name in columns)
-        return ids, hashes
 
     @staticmethod
     def _rows_kept(

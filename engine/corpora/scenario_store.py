@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from engine.corpora.indexing import fixed_vectors
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.schema import to_batch
+from engine.corpora.schema import to_batch, values_of
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.types.encoders import Encoder, Passage
@@ -136,11 +136,7 @@ class ScenarioStore:
     @cached_property
     def hashes(self) -> dict[str, str]:
         """doc_id -> hash of its content, in the order of the corpus."""
-        found: dict[str, str] = {}
-        for batch in self.corpus.table.columns(["doc_id", "content_hash"]):
-            ids, hashes = batch["doc_id"].to_pylist(), batch["content_hash"].to_pylist()
-            found.update(zip(ids, hashes, strict=True))
-        return found
+        return dict(zip(*values_of(self.corpus.table, "doc_id", "content_hash"), strict=True))
 
     def stored(self) -> dict[str, Stored]:
         """What is stored of which documents, outdated and deleted ones included."""

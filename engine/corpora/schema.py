@@ -171,6 +171,12 @@ def matrix(column: Any, width: int) -> FloatArray:
     return widened(values).reshape(-1, width)
 
 
+def values_of(table: DocumentTable, *names: str) -> list[list[Any]]:
+    """The values of some short columns, of all rows."""
+    batches = [batch.to_pydict() for batch in table.columns(names, MANY)]
+    return [[value for batch in batches for value in batch[name]] for name in names]
+
+
 def to_batch(columns: Mapping[str, Any], schema: pa.Schema) -> pa.RecordBatch:
     """Arrays, and lists of values, by name as a batch of a schema."""
     arrays = [
