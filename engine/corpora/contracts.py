@@ -20,7 +20,7 @@ takes 20 ms), and only the rarest words of a long text are searched for."""
 TokenArray = NDArray[np.int8] | NDArray[np.float16] | FloatArray
 """Token vectors (t, p) as stored, or as encoded now."""
 TokenSpans = NDArray[np.int32]
-"""Where each token (t, 2) stands in a text; negative for the title's and the model's own marks."""
+"""Start and end of each token (t, 2) in a text; negative for title and marks of the model."""
 Rows = NDArray[np.intp]
 """Places of documents in the corpus, from 0: what a document is called while it is ranked."""
 
@@ -86,7 +86,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What lies around a seed in its corpus: the standard by which its evidence is measured."""
+    """The standard by which a seed's evidence is measured in its corpus."""
 
     centroid: FloatArray  # (d,) mean of the vectors of the documents nearest to the seed
     sentences: FloatArray  # (s, d) of documents that have little to do with the seed
@@ -182,7 +182,7 @@ class TokenRows(NamedTuple):
     # (t,) at least 0: how rare each token is in the corpus; 0 for the model's own marks, the mean
     # for the title
     idf: FloatArray
-    roles: FloatArray  # (t, a) role probabilities of the sentence each stands in; zeros for titles
+    roles: FloatArray  # (t, a) role probabilities of their sentences; zeros for titles
 
 
 # -- the space in which aspects are compared -------------------------------------------------------

@@ -68,7 +68,7 @@ from storage.vectors import DocumentTable
 BEFORE, DURING = "before-the-last-import", "before-this-import"
 """Versions of a corpus's table to which :func:`undo_import` goes back."""
 MANY = 100  # Documents from which the preparation of a faster encoder costs less than it saves
-KEPT = timedelta(days=30)  # How long what was retrieved stays that nobody imported
+KEPT = timedelta(days=30)  # How long retrieved documents stay that were not imported
 MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
 """Columns of what is retrieved."""
 MADE_IDS = (
@@ -259,7 +259,7 @@ class Import:
             table = DocumentTable.open_or_create(registry.store_of(self.home, row), schema)
             if row.state == "ready" and self.home.mirror is None and DURING not in table.marks():
                 table.mark(DURING, table.version)
-            # While it is first indexed nobody searches it; later, searches may be under way.
+            # Searches may be under way once it is ready.
             grace = registry.READERS_GRACE if row.state == "ready" else timedelta(0)
             given = (table, encoder, lens, self.settings.shard_documents)
             given_too = (self.tell, self.cancelled, grace)
@@ -500,7 +500,7 @@ def _words(lens: Lens) -> str:
 def build_indexes(
     table: DocumentTable, row: CorpusRow, lens: Lens, settings: Settings, grace: timedelta
 ) -> None:
-    """Compact a table and index what its size asks for; ``grace`` is for present readers."""
+    """Compact a table and index what its size needs; ``grace`` is for present readers."""
     dimension = EncoderSpec.from_json(row.encoder).dimension
     columns = vector_columns([a.key for a in lens.aspects])
     documents = table.count()

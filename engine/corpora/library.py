@@ -174,7 +174,7 @@ class Library(ForPerson):
     # -- opening -----------------------------------------------------------------------
 
     def open(self, name: str) -> OpenCorpus:
-        """The corpus as it is now; kept open while nobody writes to it."""
+        """The corpus as it is now; kept open until it changes."""
         row, remote = registry.to_search(self._home, self._ledger, self._row(name))
         limit = self._settings.resident_megabytes * 2**20
         with self._lock:
@@ -208,7 +208,7 @@ class Library(ForPerson):
             ) from error
 
     def state(self, name: str) -> Hashable:
-        """Equal while searches in a corpus find the same: nobody wrote to it or its scenarios."""
+        """Equal until a corpus or its scenarios change."""
         opened = self.open(name)
         path = opened.table.path
         return opened.identity, ScenarioTable.stamp(path), settings_stamp(path)
@@ -315,7 +315,7 @@ class Library(ForPerson):
 
     @leads_only
     def start_demo(self) -> ImportJob:
-        """Index the demo corpus in a process of its own."""
+        """Index the demo corpus in another process."""
         return self.start_import(DEMO, DEMO_CORPUS)
 
     def demo_job(self) -> ImportJob | None:
@@ -606,7 +606,7 @@ class Library(ForPerson):
 
 @lru_cache(maxsize=256)
 def _size(path: Path, _stamp: Hashable) -> tuple[int, int]:
-    """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
+    """Documents and bytes of a stored corpus; counted again after changes."""
     table = DocumentTable.open(path)
     return table.count(), folder_bytes(path)
 

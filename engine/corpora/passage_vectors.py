@@ -106,7 +106,7 @@ class CorpusWords:
         }
 
     def rarest(self, text: str) -> str:
-        """The :data:`RAREST` rarest words of a text, as often as they stand there."""
+        """The :data:`RAREST` rarest words of a text, repeated as in the text."""
         words = text.split()
         kept = sorted(set(words), key=lambda word: (-self.rarity(word), word))[:RAREST]
         return " ".join(word for word in words if word in kept)
@@ -223,13 +223,13 @@ class Passages:
         ]
 
 
-SAMPLE = 128  # Documents that stand for the corpus: spread evenly, since neighbours are often alike
+SAMPLE = 128  # Documents that represent the corpus, spread evenly: neighbours are often alike
 SENTENCES = 500  # Of each of them, from all over it; a book has tens of thousands
 READ_SENTENCES = 100_000  # Sentences of documents that are read at once: some 300 MB
 
 
 def sample_rows(count: int) -> range:
-    """Rows of the documents that stand for a corpus of ``count``: always the same."""
+    """Rows of the documents that represent a corpus of ``count``."""
     return range(0, count, max(1, -(-count // SAMPLE)))
 
 

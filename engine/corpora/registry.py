@@ -99,7 +99,7 @@ def sweep(home: Home, row: CorpusRow) -> None:
 
 
 def sweep_all(home: Home, ledger: Ledger) -> None:
-    """Sweep every corpus that nobody is writing to; deleted ones go after a day."""
+    """Sweep all corpora that are not being written; deleted ones go after a day."""
     rows = {row.name: row for row in ledger.corpora()}
     for name in _names_of_folders(home) | {*rows}:
         known = rows.get(name)

@@ -128,7 +128,7 @@ def vector_columns(aspects: Sequence[str]) -> list[str]:
 
 
 def facet(name: str, value: object) -> str:
-    """How ``field = value`` stands in the ``facets`` column."""
+    """``field = value`` as in the ``facets`` column."""
     return f"{FACET_MARK}{name}={value}{FACET_MARK}"
 
 

@@ -84,7 +84,7 @@ def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
 
 
 def in_reading_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Facts by where they stand in the text."""
+    """Facts by their places in the text."""
     return tuple(sorted(facts, key=lambda fact: fact.span))
 
 

@@ -87,7 +87,7 @@ class OpenVinoBackend:
             settings["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = str(GROUP)
         self.name = f"openvino-{'int8-' if int8 else ''}{precision}"
         self._compiled = core.compile_model(model, "CPU", settings)
-        # A second thread would be told "Infer Request is busy"; one pass uses all cores anyway.
+        # OpenVINO refuses a second thread; one pass uses all cores anyway.
         self._one_at_a_time = threading.Lock()
 
     def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray:

@@ -174,7 +174,7 @@ def check_here(source: str) -> None:
         return
     from huggingface_hub import try_to_load_from_cache
 
-    # Of a name without an owner, sentence-transformers makes one of its own models.
+    # sentence-transformers completes a name without an owner.
     names = (name,) if "/" in name else (name, f"sentence-transformers/{name}")
     files = ("modules.json", "config.json")
     try:

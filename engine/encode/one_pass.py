@@ -68,7 +68,7 @@ def plan_windows(lengths: Sequence[int], size: int, overlap: int) -> list[Window
 
 def batch_windows(windows: Sequence[Window], budget: int) -> list[list[Window]]:
     """Group windows of like length into batches of at most ``budget`` tokens, padding included; a
-    longer window is a batch of its own. The longest come first, so that memory peaks at once."""
+    longer window is a batch alone. The longest come first, so that memory peaks at once."""
     batches: list[list[Window]] = []
     for window in sorted(windows, key=len, reverse=True):
         if batches and (len(batches[-1]) + 1) * len(batches[-1][0]) <= budget:
@@ -84,7 +84,7 @@ class Tokens:
 
     prompt: NDArray[np.int64]  # (p,) its tokens
     ids: NDArray[np.int64]  # (n,) the tokens of title and text
-    # (n, 2) where a token stands in the text, white space left out; (-1, -1) for the title's
+    # (n, 2) place of a token in the text, without white space; (-1, -1) for the title's
     spans: NDArray[np.int32]
 
 

@@ -34,16 +34,16 @@ class Prompts:
     document: str = ""
     query: str = SLOT + " "  # before a query with an instruction
     plain_query: str = ""  # before one without
-    separator: str | None = None  # "[SEP]"; None: the title is a sentence of its own
+    separator: str | None = None  # "[SEP]"; None: the title is a sentence
     pooled: bool = True  # False: prompt and opening marks are left out of a mean
 
     def for_query(self, instruction: str) -> str:
-        """What stands before a query under ``instruction`` ("" for none)."""
+        """The text before a query under ``instruction`` ("" for none)."""
         instruction = instruction.strip()
         return self.query.replace(SLOT, instruction) if instruction else self.plain_query
 
     def for_title(self, title: str) -> str:
-        """What stands between the prompt and the text; "" without a title.
+        """The text between the prompt and the text; "" without a title.
 
         >>> Prompts().for_title("Old bees")
         'Old bees. '
@@ -100,7 +100,7 @@ class Preset:
 
 
 def _presets(tables: dict[str, dict[str, Any]]) -> dict[str, Preset]:
-    """The presets of the file, by key; one with ``sizes`` stands for several."""
+    """The presets of the file, by key; one with ``sizes`` is several."""
     found = []
     for key, table in tables.items():
         fields = {name: table[name] for name in table if name not in ("sizes", "read")}
@@ -116,7 +116,7 @@ _BY_MODEL = {preset.model.casefold(): preset for preset in PRESETS.values()}
 
 
 class Resolved(NamedTuple):
-    """What an encoder's name stands for: a preset or none, and a folder or a hub name."""
+    """An encoder's name read: a preset or none, and a folder or a hub name."""
 
     preset: Preset | None
     location: str

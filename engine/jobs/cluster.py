@@ -40,7 +40,7 @@ _OURS = {
     # Ray's name for a cluster that listens on the loopback interface alone.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
 }
-"""For a Ray of our own: nobody else may reach it, and it reports to nobody."""
+"""For a local Ray: private, and without usage reports."""
 
 
 class Workers:

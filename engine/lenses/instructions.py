@@ -41,7 +41,7 @@ _LIKE = ("similar", "same")
 
 @dataclass(frozen=True, slots=True)
 class FoundTerm:
-    """A term as it stands in a wording."""
+    """A term of a wording."""
 
     text: str  # the person's words
     wanted: bool
@@ -55,7 +55,7 @@ class TermReading:
 
     terms: tuple[FoundTerm, ...]
     rest: str  # without terms and what leads to them, in English
-    words: tuple[GlossedWord, ...]  # of the rest, as they stand in the wording
+    words: tuple[GlossedWord, ...]  # of the rest, as in the wording
 
 
 def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
@@ -234,7 +234,7 @@ class LensWords:
 
 
 def _content(text: str, words: Sequence[GlossedWord], lens: Lens) -> tuple[str, ...]:
-    """The words that say something, as they stand in the wording."""
+    """The content words, as in the wording."""
     common = stop_words() | GENERIC | {*lens.things.split()}
     spans = [w.span for w in words if w.text[0].isalnum() and w.text.casefold() not in common]
     return tuple(dict.fromkeys(text[start:end] for start, end in spans))

@@ -35,7 +35,7 @@ def ngrams(sentence: str) -> list[str]:
 
 
 def position_features(index: int, count: int) -> list[float]:
-    """Where sentence ``index`` of ``count`` stands: relative position, ends, length."""
+    """The place of sentence ``index`` of ``count``: relative position, ends, length."""
     relative = (index + 0.5) / count
     return [
         relative,

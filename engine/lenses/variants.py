@@ -16,7 +16,7 @@ from engine.types.comparisons import Variant
 from engine.types.lenses import Lens
 
 SETS = ("base", "generic", "definition", "paraphrases", "subset")
-"""What is compared unless chosen; ``paraphrases`` stands for all of them."""
+"""Compared by default; ``paraphrases`` are all of them."""
 REVERSE = "reverse"
 ALL_SETS = (*SETS, REVERSE)
 """What ``--variants`` may name."""
@@ -48,8 +48,10 @@ def check_sets(sets: Sequence[str]) -> list[str]:
     """The sets, each once and in order; UnknownNameError for one that does not exist."""
     unknown = [name for name in sets if name not in ALL_SETS]
     if unknown or not sets:
-        said = f"There is no set of variants '{unknown[0]}'." if unknown else "No variant is named."
-        raise UnknownNameError(said, f"Use {', '.join(ALL_SETS)}.")
+        message = (
+            f"There is no set of variants '{unknown[0]}'." if unknown else "No variant is named."
+        )
+        raise UnknownNameError(message, f"Use {', '.join(ALL_SETS)}.")
     return list(dict.fromkeys(sets))
 
 
@@ -60,4 +62,4 @@ def check_variants(variants: Sequence[Variant]) -> None:
     names = [variant.name for variant in variants]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise BadInputError(f"Two variants are called '{twice}'.", "Give each a name of its own.")
+        raise BadInputError(f"Two variants are called '{twice}'.", "Give each its own name.")
