@@ -26,6 +26,7 @@ from engine.corpora.schema import (
     TEXT_COLUMNS,
     aspect_column,
     facet,
+    rows_of,
     to_batch,
     to_document,
     values_of,
@@ -402,16 +403,19 @@ def text_length(document: SourceDocument) -> int:
 
 
 def cut(
-    items: Iterable[Item], size: int, characters: Callable[[Item], int]
+    items: Iterable[Item],
+    count: int,
+    size: Callable[[Item], int],
+    most: int = SHARD_CHARACTERS,
 ) -> Iterator[list[Item]]:
-    """Shards of at most ``size`` and, but for a single longer one, SHARD_CHARACTERS together."""
+    """Groups of at most ``count`` items and, but for a single larger one, size ``most``."""
     shard: list[Item] = []
     total = 0
     for item in items:
-        total += (length := characters(item))
-        if shard and (len(shard) == size or total > SHARD_CHARACTERS):
+        total += (own := size(item))
+        if shard and (len(shard) >= count or total > most):
             yield shard
-            shard, total = [], length
+            shard, total = [], own
         shard.append(item)
     if shard:
         yield shard
@@ -540,7 +544,8 @@ class ChangedLens:
         schema = table_schema(self.spec, self.new, source.schema)
         target = DocumentTable.open_or_create(folder, schema)
         total, done = source.count(), 0
-        for group in _groups(source.columns(source.schema.names, READ_ROWS), self.shard):
+        batches = source.columns(source.schema.names, READ_ROWS)
+        for group in cut(batches, self.shard // READ_ROWS, lambda one: one.nbytes, WRITE_BYTES):
             rows = pa.Table.from_batches([self.rows(batch) for batch in group])
             target.write(rows.combine_chunks().to_batches()[0], replace=False)
             done += rows.num_rows
@@ -551,22 +556,19 @@ class ChangedLens:
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The same documents under the new lens: a pure function of them."""
         roles, aspects = [], []
-        for i in range(batch.num_rows):
-            vectors = self._sentence_vectors(batch, i)
-            found = self._roles(batch, i, vectors)
+        stored = batch.select(TEXT_COLUMNS).to_pylist()
+        sentences = rows_of(pa.chunked_array([batch["sentence_vectors"]]), self.spec.dimension)
+        for row, vectors in zip(stored, sentences, strict=True):
+            wide = vectors.astype(np.float32)
+            found = self._roles(to_document(row, self.old), wide)
             roles.append(found.ravel().tolist())
-            aspects.append(aspect_vectors(vectors, found))
+            aspects.append(aspect_vectors(wide, found))
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         columns |= {"roles": roles, **_aspect_columns(np.stack(aspects), self.new)}
         return to_batch(columns, table_schema(self.spec, self.new, batch.schema))
 
-    def _sentence_vectors(self, batch: pa.RecordBatch, row: int) -> FloatArray:
-        values = batch["sentence_vectors"][row].values.flatten().to_numpy(zero_copy_only=False)
-        return np.asarray(values, dtype=np.float32).reshape(-1, self.spec.dimension)
-
-    def _roles(self, batch: pa.RecordBatch, row: int, vectors: FloatArray) -> FloatArray:
+    def _roles(self, stored: Document, vectors: FloatArray) -> FloatArray:
         """Labels of the source that the new lens has, too, stay."""
-        stored = to_document(batch.slice(row, 1).select(TEXT_COLUMNS).to_pylist()[0], self.old)
         new = {aspect.key for aspect in self.new.aspects}
         labels = [key if key in new else None for key in labels_of(stored, self.old) or ()]
         spans = tuple(sentence.span for sentence in stored.sentences)
@@ -584,18 +586,5 @@ def preview_lens(
     return tuple(
         to_document(row, change.new)
         for batch in changed
-        for row in pa.Table.from_batches([batch]).select(list(TEXT_COLUMNS)).to_pylist()
+        for row in batch.select(TEXT_COLUMNS).to_pylist()
     )
-
-
-def _groups(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[list[pa.RecordBatch]]:
-    """Batches that are written together: at most ``rows`` and, but for the last, WRITE_BYTES."""
-    group: list[pa.RecordBatch] = []
-    for batch in batches:
-        together = sum(b.num_rows for b in group) + batch.num_rows
-        if group and (together > rows or sum(b.nbytes for b in group) > WRITE_BYTES):
-            yield group
-            group = []
-        group.append(batch)
-    if group:
-        yield group
