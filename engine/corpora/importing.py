@@ -14,7 +14,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 from pathlib import Path
 
-from engine.config import Settings
+from pydantic import TypeAdapter
+
+from engine.config import DEMO, Settings
 from engine.corpora import registry
 from engine.corpora.contracts import LARGE
 from engine.corpora.indexing import (
@@ -426,6 +428,22 @@ class Import:
         state, now = row.state if done.cancelled else "ready", datetime.now(UTC)
         done_row = replace(row, state=state, documents=done.documents, updated_at=now)
         registry.register(self.home, self.ledger, done_row)
+
+
+def add_demo(home: Home, ledger: Ledger) -> None:
+    """Copy the demo corpus, whose index comes with SeedLens, into a home."""
+    index, now = DEMO / "index", datetime.now(UTC)
+    row = TypeAdapter(CorpusRow).validate_json((index / "corpus.json").read_bytes())
+    with registry.writing(home, ledger, row.name):
+        folder = home.corpus(row.name)
+        if earlier := ledger.corpus(row.name):
+            ledger.remove_corpus(earlier)
+        if folder.exists():
+            folder = registry.next_store(home, row)
+        shutil.copytree(index, folder)
+        lens = registry.registered(lens_from_json(row.lens), folder)
+        row = replace(row, source=str(DEMO), lens=lens, created_at=now, updated_at=now)
+        registry.register(home, ledger, row)
 
 
 def can_undo(home: Home, row: CorpusRow) -> bool:

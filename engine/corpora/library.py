@@ -14,6 +14,7 @@ from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora import registry, uploads
 from engine.corpora.importing import (
     Import,
+    add_demo,
     can_undo,
     change_lens,
     sweep_retrieved,
@@ -314,13 +315,9 @@ class Library(ForPerson):
         return self.jobs.start(request, owner)
 
     @leads_only
-    def start_demo(self) -> ImportJob:
-        """Index the demo corpus in another process."""
-        return self.start_import(DEMO, DEMO_CORPUS)
-
-    def demo_job(self) -> ImportJob | None:
-        """The latest import of the demo corpus, or None."""
-        return next((job for job in self.jobs.list() if job.request.name == DEMO_CORPUS), None)
+    def add_demo(self) -> None:
+        """Add the demo corpus, whose index comes with SeedLens."""
+        add_demo(self._home, self._ledger)
 
     # -- importing: services and data sets -----------------------------------------------
 
