@@ -17,7 +17,7 @@ from engine.annotate.projects import read_query_id
 from engine.collections.judgment_formats import decoded
 from engine.collections.readers import NoCollectionError, cached_collection, without_seeds
 from engine.collections.trec import read_qrels, read_run
-from engine.corpora.library import Library, is_synthetic
+from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
@@ -378,7 +378,7 @@ def _described(place: _Place) -> CollectionInfo | None:
         complete=collection.complete,
         pooled=all(t.pool is not None for t in collection.topics),
         annotators=tuple(collection.annotators),
-        synthetic=is_synthetic(corpus) and not place.uploaded,
+        synthetic=Library.is_synthetic(corpus) and not place.uploaded,
         warnings=collection.warnings,
     )
 

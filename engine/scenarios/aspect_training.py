@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.corpora.aspect_space import role_matrix
+from engine.corpora.contracts import role_matrix
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.measures.metrics import mean

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import CONTEXT
+from engine.corpora.contracts import CONTEXT
 from engine.encode.loaders import check_here, locate, projection
 from engine.encode.models import DIRECTIONS, check_modules, parts_of, read_directions
 from engine.encode.one_pass import opening_and_closing, tokenize
