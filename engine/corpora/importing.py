@@ -51,7 +51,7 @@ from engine.errors import (
 )
 from engine.ingest import Source, check, open_source, previews, unique_documents
 from engine.ingest.formats import existing
-from engine.ingest.notes import READS_ENGLISH
+from engine.ingest.rows import READS_ENGLISH
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.text import size

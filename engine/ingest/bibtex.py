@@ -22,7 +22,8 @@ from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import
 
 from engine.bibliographic import composed, doi_in, first_last, verbatim
 from engine.config import ASSETS
-from engine.ingest.rows import InputFile, Row, hashed_id
+from engine.ingest.files import InputFile
+from engine.ingest.rows import Row, hashed_id
 
 # It warns of each command that has no argument: megabytes for a file.
 logging.getLogger("pylatexenc").setLevel(logging.ERROR)

@@ -6,7 +6,6 @@ import ast
 import json
 import math
 import re
-import tomllib
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, time
@@ -15,16 +14,13 @@ from typing import Any, TypeGuard
 from uuid import UUID
 
 from engine.bibliographic import doi_of, first_last, name_parts, verbatim, year_in
-from engine.config import ASSETS
 from engine.errors import UnknownNameError
+from engine.ingest.files import table
 from engine.ingest.rows import listed
 from engine.types.lenses import Lens
 
 NAMES: dict[str, tuple[str, ...]] = {
-    field: tuple(names.split())
-    for field, names in tomllib.loads(
-        (ASSETS / "ingest" / "columns.toml").read_text(encoding="utf-8")
-    ).items()
+    field: tuple(names.split()) for field, names in table("columns").items()
 }
 """Field -> names of columns, as :func:`plain_name` writes them, in order of trust."""
 NESTED = ("metadata", "fields", "data", "inputs", "meta")

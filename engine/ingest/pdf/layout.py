@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.config import ASSETS
+from engine.ingest.files import table
 from engine.ingest.pdf.pages import Line, Page, PdfText
 
-WORDS: dict[str, list[str]] = tomllib.loads(
-    (ASSETS / "ingest" / "paper_words.toml").read_text(encoding="utf-8")
-)
+WORDS: dict[str, list[str]] = table("paper_words")
 _NUMBER_OF = r"(?:(?:\d{1,2}|[IVX]{1,5})\.?\s+)?"
 
 
