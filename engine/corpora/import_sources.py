@@ -25,7 +25,7 @@ from engine.ingest.source import found_abstracts
 from engine.lenses.definitions import RESEARCH
 from engine.sources.client import FIELDS
 from engine.sources.datasets import fetch_dataset
-from engine.sources.scholarly import FIRST, NAMES, SECOND, abstracts_page
+from engine.sources.json_services import FIRST, NAMES, SECOND, abstracts_page
 from engine.sources.services import (
     Retrieval,
     Retrieved,

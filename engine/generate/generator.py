@@ -30,8 +30,7 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.tuple_sets import constraints_for, randomness
-from engine.generate.word_lists import BY_CODE
-from engine.generate.wording import UTTERANCES, fact_sentences, in_chat, in_post
+from engine.generate.wording import BY_CODE, UTTERANCES, fact_sentences, in_chat, in_post
 from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner

@@ -32,7 +32,7 @@ from engine.generate.tuple_sets import (
     price_set,
     randomness,
 )
-from engine.generate.word_lists import (
+from engine.generate.wording import (
     ACTIVITIES,
     BRANDS,
     BY_CODE,
@@ -43,10 +43,8 @@ from engine.generate.word_lists import (
     JOBS,
     LAST_NAMES,
     LINES,
-    PHRASES,
-)
-from engine.generate.wording import (
     MONTHS,
+    PHRASES,
     answer,
     ask,
     hint,

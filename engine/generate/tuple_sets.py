@@ -24,7 +24,7 @@ from engine.generate.implicit_records import (
     Style,
     TupleSet,
 )
-from engine.generate.word_lists import CONSTRAINTS, COUNTRIES
+from engine.generate.wording import CONSTRAINTS, COUNTRIES
 
 Slot = TypeVar("Slot")
 Choice = TypeVar("Choice")

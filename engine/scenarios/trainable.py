@@ -17,7 +17,7 @@ from engine.encode.models import DIRECTIONS, check_modules, parts_of, read_direc
 from engine.encode.one_pass import opening_and_closing, tokenize
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray
-from engine.scenarios.distilled import loading
+from engine.scenarios.distillation import loading
 from engine.types.encoders import Passage
 from engine.types.scenarios import Tuning
 

@@ -18,9 +18,8 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_operator, leads_only, limited
-from engine.scenarios.distilled import distilled_recipe, load_writer
+from engine.scenarios.distillation import Lesson, distilled_recipe, lessons, load_writer
 from engine.scenarios.scenario_prompts import WRITING
-from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import (
     ExtractWriter,
     ModelWriter,

@@ -13,13 +13,14 @@ import math
 import os
 import re
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 from xml.etree.ElementTree import Element, ParseError
 
 import httpx2
@@ -29,7 +30,7 @@ from defusedxml.common import DefusedXmlException
 from filelock import FileLock
 
 from engine.bibliographic import without_markup
-from engine.config import Settings, __version__
+from engine.config import ASSETS, Settings, __version__
 from engine.errors import BadInputError, ServiceError
 from engine.types.callbacks import Ask, never
 from engine.types.corpora import ServiceInfo, ServiceQuery
@@ -277,14 +278,14 @@ class Client:
         return f": {words}." if words else "."
 
     def _busy(self, wait: float | None) -> ServiceError:
-        name = self.address.name
-        if wait is not None and wait > self._longest:
-            later = f"{wait / 3600:.1f} hours" if wait > 5400 else f"{wait / 60:.0f} minutes"
-            later = later if wait > 90 else f"{wait:.0f} seconds"
-            message = f"{name} wants no more requests for {later}: its limit is reached."
-            return RefusedError(message, f"Try again then. {self.address.more}{_LATER}", 429)
-        remedy = f"Try again later. {self.address.more}{_LATER}"
-        return TransientError(f"{name} gets too many requests.", remedy, wait)
+        name, remedy = self.address.name, f"{self.address.more}{_LATER}"
+        if wait is None or wait <= self._longest:
+            message = f"{name} gets too many requests."
+            return TransientError(message, f"Try again later. {remedy}", wait)
+        units = ((5400, 3600, "hours", 1), (90, 60, "minutes", 0), (0, 1, "seconds", 0))
+        later = next(f"{wait / n:.{d}f} {unit}" for least, n, unit, d in units if wait > least)
+        message = f"{name} wants no more requests for {later}: its limit is reached."
+        return RefusedError(message, f"Try again then. {remedy}", 429)
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -328,6 +329,9 @@ Row = dict[str, Any]
 """A document as :mod:`engine.ingest` reads it: ``doc_id``, ``title``, ``text`` (the abstract, "" if
 there is none), ``year``, ``authors``, ``url``; everything else is metadata."""
 FIELDS = ("doc_id", "title", "text", "year", "authors", "url")
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(
+    (ASSETS / "sources" / "fields.toml").read_text(encoding="utf-8")
+)
 START = ""  # The cursor of the first page
 _UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\ufeff]+")
 """Control characters, and those without width that come along when ids are copied from pages."""
@@ -347,23 +351,48 @@ class Page:
     version: str = ""
 
 
-class Service(Protocol):
+class Service:
     """A service that documents can be retrieved from."""
 
-    @property
-    def info(self) -> ServiceInfo: ...
+    info: ServiceInfo
+    batch = 50  # ids of one request
+    id_fields: tuple[str, ...] = ("doc_id",)  # fields of its rows in which ids are found
 
     def address(self, query: ServiceQuery, settings: Settings, /) -> Address:
         """Where it is asked, and how often that may be."""
-        ...
+        raise NotImplementedError
+
+    def id_of(self, text: str) -> str | None:
+        """The id that a text is, None for words."""
+        raise NotImplementedError
 
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Search words and ids of a query as people type it; one is empty but for Zotero."""
-        ...
+        return split_ids(text, self.id_of)
 
     def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
         """One page; its cursor is :data:`START`, or what the page before has."""
-        ...
+        if not query.ids:
+            return self.search(client, query, cursor)
+        asked, after = batch(query.ids, cursor, self.batch)
+        rows = self.of_ids(client, query, asked)
+        there = {row[name] for row in rows for name in self.id_fields}
+        return Page(rows, after, len(query.ids), [id_ for id_ in asked if id_ not in there])
+
+    def search(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
+        """One page of what is found for words."""
+        raise NotImplementedError
+
+    def of_ids(self, client: Client, query: ServiceQuery, ids: Sequence[str]) -> list[Row]:
+        """The documents of some ids, as far as they exist."""
+        raise NotImplementedError
+
+    def row(self, doc_id: str, record: Mapping[str, Any], **values: Any) -> Row:
+        """A document: values, and the texts of a record as ``assets/sources/fields.toml`` says."""
+        paths = _TEXTS.get(self.info.key, {}).items()
+        found = values | {name: words(at(record, *path.split("."))) for name, path in paths}
+        own = {name: found[name] for name in FIELDS if name in found}
+        return {"doc_id": doc_id} | own | found | {"source": self.info.name}
 
 
 def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | None]:
@@ -375,21 +404,6 @@ def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | 
     at = int(cursor or 0)
     end = at + size
     return list(ids[at:end]), str(end) if end < len(ids) else None
-
-
-def by_ids(
-    ids: Sequence[str],
-    cursor: str,
-    size: int,
-    ask: Callable[[list[str]], Sequence[Row]],
-    names: Sequence[str] = ("doc_id",),
-) -> Page:
-    """A page of a service that is asked by ids; those in none of the fields ``names`` of its rows
-    are missing."""
-    asked, after = batch(ids, cursor, size)
-    rows = ask(asked)
-    there = {row[name] for row in rows for name in names}
-    return Page(rows, after, len(ids), [id_ for id_ in asked if id_ not in there])
 
 
 def at(value: Any, *path: str) -> Any:

@@ -19,8 +19,6 @@ from pydantic import TypeAdapter
 
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, StorageError, UnknownNameError
-from engine.sources.acl_anthology import AclAnthology
-from engine.sources.arxiv import ArXiv
 from engine.sources.client import (
     FIELDS,
     START,
@@ -31,8 +29,8 @@ from engine.sources.client import (
     Service,
     StoppedError,
 )
-from engine.sources.scholarly import Crossref, OpenAlex, SemanticScholar
-from engine.sources.zotero import Zotero
+from engine.sources.json_services import Crossref, OpenAlex, SemanticScholar, Zotero
+from engine.sources.xml_services import AclAnthology, ArXiv
 from engine.text import counted
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import DEFAULT_DOCUMENTS, Found, Progress, ServiceInfo, ServiceQuery
