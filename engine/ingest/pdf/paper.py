@@ -10,25 +10,151 @@ from datetime import UTC, datetime
 from itertools import dropwhile, pairwise, takewhile
 from statistics import median_high
 
-from engine.ingest.pdf.layout import (
-    APPENDIX,
-    BACK_MATTER,
-    NAMES,
-    NUMBERED_LINE,
-    PARTS,
-    REFERENCES,
-    WORDS,
-    Heading,
-    Reading,
-    abstract_heading,
-    as_heading,
-    ends_abstract,
-    goes_on,
-    is_section,
-    name_of,
-    words_of,
+from engine.ingest.files import table
+from engine.ingest.pdf.pages import Line, PdfText, Reading
+
+WORDS: dict[str, list[str]] = table("paper_words")
+
+# -- headings ---------------------------------------------------------------------------------
+
+_NUMBER_OF = r"(?:(?:\d{1,2}|[IVX]{1,5})\.?\s+)?"
+
+
+def words_of(name: str, form: str = "(?:WORDS)") -> re.Pattern[str]:
+    """The pattern of a list in ``paper_words.toml``; in ``form``, ``WORDS`` stands for it."""
+    return re.compile(form.replace("WORDS", "|".join(WORDS[name])), re.I)
+
+
+_ABSTRACT = words_of(
+    "abstract",
+    r"(?:\d\.?\s+)?(?P<word>a\s?b\s?s\s?t\s?r\s?a\s?c\s?t|WORDS)"
+    r"(?:\s*(?P<mark>[.:—–\-−]+)\s*|\s+(?=[A-ZÄÖÜÉ“\"(])|\s*\Z)(?P<rest>.*)",
 )
-from engine.ingest.pdf.pages import Line, PdfText
+_AFTER = words_of("after_abstract", r"(?:(?:\d|[ivx]+)\s*[.:]?\s+)?(?:WORDS)")
+_NUMBERED = re.compile(
+    r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5}|[A-H](?:\.\d{1,2}){0,2})(?P<mark>[.):]?)\s+"
+    r"(?P<name>[^\W\d_].*)"
+)
+NAMES = words_of("sections", r"(?:WORDS)\s*\.?\Z")
+REFERENCES = words_of("references", _NUMBER_OF + r"(?:WORDS)\s*:?\Z")
+APPENDIX = re.compile(
+    r"(?:(?:[A-H]|\d{1,2})\.?\s+)?(?:appendix|appendices|anhang|annexe)\b|supplementary material",
+    re.I,
+)
+BACK_MATTER = words_of("back_matter")
+PARTS = words_of("abstract_parts", r"(?:WORDS)\s*[.:]?\Z")
+
+
+def abstract_heading(line: Line) -> tuple[str, str] | None:
+    """The word that begins an abstract and the words behind it in the line; else None."""
+    text = line.text.lstrip("•*_# ")
+    match = _ABSTRACT.fullmatch(text)
+    if match is None:
+        return None
+    word, rest, mark = "".join(match["word"].split()).casefold(), match["rest"], match["mark"]
+    if rest and not mark and not (match["word"][0].isupper() and word == "abstract"):
+        return None
+    if rest and word == "summary" and rest[:1].islower():
+        return None
+    return word, rest
+
+
+def ends_abstract(line: Line) -> bool:
+    """Whether a line tells that the abstract before it is over."""
+    return bool(_AFTER.match(line.text) or REFERENCES.match(line.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The heading of a part of a paper."""
+
+    number: str  # "" for none, else without its mark: ``3.1``, ``IV``, ``B``
+    name: str
+
+    @property
+    def depth(self) -> int:
+        """1 for a section, more for its parts; where there is no number, 1."""
+        return self.number.count(".") + 1
+
+    @property
+    def series(self) -> str:
+        """What kind of number it has: headings of one kind are counted together."""
+        if not self.number:
+            return ""
+        first = self.number.partition(".")[0]
+        return "1" if first.isdigit() else ("I" if set(first) <= set("IVX") else "A")
+
+    @property
+    def count(self) -> int:
+        """Its number in the series, from 1, for a section; 0 where it has none."""
+        first = self.number.partition(".")[0]
+        if self.series == "I":
+            return _roman(first)
+        return int(first) if first.isdigit() else (ord(first) - 64 if first else 0)
+
+
+def _roman(number: str) -> int:
+    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in number]
+    following = [*values[1:], 0]
+    return sum(-a if a < b else a for a, b in zip(values, following, strict=True))
+
+
+def as_heading(line: Line, body: float) -> Heading | None:
+    """A line as the heading of a part of the paper, or None."""
+    text = line.text.strip()
+    words = text.split()
+    if not 0 < len(words) <= 14 or len(text) > 110 or text.endswith((",", ";")):
+        return None
+    if _sentence(text):
+        return None
+    upper = text.isupper() and len(text) > 4
+    stands_out = line.bold or line.size > 1.08 * body or upper
+    match = _NUMBERED.fullmatch(text)
+    if match is not None:
+        named = NAMES.match(match["name"]) is not None
+        fits = match["name"][0].isupper() and (stands_out or named or match["name"].isupper())
+        return Heading(match["number"], name_of(match["name"])) if fits else None
+    if not text[0].isupper() or len(text) < 4:
+        return None
+    named = NAMES.match(text) is not None and (stands_out or len(words) < 3)
+    big = line.size > 1.12 * body
+    if named or big or (line.bold and line.size >= 0.95 * body):
+        return Heading("", name_of(text))
+    return None
+
+
+def _sentence(text: str) -> bool:
+    return text.endswith((".", "?", "!")) and len(text.split()) > 6
+
+
+def name_of(text: str) -> str:
+    """A heading's words as they are shown.
+
+    >>> name_of("RELATED WORK."), name_of("Data")
+    ('Related work', 'Data')
+    """
+    name = text.strip(" .:")
+    return name.capitalize() if name.isupper() and len(name) > 4 else name
+
+
+NUMBERED_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
+
+
+def is_section(line: Line, body: float) -> bool:
+    """Whether a line is surely the heading of a section: by its number or its name."""
+    heading = as_heading(line, body)
+    return heading is not None and bool(NUMBERED_LINE.match(line.text) or NAMES.match(heading.name))
+
+
+def goes_on(before: Line, line: Line) -> bool:
+    """Whether a line goes on with one that is set alike, beside it or right below it."""
+    return (
+        line.page == before.page
+        and -1 < before.y - line.y < 1.35 * before.size
+        and line.bold == before.bold
+        and abs(line.size - before.size) < 0.3
+    )
+
 
 # -- page 1: title, authors and year ----------------------------------------------------------
 
