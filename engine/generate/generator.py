@@ -74,6 +74,20 @@ class DaysFound(BaseModel):
 
 
 Found = PriceFound | PlaceFound | DaysFound
+_QUESTIONS: dict[type, tuple[type[BaseModel], str]] = {
+    PriceTuple: (
+        PriceFound,
+        "What was bought, which amount does the text state, and what does it cost then?",
+    ),
+    PlaceTuple: (
+        PlaceFound,
+        "Where did the activity take place, and in which country is that?",
+    ),
+    DateTuple: (
+        DaysFound,
+        "When was it written, and on which days did or will the activity take place?",
+    ),
+}
 
 
 def writing(seed: int, scene: Scene, attempt: int) -> Prompt[Written]:
@@ -108,15 +122,8 @@ This is version {attempt + 1}: word it unlike the versions before."""
 
 def recovering(scene: Scene, document: str) -> Prompt[Any]:
     """Recover the tuple from the document alone: a prompt for a :data:`Found`."""
-    what = fenced("text", document)
-    if isinstance(scene.implicit, PriceTuple):
-        asked = "What was bought, which amount does the text state, and what does it cost then?"
-        return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", PriceFound)
-    if isinstance(scene.implicit, PlaceTuple):
-        asked = "Where did the activity take place, and in which country is that?"
-        return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", PlaceFound)
-    asked = "When was it written, and on which days did or will the activity take place?"
-    return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", DaysFound)
+    model, asked = _QUESTIONS[type(scene.implicit)]
+    return json_prompt(RECOVERING, _READER, f"{fenced('text', document)}\n{asked}", model)
 
 
 def keeps_names(scene: Scene, document: str) -> bool:
@@ -220,15 +227,8 @@ def _written(example: Example, lines: Sequence[str], seed: int) -> str:
 
 
 ABOUT = "about.json"
-COLUMNS = (
-    "id",
-    "tuple_set_id",
-    "forum_question",
-    "pos_document",
-    "question",
-    "answer",
-    "explicit_hint",
-)
+_NAMES = "id tuple_set_id forum_question pos_document question answer explicit_hint"
+COLUMNS = tuple(_NAMES.split())
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:

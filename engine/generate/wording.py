@@ -25,6 +25,8 @@ SENTENCES: dict[str, list[str]] = _table("sentences")
 """Sentences that carry a fact, and queries, by what they are for."""
 CONSTRAINTS: dict[str, dict[str, str]] = _table("constraints")
 """What tuple sets of a category, and of a category and style, meet; with its place in the paper."""
+LEAKS: dict[str, str] = _WORDS["leaks"]
+"""Words by which a document that gives its value away is known."""
 _PAIRED = ("small_talk", "talk_closings")
 PHRASES: dict[str, list[str]] = {n: rows for n, rows in _PHRASES.items() if n not in _PAIRED}
 """What stands around a fact, by what it is for."""
@@ -92,22 +94,10 @@ BY_CODE = {country.code: country for country in COUNTRIES}  # The same by ISO 31
 # -- numbers and dates ---------------------------------------------------------------------------
 
 
-def words(text: str) -> tuple[str, ...]:
-    """The words of a text: long lists of them are easier to read as one.
-
-    >>> words("to and fro")
-    ('to', 'and', 'fro')
-    """
-    return tuple(text.split())
-
-
 _SMALL = (*numbers.UNITS, *numbers.TEENS)
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 UNITS = {"USD": "dollars", "EUR": "euros", "GBP": "pounds"}
-MONTHS = words(
-    "January February March April May June July August September October November December"
-)
-WEEKDAYS = words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+MONTHS, WEEKDAYS = _WORDS["months"].split(), _WORDS["weekdays"].split()
 _PARTS_OF = {
     Fraction(1, 4): "a quarter of",
     Fraction(1, 2): "half",
@@ -186,11 +176,6 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if 10 <= number % 100 <= 20 else tail}"
 
 
-def weekday(day: date) -> str:
-    """The name of the day of the week."""
-    return WEEKDAYS[day.weekday()]
-
-
 def capitalized(text: str) -> str:
     """A text with its first letter in upper case, the others as they are."""
     return text[:1].upper() + text[1:]
@@ -266,7 +251,7 @@ def days_away(rng: random.Random, base: date, target: date, plain: bool = False)
     if distance == 14:
         ways += ["a fortnight ago", "two weeks ago"] if past else ["in a fortnight", "in two weeks"]
     if 2 <= distance <= 6 and not plain:
-        ways.append(f"this {'past' if past else 'coming'} {weekday(target)}")
+        ways.append(f"this {'past' if past else 'coming'} {WEEKDAYS[target.weekday()]}")
     return rng.choice(ways)
 
 
@@ -464,7 +449,7 @@ def in_post(rng: random.Random, scene: Scene, sentences: list[str]) -> str:
         return f"{written:%Y-%m-%d} {clock}, {name}: {body}"
     if kind < 0.75:
         subject = scene.item or ACTIVITIES[scene.activity].doing
-        head = f"From: {name}\nDate: {weekday(written.date())}, {day}, {clock}"
+        head = f"From: {name}\nDate: {WEEKDAYS[written.weekday()]}, {day}, {clock}"
         return f"{head}\nSubject: Re: {subject}\n\n{body}"
     if kind < 0.9:
         return f"Note by {name}, {day}, {clock}\n\n{body}"

@@ -18,8 +18,7 @@ from typing import Any
 from engine.corpora.scenario_store import Recipe, ScenarioStore
 from engine.errors import BadInputError, ModelMissingError, StorageError
 from engine.llm.texts import cut_text, harmless
-from engine.scenarios.scenario_prompts import Written, WrittenScenario, merged
-from engine.scenarios.writers import Outcome
+from engine.scenarios.writers import Outcome, Written, WrittenScenario, merged
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.documents import Document
 from engine.types.scenarios import Distilled, Scenario, Training, Tuned

@@ -19,8 +19,8 @@ from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_operator, leads_only, limited
 from engine.scenarios.distillation import Lesson, distilled_recipe, lessons, load_writer
-from engine.scenarios.scenario_prompts import WRITING
 from engine.scenarios.writers import (
+    WRITING,
     ExtractWriter,
     ModelWriter,
     Writer,
