@@ -337,10 +337,9 @@ def _written_before(folder: Path) -> list[str] | None:
     """Files of an earlier generation, None when the folder holds none."""
     try:
         about = json.loads((folder / ABOUT).read_text("utf-8"))
-        names = [str(name) for name in about["files"]]
+        return [str(name) for name in about["files"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return [name for name in names if Path(name).name == name != ".."]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ INSTRUCTION = "distilled/1"
 LESSON_TOKENS = 1200  # What of a document's text is shown
 HELD_OUT = 20  # One document in so many is kept for the evaluation loss, at least one
 FEWEST = 2
+READ_ROWS = 256
 _TASK = """\
 Read the document. Say what it is about, then which needs it meets that it does not name, each \
 with the reason why it helps. Answer with one JSON object: main_topic, and scenarios with \
@@ -90,16 +91,14 @@ def lessons(store: ScenarioStore, limit: int | None = None) -> list[Lesson]:
             f"'{store.corpus.name}'; at least {FEWEST} are needed to learn from.",
             f"Let one write more: seedlens scenarios {store.corpus.name} --limit 300",
         )
-    return list(_lessons(store, taught))
-
-
-def _lessons(store: ScenarioStore, doc_ids: Sequence[str], batch: int = 256) -> Iterator[Lesson]:
-    for start in range(0, len(doc_ids), batch):
-        group = doc_ids[start : start + batch]
+    found = []
+    for start in range(0, len(taught), READ_ROWS):
+        group = taught[start : start + READ_ROWS]
         scenarios = store.of(group)
         for document in store.corpus.documents(group):
-            said = answer(scenarios[document.doc_id])
-            yield Lesson(document.doc_id, question(document), said)
+            written = answer(scenarios[document.doc_id])
+            found.append(Lesson(document.doc_id, question(document), written))
+    return found
 
 
 def split(examples: Sequence[Lesson]) -> tuple[list[Lesson], list[Lesson]]:
@@ -162,7 +161,8 @@ def distill(
     training = training or Training()
     started = time.perf_counter()
     train, held_out = split(lessons)
-    trainer = _trainer(train, held_out, base, out, training, tell, cancelled)
+    watcher = _watcher(tell, cancelled)
+    trainer = _trainer(train, held_out, base, _settings(training, out), training, watcher)
     trainer.train()
     losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
     done = Distilled(
@@ -183,10 +183,9 @@ def _trainer(
     train: Sequence[Lesson],
     held_out: Sequence[Lesson],
     base: str,
-    out: Path,
+    settings: Any,
     training: Training,
-    tell: TellLoss,
-    cancelled: Ask,
+    watcher: Any,
 ) -> Any:
     from peft import LoraConfig
     from transformers import EarlyStoppingCallback
@@ -194,7 +193,7 @@ def _trainer(
     from trl import SFTTrainer
 
     model, tokenizer = load_base(base)
-    window = getattr(model.config, "max_position_embeddings", None) or LONGEST
+    settings.max_length = min(LONGEST, _window(model))
     lora = LoraConfig(
         r=training.rank,
         lora_alpha=training.alpha,
@@ -204,18 +203,23 @@ def _trainer(
     )
     trainer = SFTTrainer(
         model=model,
-        args=_settings(training, out, min(LONGEST, window)),
+        args=settings,
         processing_class=tokenizer,
         train_dataset=_dataset(train, tokenizer),
         eval_dataset=_dataset(held_out, tokenizer),
         peft_config=lora,
-        callbacks=[EarlyStoppingCallback(training.patience), _watcher(tell, cancelled)],
+        callbacks=[EarlyStoppingCallback(training.patience), watcher],
     )
     trainer.remove_callback(PrinterCallback)  # standard output is for results
     return trainer
 
 
-def _settings(training: Training, out: Path, longest: int) -> Any:
+def _window(model: Any) -> int:
+    """Tokens that a model sees at once."""
+    return getattr(model.config, "max_position_embeddings", None) or LONGEST
+
+
+def _settings(training: Training, out: Path) -> Any:
     import torch
     from trl import SFTConfig
 
@@ -237,7 +241,6 @@ def _settings(training: Training, out: Path, longest: int) -> Any:
         load_best_model_at_end=True,
         metric_for_best_model="eval_loss",
         greater_is_better=False,
-        max_length=longest,
         completion_only_loss=True,
         bf16=on_gpu,
         seed=training.seed,
@@ -391,7 +394,7 @@ class DistilledWriter:
     def __init__(self, model: Any, tokenizer: Any, recipe: Recipe) -> None:
         self._model, self._tokenizer = model, tokenizer
         self.recipe = recipe
-        self._window = getattr(model.config, "max_position_embeddings", None) or 4096
+        self._turns = tokenizer.chat_template is not None
 
     async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         return await asyncio.to_thread(self._write, documents)
@@ -413,12 +416,14 @@ class DistilledWriter:
 
         prompts = [self._prompt(document) for document in documents]
         batch = self._tokenizer(
-            prompts, return_tensors="pt", padding=True, add_special_tokens=not self._takes_turns
+            prompts, return_tensors="pt", padding=True, add_special_tokens=not self._turns
         ).to(self._model.device)
         shown = batch["input_ids"].shape[1]
-        room = min(ANSWER_TOKENS, self._window - shown)
+        room = min(ANSWER_TOKENS, _window(self._model) - shown)
         if room < 1:
-            return [""] * len(documents) if len(documents) == 1 else self._one_by_one(documents)
+            # A long document must not cost its neighbours their answers.
+            alone = len(documents) == 1
+            return [""] if alone else [self._answers([document])[0] for document in documents]
         with torch.inference_mode():
             written = self._model.generate(
                 input_ids=batch["input_ids"],
@@ -430,19 +435,9 @@ class DistilledWriter:
         decoded = self._tokenizer.batch_decode(written[:, shown:], skip_special_tokens=True)
         return [str(text) for text in decoded]
 
-    def _one_by_one(self, documents: Sequence[Document]) -> list[str]:
-        """A long document must not cost its neighbours their answers."""
-        return [self._answers([document])[0] for document in documents]
-
-    @property
-    def _takes_turns(self) -> bool:
-        return self._tokenizer.chat_template is not None
-
     def _prompt(self, document: Document) -> str:
         prompt = question(document)
-        if not self._takes_turns:
+        if not self._turns:
             return prompt
-        turns = chat(prompt)
-        return str(
-            self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-        )
+        render = self._tokenizer.apply_chat_template
+        return str(render(chat(prompt), tokenize=False, add_generation_prompt=True))
