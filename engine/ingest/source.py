@@ -93,13 +93,11 @@ class _Reading:
         16-byte digests per document; where documents are merged, also those that wait for their
         last part, which takes a second reading. Where ids are DOIs, rows of one DOI are merged."""
         duplicates, notes = self.source.repairs.duplicates, self.notes
-        if duplicates == "merge":
-            yield from self._merged(bool)
-            return
         by_doi = self.source.repairs.ids_from_doi and not duplicates
+        joined = bool if duplicates == "merge" else doi_of if by_doi else None
         ids: set[bytes] = set()
         contents: set[bytes] = set()
-        for document in self._merged(doi_of) if by_doi else self.documents():
+        for document in self._merged(joined) if joined else self.documents():
             content = bytes.fromhex(content_hash(document))
             if content in contents:
                 notes.add({"duplicates"})
@@ -366,7 +364,7 @@ def preview(
     source = open_source(path, source_format, mapping, lens=lens, repairs=repairs)
     shown: list[Row] = []
     problems: list[str] = []
-    end = []
+    end: list[str] = []
     try:
         shown.extend(islice(source.rows(), rows))
     except BadInputError as error:  # reading on is impossible

@@ -155,7 +155,7 @@ class Crossref(Service):
             "select": "DOI,title,abstract",
             "rows": len(ids),
         }
-        answer, _ = client.json("/works", params, has_list("message", "items"))
+        answer = client.json("/works", params, has_list("message", "items"))[0]
         return list(filter(None, map(self.row_of, listed(answer["message"]["items"]))))
 
     def row_of(self, work: Mapping[str, Any]) -> Row | None:
