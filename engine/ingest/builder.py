@@ -47,7 +47,9 @@ class _Document:
         self.used = set(self.mapping.values())
         self.where = row.where
         self.values = self._plain(row.values)
-        self.title = " ".join(v.one_line(str(self._scalar("title")), self.corrected).split())
+        title = v.scalar(self.value("title"), self.corrected)
+        title = "" if title is None else str(title)
+        self.title = " ".join(v.one_line(title, self.corrected).split())
 
     def build(self, number: int) -> SourceDocument:
         corrected = self.corrected
@@ -90,10 +92,6 @@ class _Document:
             return None
         value = value_at(self.values, self.mapping[field])
         return None if v.missing(value) else value
-
-    def _scalar(self, field: str) -> v.Scalar:
-        value = v.scalar(self.value(field), self.corrected)
-        return "" if value is None else value
 
     @property
     def doi(self) -> str | None:

@@ -171,6 +171,8 @@ def _marks(mark: Line, line: Line) -> bool:
 def _of_row(row: list[Line]) -> Iterator[Line]:
     waiting: Line | None = None
     for line in row:
+        # The rest of a line may be farther away, in ems, behind the number of a heading.
+        reach = 2.6 if waiting and _NUMBER.match(waiting.text) else 0.45
         if waiting is None:
             waiting = line
         elif _marks(line, waiting):
@@ -178,7 +180,7 @@ def _of_row(row: list[Line]) -> Iterator[Line]:
         elif _marks(waiting, line):
             waiting = line
         elif (
-            -line.size < line.x0 - waiting.x1 < _reach(waiting) * max(waiting.size, line.size)
+            -line.size < line.x0 - waiting.x1 < reach * max(waiting.size, line.size)
             and abs(line.y - waiting.y) < 0.3 * line.size
         ):
             waiting = _together(waiting, line)
@@ -187,11 +189,6 @@ def _of_row(row: list[Line]) -> Iterator[Line]:
             waiting = line
     if waiting is not None and waiting.text:
         yield waiting
-
-
-def _reach(line: Line) -> float:
-    """How far the rest of a line may be, in ems: farther behind the number of a heading."""
-    return 2.6 if _NUMBER.match(line.text) else 0.45
 
 
 def _together(a: Line, b: Line) -> Line:
@@ -410,7 +407,6 @@ _MARGIN = 0.09
 _PAGE_NUMBER = re.compile(
     r"(?:page\s+)?[-–—]?\s*(?:\d{1,4}|[ivxlc]{1,6})\s*[-–—]?(?:\s*(?:of|/)\s*\d+)?\Z", re.I
 )
-_DIGITS = re.compile(r"\d+")
 
 
 def body_size(pages: Iterable[Page]) -> float:
@@ -425,7 +421,11 @@ def body_size(pages: Iterable[Page]) -> float:
 def margins(pdf: PdfText) -> frozenset[Line]:
     """Running heads, page numbers and the like: lines at the edge of pages. Words there
     belong to it when they are on several pages (numbers aside), or are only a number."""
-    outer = {line: _key(line) for page in pdf.pages for line in _edge(page)}
+    outer = {
+        line: re.sub(r"\d+", "#", "".join(line.text.split()).casefold())
+        for page in pdf.pages
+        for line in _edge(page)
+    }
     seen = Counter(outer.values())
     return frozenset(
         line for line, key in outer.items() if seen[key] > 1 or _PAGE_NUMBER.match(line.text)
@@ -442,10 +442,6 @@ def _edge(page: Page) -> list[Line]:
         if last not in edge and last.y < 0.2 * page.height and _PAGE_NUMBER.match(last.text):
             edge.append(last)
     return edge
-
-
-def _key(line: Line) -> str:
-    return _DIGITS.sub("#", "".join(line.text.split()).casefold())
 
 
 def in_order(lines: Sequence[Line], width: float) -> list[Line]:

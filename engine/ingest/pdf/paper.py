@@ -105,7 +105,7 @@ def as_heading(line: Line, body: float) -> Heading | None:
     words = text.split()
     if not 0 < len(words) <= 14 or len(text) > 110 or text.endswith((",", ";")):
         return None
-    if _sentence(text):
+    if text.endswith((".", "?", "!")) and len(words) > 6:  # a sentence
         return None
     upper = text.isupper() and len(text) > 4
     stands_out = line.bold or line.size > 1.08 * body or upper
@@ -121,10 +121,6 @@ def as_heading(line: Line, body: float) -> Heading | None:
     if named or big or (line.bold and line.size >= 0.95 * body):
         return Heading("", name_of(text))
     return None
-
-
-def _sentence(text: str) -> bool:
-    return text.endswith((".", "?", "!")) and len(text.split()) > 6
 
 
 def name_of(text: str) -> str:
@@ -243,7 +239,9 @@ _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, list[Line]]:
     """The title, and the lines of page 1 that hold it. Returns ("", lines) where the lines are to
     be joined; (title, []) where only the file tells it."""
-    described = described if _trusted(described) else ""
+    words = described.split()
+    if len(words) < 2 or len(described) >= 500 or _NO_TITLE.match(described.strip()):
+        described = ""  # it means nothing
     wanted = _letters(described)
     groups = _groups(head) if head else []
     authors = [group for group in groups if _of_authors(group, groups)]
@@ -276,11 +274,6 @@ def _of_authors(group: Sequence[Line], groups: Sequence[Sequence[Line]]) -> bool
 
 def _letters_of(group: Sequence[Line]) -> str:
     return _letters("".join(line.text for line in group))
-
-
-def _trusted(described: str) -> bool:
-    words = described.split()
-    return len(words) > 1 and len(described) < 500 and not _NO_TITLE.match(described.strip())
 
 
 def _letters(text: str) -> str:
@@ -418,11 +411,7 @@ class Abstract:
     """An abstract, or that there is none."""
 
     text: str = ""
-    first: Line | None = None  # its heading, or first line; None where there is none
     lines: tuple[Line, ...] = ()  # heading and text
-
-
-NO_ABSTRACT = Abstract()
 
 
 def find_abstract(reading: Reading, title: Sequence[Line]) -> Abstract:
@@ -445,8 +434,13 @@ def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Ab
     texts = [rest] if rest else []
     lines: list[Line] = []
     read: list[Line] = []
+
+    def is_above(line: Line) -> bool:
+        return line.page == heading.page and line.y > heading.y + 2
+
     # The heading may be beside its text, or be ordered before what is above it.
-    for line in behind if rest else _below(heading, behind):
+    below = behind if rest else list(dropwhile(is_above, behind)) or behind
+    for line in below:
         if texts and _ends(heading, lines, line, run_in=bool(rest)):
             break
         if not texts and ends_abstract(line):
@@ -462,7 +456,7 @@ def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Ab
     text = reading.vocabulary.joined(texts)
     if not LEAST_CHARS <= len(text) <= MOST_CHARS:
         return None
-    return Abstract(text, heading, (heading, *read))
+    return Abstract(text, (heading, *read))
 
 
 def _ends(heading: Line, lines: Sequence[Line], line: Line, *, run_in: bool) -> bool:
@@ -513,12 +507,12 @@ def _unnamed(reading: Reading, title: Sequence[Line]) -> Abstract:
         elif _words(_longest(lines)) > LEAST_WORDS:
             break
     else:
-        return NO_ABSTRACT
+        return Abstract()
     block = _longest(lines)
     text = reading.text(block)
     if _words(block) < LEAST_WORDS or text.count(".") < 2:
-        return NO_ABSTRACT
-    return Abstract(text, block[0], tuple(block))
+        return Abstract()
+    return Abstract(text, tuple(block))
 
 
 def _longest(lines: Sequence[Line]) -> list[Line]:
@@ -528,15 +522,6 @@ def _longest(lines: Sequence[Line]) -> list[Line]:
 
 def _words(lines: Sequence[Line]) -> int:
     return sum(len(line.text.split()) for line in lines)
-
-
-def _below(heading: Line, lines: Sequence[Line]) -> list[Line]:
-    """Lines from the first that is under a heading, or beside it; all where none is."""
-
-    def is_above(line: Line) -> bool:
-        return line.page == heading.page and line.y > heading.y + 2
-
-    return list(dropwhile(is_above, lines)) or list(lines)
 
 
 def _usual(lines: Sequence[Line]) -> float:
@@ -695,7 +680,8 @@ def find_paper(pdf: PdfText, described: str = "") -> Paper:
     title, title_lines = find_title(reading.head, reading.body, pdf.info.get("Title", ""))
     title = title or reading.text(title_lines)
     abstract = find_abstract(reading, title_lines)
-    head = _above(reading.head, title_lines, abstract.first)
+    first = abstract.lines[0] if abstract.lines else None
+    head = _above(reading.head, title_lines, first)
     first_page = [*(line.text for line in pdf.pages[0].lines), pdf.pages[0].turned]
     arxiv = _ARXIV.search(pdf.pages[0].turned) or _ARXIV.search("\n".join(first_page))
     doi = _DOI.search("\n".join(first_page))
@@ -703,7 +689,7 @@ def find_paper(pdf: PdfText, described: str = "") -> Paper:
     return Paper(
         title=title,
         authors=find_authors(head),
-        year=find_year(pdf, *_outside(reading, title_lines, abstract.first), described),
+        year=find_year(pdf, *_outside(reading, title_lines, first), described),
         abstract=abstract.text,
         beginning=_beginning(reading, title_lines, head),
         sections=find_sections(reading, used),
