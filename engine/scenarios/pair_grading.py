@@ -24,8 +24,6 @@ from engine.llm.messages import Prompt, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import cut_text, fenced
 from engine.permissions import limited, operator_only
-from engine.types.documents import Document
-from engine.types.lenses import Aspect
 from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import AspectGroup, PairRequest
 from storage.ledger import Ledger
@@ -112,18 +110,14 @@ def prompts_of(corpus: OpenCorpus, questions: Sequence[Question]) -> list[Prompt
     """The questions as a model reads them, in their order."""
     wanted = dict.fromkeys(d for q in questions for d in (q.seed, *q.candidates))
     documents = {d.doc_id: d for d in corpus.documents(list(wanted))}
-    return [
-        comparing(
-            _criterion(documents[q.seed], corpus.lens.aspects[q.aspect], q.aspect),
-            [document_text(documents[doc_id]) for doc_id in q.candidates],
-        )
-        for q in questions
-    ]
 
+    def prompt(question: Question) -> Prompt[GradedCandidates]:
+        seed, number = documents[question.seed], question.aspect
+        weights = [sentence.roles[number] for sentence in seed.sentences]
+        criterion = make_criterion(seed, corpus.lens.aspects[number], weights=weights)
+        return comparing(criterion, [document_text(documents[d]) for d in question.candidates])
 
-def _criterion(seed: Document, aspect: Aspect, number: int) -> Criterion:
-    weights = [sentence.roles[number] for sentence in seed.sentences]
-    return make_criterion(seed, aspect, weights=weights)
+    return list(map(prompt, questions))
 
 
 def comparing(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import Recipe
@@ -87,12 +87,9 @@ class Written(BaseModel):
         ]
 
 
-_ENTRY = TypeAdapter(WrittenScenario)
-
-
 def _entry(value: Any) -> WrittenScenario | None:
     try:
-        return _ENTRY.validate_python(value)
+        return WrittenScenario.model_validate(value)
     except ValidationError:
         return None
 
@@ -274,13 +271,13 @@ class ModelWriter:
         tokens = room_for_part(await self._client.context())
         prompts = [prompts_for(document, tokens) for document in documents]
         asked: list[Prompt[Written]] = [prompt for some in prompts for prompt in some]
-        answered = await self._client.ask(asked)
-        answers = iter(answered)
-        return [self._read([next(answers) for _ in some]) for some in prompts]
-
-    def _read(self, answers: Sequence[Written | None]) -> Outcome:
-        parts = [a.records("generated", self.recipe.model) for a in answers if a is not None]
-        return merged(parts) if len(parts) == len(answers) else None
+        answers = iter(await self._client.ask(asked))
+        outcomes: list[Outcome] = []
+        for some in prompts:
+            own = [next(answers) for _ in some]
+            parts = [a.records("generated", self.recipe.model) for a in own if a is not None]
+            outcomes.append(merged(parts) if len(parts) == len(own) else None)
+        return outcomes
 
 
 def prompts_for(document: Document, tokens: int = PART_TOKENS) -> list[Prompt[Written]]:

@@ -42,10 +42,8 @@ Value = TypeVar("Value")
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
 """Seconds that a service may ask to wait; with more, the run ends and can be taken up then."""
-FIRST_WAIT = 1.0
-"""Seconds before a request is repeated where the service does not say; doubled with each time."""
-HURRIED = (2, 5.0)
-HURRIED_TIMEOUT = 15.0
+FIRST_WAIT = 1.0  # Seconds before a request is repeated, unless the service says; then doubled
+HURRIED, HURRIED_TIMEOUT = (2, 5.0), 15.0
 """Attempts, longest wait, and longest silence, all in seconds, where a person waits."""
 WHOLE_FACTOR = 5  # So many timeouts a whole answer may take
 _NO_JSON = object()
@@ -148,8 +146,7 @@ class Client:
         timeout = settings.service_timeout_seconds
         timeout = timeout if patient else min(timeout, HURRIED_TIMEOUT)
         self._whole = timeout * WHOLE_FACTOR
-        email = settings.contact_email
-        contact = f" (mailto:{email})" if email else ""
+        contact = f" (mailto:{settings.contact_email})" if settings.contact_email else ""
         self._http = httpx2.Client(
             headers={"User-Agent": f"SeedLens/{__version__}{contact}", **address.headers},
             params=address.params,
@@ -184,18 +181,18 @@ class Client:
                 raise unknown_form(name)
             return value
 
-        return self._repeated(path, params, body, read)
+        return self._repeated(read, path, params=params, json=body)
 
     def text(self, path: str, params: Mapping[str, Any], read: Callable[[str], Value]) -> Value:
         """What ``read`` makes of the text of an answer; raises as ``json``. `read`: raises
         TransientError where the answer should be asked for again."""
-        return self._repeated(path, params, None, read)[0]
+        return self._repeated(read, path, params=params)[0]
 
     def _repeated(
-        self, path: str, params: Mapping[str, Any], body: Any, read: Callable[[str], Value]
+        self, read: Callable[[str], Value], path: str, **request: Any
     ) -> tuple[Value, Mapping[str, str]]:
         def once() -> tuple[Value, Mapping[str, str]]:
-            text, headers = self._ask(path, params, body)
+            text, headers = self._ask(path, **request)
             if _WEB_PAGE.match(text):
                 raise TransientError(f"{self.address.name} answered with a web page, not data.")
             return read(text), headers
@@ -208,9 +205,7 @@ class Client:
             reraise=True,
         )(once)
 
-    def _ask(
-        self, path: str, params: Mapping[str, Any], body: Any
-    ) -> tuple[str, Mapping[str, str]]:
+    def _ask(self, path: str, **request: Any) -> tuple[str, Mapping[str, str]]:
         """The text and the headers of one answer, asked for when that is due."""
         most = math.inf if self._patient else HURRIED_TIMEOUT
         wait = self._pace.until_due(most)
@@ -219,7 +214,7 @@ class Client:
         self._sleep(wait)
         failed = None
         try:
-            return self._send(path, params, body)
+            return self._send(path, **request)
         except httpx2.TimeoutException:
             failed = "did not answer in time."
         except (httpx2.HTTPError, httpx2.InvalidURL):
@@ -227,13 +222,11 @@ class Client:
         # Raised out here: the library's errors hold the request with its keys.
         raise TransientError(f"{self.address.name} {failed}", f"Check the connection. {_LATER}")
 
-    def _send(
-        self, path: str, params: Mapping[str, Any], body: Any
-    ) -> tuple[str, Mapping[str, str]]:
-        method, url = "GET" if body is None else "POST", self.address.url + path
+    def _send(self, path: str, **request: Any) -> tuple[str, Mapping[str, str]]:
+        method = "GET" if request.get("json") is None else "POST"
         deadline = time.monotonic() + self._whole
         pieces = []
-        with self._http.stream(method, url, params=params, json=body) as response:
+        with self._http.stream(method, self.address.url + path, **request) as response:
             for piece in response.iter_bytes():
                 pieces.append(piece)
                 if self._stopped():
@@ -256,12 +249,10 @@ class Client:
         if status == 404:
             raise RefusedError(f"{name} has nothing of that name.", self.address.refused, status)
         if status >= 300:
-            by_key = status in (401, 403)
-            verb = "refuses" if by_key else "does not accept"
+            verb, remedy = "does not accept", "Check the words and ids that are asked for."
+            if status in (401, 403):
+                verb, remedy = "refuses", self.address.refused
             message = f"{name} {verb} the request (status {status}){self._reason(text)}"
-            remedy = (
-                self.address.refused if by_key else "Check the words and ids that are asked for."
-            )
             raise RefusedError(message, remedy, status)
 
     def _reason(self, text: str) -> str:
