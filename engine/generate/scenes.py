@@ -55,7 +55,7 @@ def leaked(document: str, implicit: ImplicitTuple) -> str | None:
         return _amount(document, implicit.queried)
     if isinstance(implicit, DateTuple):
         days = (_day(document, day) for day in implicit.targets)
-        return next((said for said in days if said), None)
+        return next(filter(None, days), None)
     return _country(document, implicit.code)
 
 
@@ -67,7 +67,7 @@ def _amount(document: str, amount: int) -> str | None:
         if int(match[1]) * 1000 + int(match[2]) * 100 == amount:
             return match[0]
     plain = _letters(document)
-    return next((said for said in _spelled(amount) if f" {said} " in plain), None)
+    return next((way for way in _spelled(amount) if f" {way} " in plain), None)
 
 
 @lru_cache(maxsize=4096)

@@ -331,8 +331,8 @@ def loading(what: str, remedy: str) -> Iterator[None]:
             "Run: pip install 'seedlens[distill]'",
         ) from error
     except (OSError, ValueError, KeyError) as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ModelMissingError(f"The {what} cannot be loaded: {said}", remedy) from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelMissingError(f"The {what} cannot be loaded: {reason}", remedy) from error
 
 
 def load_tokenizer(source: str) -> Any:

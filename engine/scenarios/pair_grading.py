@@ -131,9 +131,9 @@ def comparing(
     ]
     task = f"Grade each of the candidates 1 to {len(numbers)} in this aspect, 0 to 3."
 
-    def checked(said: GradedCandidates) -> GradedCandidates | None:
-        known = sorted(g.candidate for g in said.grades) == numbers
-        return said if known and all(g.grade in GRADES for g in said.grades) else None
+    def checked(answer: GradedCandidates) -> GradedCandidates | None:
+        known = sorted(g.candidate for g in answer.grades) == numbers
+        return answer if known and all(g.grade in GRADES for g in answer.grades) else None
 
     return json_prompt(
         PAIRS,
@@ -147,7 +147,7 @@ def comparing(
 
 
 def group_of(corpus: OpenCorpus, question: Question, answer: GradedCandidates) -> AspectGroup:
-    """What a model said, by the ids of the documents."""
+    """The answer of a model by the ids of the documents."""
     grades = {question.candidates[g.candidate - 1]: g.grade for g in answer.grades}
     return AspectGroup(question.seed, corpus.aspects[question.aspect], grades)
 

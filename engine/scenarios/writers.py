@@ -99,10 +99,10 @@ def different(entries: Iterable[WrittenScenario]) -> list[WrittenScenario]:
     seen: set[str] = set()
     kept = []
     for entry in entries:
-        said = {_letters(entry.information_need), _letters(entry.explanation)}
-        if seen.isdisjoint(said):
+        letters = {_letters(entry.information_need), _letters(entry.explanation)}
+        if seen.isdisjoint(letters):
             kept.append(entry)
-            seen |= said
+            seen |= letters
     return kept
 
 
@@ -199,8 +199,8 @@ def need(topic: str, aspect: str, lens: Lens, sentence: str) -> str:
     >>> need("Bees in winter", "Method", RESEARCH, "We weigh the hives every day.")
     'Somebody wants papers on Bees in winter, for the method: We weigh the hives every day.'
     """
-    said = shortened(sentence, NEED_WORDS)
-    return f"Somebody wants {lens.things} on {topic.rstrip('.')}, for the {aspect.lower()}: {said}"
+    words = shortened(sentence, NEED_WORDS)
+    return f"Somebody wants {lens.things} on {topic.rstrip('.')}, for the {aspect.lower()}: {words}"
 
 
 def shortened(text: str, words: int) -> str:
