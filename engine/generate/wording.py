@@ -98,16 +98,7 @@ _SMALL = (*numbers.UNITS, *numbers.TEENS)
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 UNITS = {"USD": "dollars", "EUR": "euros", "GBP": "pounds"}
 MONTHS, WEEKDAYS = _WORDS["months"].split(), _WORDS["weekdays"].split()
-_PARTS_OF = {
-    Fraction(1, 4): "a quarter of",
-    Fraction(1, 2): "half",
-    Fraction(3, 4): "three quarters of",
-    Fraction(3, 2): "one and a half times",
-    Fraction(2): "twice",
-    Fraction(5, 2): "two and a half times",
-    Fraction(3): "three times",
-    Fraction(4): "four times",
-}
+_PARTS_OF = {Fraction(factor): words for factor, words in _WORDS["factors"].items()}
 HALF_AS_MUCH = Fraction(3, 2)
 
 
@@ -159,11 +150,11 @@ def long_date(day: date, style: int = 0) -> str:
     ['February 7, 2025', '7 February 2025', 'the 7th of February 2025']
     """
     month = MONTHS[day.month - 1]
-    if style == 0:
-        return f"{month} {day.day}, {day.year}"
-    if style == 1:
-        return f"{day.day} {month} {day.year}"
-    return f"the {ordinal(day.day)} of {month} {day.year}"
+    return (
+        f"{month} {day.day}, {day.year}",
+        f"{day.day} {month} {day.year}",
+        f"the {ordinal(day.day)} of {month} {day.year}",
+    )[style]
 
 
 def ordinal(number: int) -> str:
@@ -224,8 +215,7 @@ def compared_to_that(rng: random.Random, multiplier: Fraction) -> str:
 def _by_percent(rng: random.Random, multiplier: Fraction, other: str) -> list[str]:
     percent = abs(int((multiplier - 1) * 100))
     written = rng.choice([f"{percent}%", f"{percent} percent", f"{in_words(percent)} percent"])
-    more, less = ("more", "less")
-    return [f"{written} {more if multiplier > 1 else less} than {other}"]
+    return [f"{written} {'more' if multiplier > 1 else 'less'} than {other}"]
 
 
 # -- how far away a day is -------------------------------------------------------------------

@@ -38,6 +38,7 @@ _ID = re.compile(
     r"(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?(?:\.pdf)?",
     re.IGNORECASE,
 )
+_OPERATORS = ("AND", "OR", "ANDNOT")
 _FIELDED = re.compile(r"\b(ti|au|abs|co|jr|cat|rn|id|all|submittedDate|lastUpdatedDate):")
 
 
@@ -97,15 +98,14 @@ def _query(typed: str) -> str:
     if _FIELDED.search(typed):
         return typed
     parts = re.findall(r'"[^"]+"|\S+', typed)
-    joined, operator = "", False
+    query: list[str] = []
     for part in parts:
-        if part in ("AND", "OR", "ANDNOT"):
-            joined, operator = f"{joined} {part}", True
-            continue
-        word = part if part.startswith('"') else part.strip("()")
-        joined += f"{'' if not joined or operator else ' AND'} all:{word}"
-        operator = False
-    return joined.strip()
+        if part not in _OPERATORS:
+            if query and query[-1] not in _OPERATORS:
+                query.append("AND")
+            part = f"all:{part if part.startswith('"') else part.strip('()')}"
+        query.append(part)
+    return " ".join(query)
 
 
 def _feed(text: str) -> tuple[list[Row], int | None, str]:
