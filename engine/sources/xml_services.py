@@ -103,7 +103,7 @@ def _query(typed: str) -> str:
         if part not in _OPERATORS:
             if query and query[-1] not in _OPERATORS:
                 query.append("AND")
-            part = f"all:{part if part.startswith('"') else part.strip('()')}"
+            part = "all:" + (part if part.startswith('"') else part.strip("()"))
         query.append(part)
     return " ".join(query)
 
