@@ -76,7 +76,7 @@ def evaluate(
         run_out DIR: Write one TREC run per system into DIR.
     """
     from engine.collections.readers import read_collection
-    from engine.evaluate.human import check_annotators
+    from engine.evaluate.measuring import check_annotators
 
     collection = read_collection(path)
     names = _names(systems)
@@ -125,7 +125,7 @@ def _names(systems: str) -> list[str]:
 def _check_model(explorer: Explorer, request: EvaluationRequest) -> None:
     """Raise where a model is needed and none is connected, before anything is done."""
     from engine.assist.reranking import Plan
-    from engine.evaluate.model_runs import needs_model
+    from engine.evaluate.evaluation_run import needs_model
 
     if request.rerank:
         Plan(request.rerank, request.depth)  # refuses a mode that does not exist
@@ -135,7 +135,7 @@ def _check_model(explorer: Explorer, request: EvaluationRequest) -> None:
 
 def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evaluation:
     """The evaluation in the order of the request, with what this run asked of a model."""
-    from engine.evaluate.model_runs import run_names
+    from engine.evaluate.evaluation_run import run_names
 
     evaluation, stopped = report.result.evaluation, report.stopped
     if evaluation is None:

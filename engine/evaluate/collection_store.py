@@ -21,11 +21,10 @@ from engine.corpora.library import Library, is_synthetic
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.evaluate.human import HUMAN
+from engine.evaluate.evaluation_run import asks_model
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
 from engine.evaluate.judged_projects import JudgedProjects
-from engine.evaluate.measuring import but
-from engine.evaluate.model_runs import asks_model
+from engine.evaluate.measuring import HUMAN, but
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
