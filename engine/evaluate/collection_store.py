@@ -9,9 +9,10 @@ import json
 import logging
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple, cast
 
 from engine.annotate.projects import read_query_id
 from engine.collections.judgment_formats import decoded
@@ -29,7 +30,6 @@ from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
 from engine.text import counted
-from engine.types.corpora import CorpusInfo
 from engine.types.evaluations import (
     Collection,
     CollectionInfo,
@@ -52,16 +52,12 @@ LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where the topics and judgments of a collection are."""
+class _Place(NamedTuple):
+    """Where a collection is: what is known without reading it, and how to read it."""
 
-    key: str
-    corpus: CorpusInfo
-    source: str  # of its judgments, in words
+    info: CollectionInfo
     read: Callable[[], Collection]
-    source_format: str = ""  # "" for what the files say
-    uploaded: bool = False  # the judgments came through the browser
+    synthetic: bool
 
 
 @all_for_leads
@@ -80,8 +76,8 @@ class CollectionStore(ForPerson):
     def all(self) -> tuple[CollectionInfo, ...]:
         """Collections by name: those of corpora, judged projects, uploaded judgments, then
         evaluated files. One with broken files has a ``problem``; one without files is left out."""
-        described = (_described(self._place(key)) for key in self._keys())
-        return tuple(info for info in described if info is not None)
+        infos = (_described(self._place(key)) for key in self._keys())
+        return tuple(info for info in infos if info is not None)
 
     def _keys(self) -> Iterator[str]:
         names = self._library.names()
@@ -124,7 +120,7 @@ class CollectionStore(ForPerson):
 
     def digest(self, key: str, sample: int | None) -> str:
         """Identifies the content of a collection and a sample of it."""
-        return f"{self._place(key).read().digest} {sample or 'all'}"
+        return f"{self.read(key).digest} {sample or 'all'}"
 
     def topics(self, key: str, sample: int | None) -> tuple[Topic, ...]:
         """The topics of a sample, or all of them."""
@@ -132,12 +128,12 @@ class CollectionStore(ForPerson):
 
     def queries(self, key: str) -> dict[str, Query]:
         """query_id -> the query on the collection's corpus."""
-        corpus = self._place(key).corpus.name
+        corpus = self._place(key).info.corpus
         return {topic.query_id: topic.query(corpus) for topic in self.read(key).topics}
 
     def query_titles(self, key: str) -> dict[str, str]:
         """query_id -> the seed's title, or the beginning of its text."""
-        corpus = self._library.open(self._place(key).corpus.name)
+        corpus = self._library.open(self._place(key).info.corpus)
         titles = {}
         for topic in self.read(key).topics:
             row = corpus.row_of.get(topic.seed or "")
@@ -147,25 +143,27 @@ class CollectionStore(ForPerson):
 
     def _place(self, key: str) -> _Place:
         row = self._qrels(key)
-        if row is not None:
-            corpus, name = self._library.corpus(row.corpus), row.name
-            return _Place(key, corpus, name, lambda: self._read_uploaded(row), uploaded=True)
-        name, sign, rest = _parts(key)
-        if sign == PROJECT:
-            corpus, source = self._library.corpus(name), rest or "judged while exploring"
-            read = functools.partial(self._projects.read, name, rest)
-            return _Place(key, corpus, source, read, PROJECT_FORMAT)
+        name, sign, rest = _parts(key) if row is None else (row.corpus, UPLOADED, row.name)
+        path = Path(rest) if sign == FILES else self._source_of(name)
         # A key may come from a link, which must not open any path.
         if sign == FILES and key not in {*self._named, *self._experiments.collections()}:
             raise UnknownNameError(
                 f"Nothing was evaluated here by the files at {rest}.",
                 "Run seedlens evaluate with this path first.",
             )
-        path = Path(rest) if sign else self._source_of(name)
-        if path is None:
+        if sign in ("", FILES) and path is None:
             raise _unknown(key)
-        known = self._library.corpus(name)
-        return _Place(key, known, str(path), lambda: cached_collection(path))
+        corpus = self._library.corpus(name)
+        info = CollectionInfo(key, key, name, str(path), corpus.source_format)
+        read = functools.partial(cached_collection, cast(Path, path))
+        if row is not None:
+            info = replace(info, source=rest, uploaded=True)
+            read = functools.partial(self._read_uploaded, row)
+        elif sign == PROJECT:
+            source = rest or "judged while exploring"
+            info = replace(info, source=source, source_format=PROJECT_FORMAT)
+            read = functools.partial(self._projects.read, name, rest)
+        return _Place(info, read, is_synthetic(corpus) and row is None)
 
     def _source_of(self, corpus: str) -> Path | None:
         """Where a corpus was imported from, if both are there."""
@@ -216,7 +214,7 @@ class CollectionStore(ForPerson):
                 return _described_run(known)
         run = read_run(decoded(content, name), name)
         fitted = fitted_run({r.query_id: r for r in run.rankings}, name, self.read(key).topics)
-        corpus = self._library.open(self._place(key).corpus.name)
+        corpus = self._library.open(self._place(key).info.corpus)
         ranked = {doc_id for r in fitted.rankings for doc_id in r.doc_ids}
         strange = sum(doc_id not in corpus.row_of for doc_id in ranked)
         notes = [f"{strange:,} of its documents are not in the corpus."] if strange else []
@@ -354,30 +352,29 @@ def _topics_of(
 
 def _described(place: _Place) -> CollectionInfo | None:
     """A collection with its problem, if any; None for documents without judgments."""
-    key, corpus, source = place.key, place.corpus, place.source
-    kind = place.source_format or corpus.source_format
-    known = CollectionInfo(key, key, corpus.name, source, kind, uploaded=place.uploaded)
+    info = place.info
     try:
         collection = place.read()
     except (NoCollectionError, UnknownNameError):
         return None
     except SeedLensError as error:
-        return replace(known, problem=str(error))
+        return replace(info, problem=str(error))
     except (OSError, ValueError) as error:
-        log.warning("The collection %s could not be read: %s", source, error)
-        return replace(known, problem=f"{source} could not be read: {error}")
+        log.warning("The collection %s could not be read: %s", info.source, error)
+        return replace(info, problem=f"{info.source} could not be read: {error}")
+    topics = collection.topics
     return replace(
-        known,
+        info,
         name=collection.name,
-        source_format=place.source_format or collection.source_format,
-        queries=len(collection.topics),
-        seeds=len({seed_of(topic) for topic in collection.topics}),
-        aspects=tuple(dict.fromkeys(t.aspect for t in collection.topics if t.aspect is not None)),
+        source_format=collection.source_format,
+        queries=len(topics),
+        seeds=len({*map(seed_of, topics)}),
+        aspects=tuple(dict.fromkeys(t.aspect for t in topics if t.aspect is not None)),
         judgments=sum(map(len, collection.qrels.values())),
         complete=collection.complete,
-        pooled=all(t.pool is not None for t in collection.topics),
+        pooled=all(topic.pool is not None for topic in topics),
         annotators=tuple(collection.annotators),
-        synthetic=is_synthetic(corpus) and not place.uploaded,
+        synthetic=place.synthetic,
         warnings=collection.warnings,
     )
 
