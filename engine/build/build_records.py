@@ -16,6 +16,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.search.scenario_index import scenarios_of
+from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
 from engine.types.builds import BuildQuery, BuildSpec, Cluster
 from engine.types.lenses import Lens
@@ -183,3 +184,20 @@ def expanding_basis(spec: BuildSpec, queries: Iterable[BuildQuery]) -> str:
     """A digest of what the collection rests on."""
     asked = sorted((query.key, query.text, query.doc_ids) for query in queries)
     return digest(asked, spec.systems, spec.depth)
+
+
+def label_counts(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
+    """label -> documents with it, the commonest first, then as they come."""
+    counts: dict[str, int] = {}
+    for doc_id in doc_ids:
+        if label := labels.get(doc_id):
+            counts[label] = counts.get(label, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def unusable(failed: int, what: str) -> tuple[str, ...]:
+    """A note on questions without a usable answer, about so many documents or clusters."""
+    if not failed:
+        return ()
+    which = counted(failed, f"{what} has", f"{what}s have")
+    return (f"{which} no usable answer and will be asked about again.",)

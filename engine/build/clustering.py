@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +20,19 @@ from engine.build.build_records import (
     CLUSTERING,
     Clustering,
     clustering_basis,
+    label_counts,
     shown,
     to_json,
 )
-from engine.build.labelling import Work, label_counts
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.builds import BuildSpec, Cluster
 from engine.types.models import TaskReport
 from storage.builds import StepRow
+
+if TYPE_CHECKING:
+    from engine.build.steps import Work
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """Texts -> unit vectors (n, d)."""

@@ -142,38 +142,6 @@ def different(words: Iterable[str]) -> list[str]:
     return list(first.values())
 
 
-def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cluster]:
-    """The clusters with cleaned names, without empty ones; each document is in one of them."""
-    home: dict[str, str] = {}
-    kept = []
-    known = {doc_id for cluster in before.clusters for doc_id in cluster.doc_ids}
-    for cluster in clusters:
-        name = check_line(cluster.name, "A cluster's name", LONGEST_LABEL)
-        if not cluster.doc_ids:
-            continue
-        if not name:
-            raise BadInputError(f"The cluster of '{cluster.doc_ids[0]}' has no name.", "Name it.")
-        for doc_id in cluster.doc_ids:
-            if doc_id not in known:
-                raise UnknownNameError(
-                    f"Document '{doc_id}' is in none of the clusters there are.",
-                    "Label it, and run the step again.",
-                )
-            if doc_id in home:
-                raise BadInputError(
-                    f"Document '{doc_id}' is in '{home[doc_id]}' and in '{name}'.",
-                    "Leave it in one cluster.",
-                )
-            home[doc_id] = name
-        kept.append(replace(cluster, name=name))
-    if lost := known - home.keys():
-        raise BadInputError(
-            f"Document '{min(lost)}' is in no cluster any more.",
-            "Leave it in one, and drop a cluster that should become no query.",
-        )
-    return kept
-
-
 def edited(
     before: Clustering,
     clusters: Sequence[Cluster],
@@ -181,13 +149,19 @@ def edited(
     spec: BuildSpec,
     order: Mapping[str, int],
 ) -> tuple[Clustering, int]:
-    """The clusters after a person's edit, and how many changed; ``order``: doc_id -> its place in
-    the corpus."""
+    """The clusters after a person's edit, without empty ones, and how many changed; ``order``:
+    doc_id -> its place in the corpus."""
     old = {cluster.key: cluster for cluster in before.clusters}
     kept = []
-    for cluster in checked_clusters(before, clusters):
-        doc_ids = tuple(sorted(cluster.doc_ids, key=lambda i: order.get(i, len(order))))
-        kept.append(_changed(old.get(cluster.key), replace(cluster, doc_ids=doc_ids), author, spec))
+    for cluster in clusters:
+        if cluster.doc_ids:
+            name = check_line(cluster.name, "A cluster's name", LONGEST_LABEL)
+            if not name:
+                which = f"The cluster of '{cluster.doc_ids[0]}'"
+                raise BadInputError(f"{which} has no name.", "Name it.")
+            doc_ids = tuple(sorted(cluster.doc_ids, key=lambda i: order.get(i, len(order))))
+            new = replace(cluster, name=name, doc_ids=doc_ids)
+            kept.append(_changed(old.get(cluster.key), new, author, spec))
     changes = sum(old.get(c.key) != c for c in kept) + len(old.keys() - {c.key for c in kept})
     return before.with_keys(kept), changes
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -266,11 +264,11 @@ def _made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
 
 def _table_of(opened: OpenBuild, step: BuildStep) -> str:
     """The result of a step; of "expand" a row for each query."""
-    from engine.build.collection_export import provenance, sheet
+    from engine.build.collection_export import provenance, sheet_rows
 
     if step != "expand":
-        heads, *rows = csv.reader(io.StringIO("".join(sheet(opened, step))))
-        return table(heads, rows)
+        heads, rows = sheet_rows(opened, step)
+        return table(heads, [map(str, row) for row in rows])
     made = provenance(opened)
     found = [(key, count, made.found.get(key, 0)) for key, count in made.positives.items()]
     return table(("", "positives", "found by pooling"), found) or "Nothing is expanded yet."
