@@ -19,7 +19,7 @@ from engine.cli.common import (
     system_names,
 )
 from engine.cli.options import printing_json
-from engine.cli.terminal import bar_of, say, show, table, wants_json
+from engine.cli.terminal import bar_of, say, show, show_rows, table, wants_json
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import (
@@ -262,7 +262,7 @@ def _show_unjudged(annotation: Annotation, project: Project, request: PoolReques
     systems = annotation.unjudged(project, request.systems, request.depth, request.runs)
     report = [{**asdict(one), "unjudged": sum(map(len, one.missing.values()))} for one in systems]
     rows = [(one["system"], f"Judged@{one['k']}", one["judged"], one["unjudged"]) for one in report]
-    show(report, table(("", "", "", "unjudged"), rows))
+    show_rows(report, ("", "", "", "unjudged"), rows)
 
 
 # -- projects -------------------------------------------------------------------------------------
@@ -353,22 +353,16 @@ def show_project(name: str, project: str = "") -> None:
     progress = {who: annotation.queue(opened, who).progress() for who in people}
     by_models = {who: sum(j.annotator == who for j in judgments) for who in models}
     queries, items = len(annotation.queries(opened)), len(annotation.pool(opened))
-    state: dict[str, Any] = {
-        "queries": queries,
-        "items": items,
-        "judgments": len(judgments),
-        "by_models": by_models,
-        "progress": progress,
-    }
-    counts = (
-        counted(queries, "query", "queries"),
-        counted(items, "item"),
-        counted(len(judgments), "judgment"),
-    )
+    state = {"queries": queries, "items": items, "judgments": len(judgments)}
+    of_all = f"{counted(items, 'item')}, {counted(len(judgments), 'judgment')}"
     rows = [(who, f"{done.done:,} of {done.total:,} items") for who, done in progress.items()]
     rows += [(who, f"{number:,} items (a language model)") for who, number in by_models.items()]
-    lines = (_project_line(opened), ", ".join(counts), table(("", ""), rows))
-    show({**asdict(opened), **state}, *lines)
+    show(
+        {**asdict(opened), **state, "by_models": by_models, "progress": progress},
+        _project_line(opened),
+        f"{counted(queries, 'query', 'queries')}, {of_all}",
+        table(("", ""), rows),
+    )
 
 
 @project.command("list")
@@ -395,31 +389,29 @@ def _project_line(project: Project) -> str:
 
 def _guidelines(text: str) -> tuple[str, str]:
     """``ASPECT=FILE`` or ``FILE`` as aspect and Markdown."""
+    from engine.collections.judgment_formats import text_of
+
     aspect, sign, file = text.partition("=")
     if not sign or Path(text).is_file():
         aspect, file = "", text
-    return aspect, _read(Path(file))
+    return aspect, text_of(Path(file))
 
 
 def _scale(text: str) -> Scale:
     """A scale by its name, or of a JSON file."""
+    from engine.collections.judgment_formats import text_of
+
     if text in SCALES:
         return SCALES[text]
     path = Path(text)
     try:
-        rows = _GRADES.validate_json(_read(path))
+        rows = _GRADES.validate_json(text_of(path))
     except ValidationError as error:
         raise BadInputError(
             f"{path} cannot be read as a scale: {error.errors()[0]['msg']}.",
             f'Use {", ".join(SCALES)}, or write [[0, "No", "meaning"], [1, "Yes", ""]].',
         ) from error
     return Scale(path.stem, tuple(GradeMeaning(*row) for row in rows))
-
-
-def _read(path: Path) -> str:
-    from engine.collections.judgment_formats import text_of
-
-    return text_of(path)
 
 
 # -- judgments in files ---------------------------------------------------------------------------

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from pydantic import Field, NonNegativeInt
 
-from engine.cli.common import author_or_own, open_explorer, system_names
-from engine.cli.model import (
+from engine.cli.common import (
     ModelRun,
     asking,
+    author_or_own,
     exit_code,
+    open_explorer,
     outcome,
     run_task,
     say_problem,
+    system_names,
     taken,
     task_fields,
     to_do,
@@ -150,7 +152,7 @@ def show_build(
         as_csv --csv: As a CSV file.
         spreadsheet: As --csv; no text is a formula to a spreadsheet program.
     """
-    from engine.build.collection_export import sheet
+    from engine.build.collection_export import json_fields, sheet
 
     opened = open_explorer().builds.open(corpus, name)
     if as_csv or spreadsheet:
@@ -162,7 +164,7 @@ def show_build(
         state = opened.state()
         show(_state_fields(state), *_state_lines(state))
     else:
-        show([*map(_plain_fields, _made_by(opened, step))], _table_of(opened, step))
+        show([*map(json_fields, _made_by(opened, step))], _table_of(opened, step))
 
 
 @build.command("run")
@@ -242,9 +244,11 @@ def export(corpus: str, name: str, *, out: Path, overwrite: bool = False) -> Non
         out DIR: The folder to write to.
         overwrite: Replace an earlier export.
     """
+    from engine.build.collection_export import json_fields
+
     builds = open_explorer().builds
     files = builds.export(corpus, name, out, overwrite=overwrite)
-    report = {"files": files, **_plain_fields(builds.provenance(corpus, name))}
+    report = {"files": files, **json_fields(builds.provenance(corpus, name))}
     show(report, *map(str, files))
 
 
@@ -274,17 +278,12 @@ def _table_of(opened: OpenBuild, step: BuildStep) -> str:
     return table(("", "positives", "found by pooling"), found) or "Nothing is expanded yet."
 
 
-def _plain_fields(record: Any) -> dict[str, Any]:
-    """A record as JSON has it."""
-    from engine.build.collection_export import json_fields
-
-    return json_fields(record)
-
-
 def _state_fields(state: BuildState) -> dict[str, Any]:
     """The state of a build, as JSON has it."""
-    steps = [{**_plain_fields(step), "complete": step.is_complete} for step in state.steps]
-    return {**_plain_fields(state), "steps": steps, "next": state.next}
+    from engine.build.collection_export import json_fields
+
+    steps = [{**json_fields(step), "complete": step.is_complete} for step in state.steps]
+    return {**json_fields(state), "steps": steps, "next": state.next}
 
 
 def _state_lines(state: BuildState) -> Iterator[str]:

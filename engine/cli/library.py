@@ -14,7 +14,7 @@ from pydantic import Field
 
 from engine.cli.common import import_command, open_explorer
 from engine.cli.options import printing_json
-from engine.cli.terminal import Figure, advancing, say, show, stop_requested, table
+from engine.cli.terminal import Figure, advancing, say, show, show_rows, stop_requested, table
 from engine.errors import BadInputError
 from engine.text import counted, size
 from engine.types.corpora import (
@@ -133,13 +133,13 @@ def _name_of(place: Path | ServiceQueries | NamedDataset, explorer: Explorer) ->
         from engine.sources.datasets import folder_of
 
         place = folder_of(explorer.home, place.name)
-    source = Path(os.path.realpath(place)) if isinstance(place, Path) else place
-    suggested = str(source)
-    if isinstance(source, Path):
-        suggested = source.name if source.is_dir() else source.stem
+    source, suggested = str(place), str(place)
+    if isinstance(place, Path):
+        source = os.path.realpath(place)
+        suggested = Path(source).name if place.is_dir() else Path(source).stem
     name = explorer.library.suggest_name(suggested)
     for info in explorer.library.corpora():
-        if info.name == name and info.source != str(source):
+        if info.name == name and info.source != source:
             raise BadInputError(
                 f"A corpus called {name} is there already, read from {info.source}.",
                 f"Choose a name with --name, or add these documents to it with --name {name}.",
@@ -148,8 +148,8 @@ def _name_of(place: Path | ServiceQueries | NamedDataset, explorer: Explorer) ->
 
 
 def _pair(text: str) -> tuple[str, str]:
-    field, sign, column = text.partition("=")
-    if not sign or not field or not column:
+    field, _, column = text.partition("=")
+    if not field or not column:
         raise BadInputError(f"'--map {text}' cannot be read.", "Write --map doc_id=PMID.")
     return field, column
 
@@ -232,8 +232,7 @@ def list_lenses() -> None:
 
     rows = [(lens.key, lens.name, [aspect.key for aspect in lens.aspects]) for lens in SHIPPED]
     report = [{"key": key, "name": name, "aspects": keys} for key, name, keys in rows]
-    listed = table(("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
-    show(report, listed)
+    show_rows(report, ("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
 
 
 @lens_group.command("show")

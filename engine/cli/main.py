@@ -13,11 +13,10 @@ from engine.cli import explore, library
 from engine.cli.agreement import agreement, grade
 from engine.cli.annotate import judge, pool, project, qrels
 from engine.cli.build import build, generate
-from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate, gap, read, sensitivity
 from engine.cli.home import backup, ledger, restore, sql, verify
 from engine.cli.options import from_signature, printing_json
-from engine.cli.scenarios import facts, scenarios
+from engine.cli.scenarios import distill, facts, scenarios
 from engine.cli.terminal import protect_terminal, say
 from engine.config import ROOT, Settings, __version__
 from engine.errors import SeedLensError

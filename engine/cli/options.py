@@ -8,7 +8,8 @@ and defaults are in the signature; the section "Options" of the docstring has a 
 
 Options that commands share are described in :data:`SHARED`. A parameter that is a dataclass is made
 of the options in the docstring of that class (without words for those in SHARED);
-``Annotated[dict[str, Any], Record]`` is a dictionary of those that were given.
+``Annotated[dict[str, Any], Record]`` is a dictionary of those that were given. "{systems}" stands
+for the names of systems without a model.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from typing import (
 
 import click
 from pydantic.fields import FieldInfo
+
+from engine.search.systems import PREPARED, SYSTEMS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 REQUIRED: Any = inspect.Parameter.empty
@@ -119,7 +122,7 @@ def printing_json(function: Command) -> Command:
 
 def _documented(text: str) -> tuple[str, Mapping[str, _Described]]:
     """A docstring without its options, and these by name."""
-    section = _SECTION.search(text)
+    section = _SECTION.search(text.replace("{systems}", ", ".join((*SYSTEMS, *PREPARED))))
     if section is None:
         return text, {}
     lines, options = section["lines"], {}

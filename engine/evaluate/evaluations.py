@@ -27,10 +27,11 @@ from engine.evaluate.evaluation_run import (
     run_names,
     system_and_mode,
 )
-from engine.evaluate.measuring import MAIN_MEASURE, check_annotators, with_all_measures
+from engine.evaluate.measuring import MAIN_MEASURE, check_annotators
 from engine.llm.connecting import Estimator, describe
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import ModelTask, R, TaskRun, TaskRunner
+from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
 from engine.rerank import DEFAULT_MODE
 from engine.search.reports import (

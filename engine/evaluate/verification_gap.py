@@ -24,12 +24,13 @@ from engine.evaluate.evaluations import (
     corpus_version,
     model_name,
 )
-from engine.evaluate.measuring import MAIN_MEASURE, query_rows, ranking_of
+from engine.evaluate.measuring import MAIN_MEASURE, ranking_of
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client
 from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.measures.metrics import mean
+from engine.measures.per_query import query_rows
 from engine.measures.significance import confidence_interval
 from engine.permissions import all_for_leads
 from engine.rerank.candidates import merged, shuffled
