@@ -332,14 +332,12 @@ class Comparer:
         if not parts or not any(tops):
             return [() for _ in ranked]
         similarity = self._similarity(parts)
-        gains: list[tuple[tuple[str, float], ...]] = []
-        for top, old in zip(tops, before, strict=True):
-            if top and old:
-                gain = similarity(top) - similarity(old)
-                gains.append(tuple(zip(names, map(float, gain), strict=True)))
-            else:  # bm25 finds nothing for a seed without words
-                gains.append(())
-        return gains
+        return [  # bm25 finds nothing for a seed without words
+            tuple(zip(names, map(float, similarity(top) - similarity(old)), strict=True))
+            if top and old
+            else ()
+            for top, old in zip(tops, before, strict=True)
+        ]
 
 
 def _reordered(ranked: Ranked, orders: ModelOrders | None) -> Ranked:

@@ -1,7 +1,7 @@
-"""Variants in a model's order.
+"""Comparing wordings, as pages and the command line ask for it, and in a model's order.
 
-All rankings of a comparison are one run with one budget and report. Each system is also reranked
-for the seed alone, to show a wording's effect on the model.
+All rankings of a comparison by a model are one run with one budget and report. Each system is also
+reranked for the seed alone, to show a wording's effect on the model.
 """
 
 from __future__ import annotations
@@ -80,10 +80,6 @@ class Reordering:
     begun: Progress | None = None
     finished: Finished | None = None
 
-    def begin(self, reached: Progress) -> None:
-        """Take the order after a round."""
-        self.begun = reached
-
     def order(self, *, ended: bool) -> tuple[str, ...] | None:
         """The model's order, an unfinished one once the run has ``ended``; None without answers."""
         ranked: Progress | Reranked | None = self.begun if ended else None
@@ -137,7 +133,7 @@ class RerankVariants(ModelTask[VariantsSoFar]):
             async with slots:
                 if not client.stopped:
                     ranking.finished = await rerank_one(
-                        client, ranking.assignment, self._plan, ranking.begin
+                        client, ranking.assignment, self._plan, partial(setattr, ranking, "begun")
                     )
 
         run.partial = partial(self._so_far, run)
@@ -188,8 +184,6 @@ def rankings_of(comparer: Comparer, request: VariantsRequest) -> list[Reordering
     return list(found.values())
 
 
-_Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]
-"""Corpus, its version, systems and sets of variants."""
 OwnGrades = Callable[[Query, str | None], Mapping[str, int]]
 """The grades, by doc_id, that an annotator gave for a query."""
 
@@ -318,7 +312,9 @@ class Comparisons(ForPerson):
         """All of a table as the JSON of ``seedlens sensitivity --json``."""
         return json.dumps(sensitivity_report(table), ensure_ascii=False, indent=2)
 
-    def _key(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> _Key:
+    def _key(
+        self, corpus: str, systems: Sequence[str], variants: Sequence[str]
+    ) -> tuple[Hashable, ...]:
         return corpus, self.stamp(corpus, systems), tuple(systems), tuple(variants)
 
 
@@ -333,11 +329,7 @@ def _collection_of(info: CorpusInfo) -> Collection | None:
 
 
 def _judgments_of(
-    corpus: OpenCorpus,
-    info: CorpusInfo,
-    own_grades: OwnGrades,
-    seed: str,
-    annotator: str | None = None,
+    corpus: OpenCorpus, info: CorpusInfo, own_grades: OwnGrades, seed: str, annotator: str | None
 ) -> dict[str, dict[str, int]]:
     """aspect key -> doc_id -> grade, for one seed; own grades before the collection's, without
     empty aspects."""

@@ -246,10 +246,7 @@ def human_rows(
 
 def _shared(own: Qrels, rest: Qrels) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
     """The grades of items that both graded."""
-    mine, theirs = {}, {}
-    for query_id, grades in own.items():
-        both = {d: g for d, g in grades.items() if d in rest.get(query_id, {})}
-        if both:
-            mine[query_id] = both
-            theirs[query_id] = {d: rest[query_id][d] for d in both}
+    both = {q: {d: g for d, g in own[q].items() if d in rest[q]} for q in own if q in rest}
+    mine = {query_id: grades for query_id, grades in both.items() if grades}
+    theirs = {q: {d: rest[q][d] for d in grades} for q, grades in mine.items()}
     return mine, theirs

@@ -208,17 +208,13 @@ def _share(relevant: Sequence[str], doc_ids: Sequence[str]) -> float | None:
 
 
 def _notes(report: ModelReport, lacking: int) -> tuple[str, ...]:
-    notes = []
-    if report.stopped or report.failed or report.unread:
-        notes.append(
-            "The verifier did not answer everything (see the report): the bounds are too low."
-        )
-    if lacking:
-        notes.append(
-            f"The corpus lacks {lacking:,} relevant documents; they can be neither found nor put "
-            "in, so the upper bound is too low."
-        )
-    return tuple(notes)
+    unanswered = "The verifier did not answer everything (see the report): the bounds are too low."
+    absent = (
+        f"The corpus lacks {lacking:,} relevant documents; they can be neither found nor put in, "
+        "so the upper bound is too low."
+    )
+    incomplete = report.stopped or report.failed or report.unread
+    return (*([unanswered] if incomplete else []), *([absent] if lacking else []))
 
 
 def foreseen_gap(

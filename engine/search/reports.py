@@ -90,7 +90,7 @@ def reranking_report(found: Reranking) -> dict[str, Any]:
 
 def llm_report(found: ModelReport) -> dict[str, Any]:
     """What a model was asked, and how it went; the key is nowhere in it."""
-    return {**asdict(found), "seconds": round(found.seconds, 3), "notes": list(found.notes)}
+    return {**asdict(found), "seconds": round(found.seconds, 3)}
 
 
 def llm_from_report(data: Mapping[str, Any]) -> ModelReport:
@@ -113,9 +113,7 @@ def gap_from_report(data: Mapping[str, Any]) -> Gap:
 
 def fact_report(fact: Fact) -> dict[str, Any]:
     """A fact in ``seedlens facts --json`` and, with what it answers, in ``search --json``."""
-    return {**asdict(fact), "span": list(fact.span), "about": list(fact.about)} | {
-        "anchor": None if fact.anchor is None else list(fact.anchor)
-    }
+    return asdict(fact)
 
 
 def _answer(found: FactMatch) -> dict[str, Any]:
@@ -162,7 +160,7 @@ def corpus_report(info: CorpusInfo) -> dict[str, Any]:
 
 def import_report(report: ImportReport) -> dict[str, Any]:
     """``seedlens import --json``."""
-    return {**asdict(report), "warnings": list(report.warnings)}
+    return asdict(report)
 
 
 def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
