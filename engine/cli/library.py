@@ -155,12 +155,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _run_import(explorer: Explorer, request: ImportRequest) -> None:
-    from engine.search.reports import import_report
-
     with advancing("documents", "checking") as tell, stop_requested() as stopped:
         report = explorer.library.import_here(request, tell, stopped, "the command line")
     say(report.warnings, "Warning")
-    show(import_report(report), _import_line(report))
+    show(report, _import_line(report))
     if report.cancelled:
         sys.exit(130)
 

@@ -182,15 +182,13 @@ def facts(
             "Write seedlens facts NAME --doc DOC_ID, or seedlens facts --text TEXT.",
         )
     from engine.facts import find_facts
-    from engine.search.reports import fact_report
 
     if text is not None:
         found = find_facts(text, _day(written))
     else:
         found = open_explorer().facts(str(name), str(doc_id))
-    report = [fact_report(fact) for fact in found]
     none = "No date, amount or place was found."
-    show_rows(report, ("", "", "", ""), map(_fact_row, found), none)
+    show_rows(found, ("", "", "", ""), map(_fact_row, found), none)
 
 
 def _fact_row(fact: Fact) -> tuple[str, ...]:

@@ -312,9 +312,7 @@ class Comparisons(ForPerson):
         """All of a table as the JSON of ``seedlens sensitivity --json``."""
         return json.dumps(sensitivity_report(table), ensure_ascii=False, indent=2)
 
-    def _key(
-        self, corpus: str, systems: Sequence[str], variants: Sequence[str]
-    ) -> tuple[Hashable, ...]:
+    def _key(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> Hashable:
         return corpus, self.stamp(corpus, systems), tuple(systems), tuple(variants)
 
 
