@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-import click
 from pydantic import PositiveInt
 
 from engine.cli.common import ModelRun, end_run, open_explorer, outcome, run_task, task_fields
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import Figure, say, show, show_rows, table
 from engine.errors import BadInputError
 from engine.text import counted
@@ -34,8 +33,7 @@ LISTED = 20
 """Differences that are listed in words; --json has them all."""
 
 
-@click.command()
-@printing_json
+@command()
 def agreement(
     name: str, *, project: str = "", disagreements: bool = False, include_audit: bool = False
 ) -> None:
@@ -144,8 +142,7 @@ def _show_disagreements(annotation: Annotation, project: Project) -> None:
 # -- a model that grades ---------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def grade(
     name: str,
     *,

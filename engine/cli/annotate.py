@@ -18,7 +18,7 @@ from engine.cli.common import (
     selection_of,
     system_names,
 )
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import bar_of, say, show, show_rows, table, wants_json
 from engine.errors import BadInputError
 from engine.text import counted
@@ -48,8 +48,7 @@ _GRADES: TypeAdapter[list[_Grade]] = TypeAdapter(list[_Grade])
 # -- judging -------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def judge(
     name: str,
     *,
@@ -141,8 +140,7 @@ def _line(judgment: Judgment) -> str:
 # -- pools ---------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def pool(
     name: str,
     *,
@@ -302,8 +300,7 @@ class ProjectOptions:
 Changes = Annotated[dict[str, Any], ProjectOptions]
 
 
-@project.command()
-@printing_json
+@command(project)
 def create(name: str, project: str, *, settings: Changes, author: str | None = None) -> None:
     """Create PROJECT on corpus NAME."""
     annotation = open_explorer().annotation
@@ -318,8 +315,7 @@ def create(name: str, project: str, *, settings: Changes, author: str | None = N
     _save_project(Project(name, project), settings, author, None)
 
 
-@project.command()
-@printing_json
+@command(project)
 def change(name: str, project: str, *, settings: Changes, author: str | None = None) -> None:
     """Change settings of PROJECT on corpus NAME; other settings and judgments are kept."""
     before = open_explorer().annotation.project(name, project)
@@ -341,8 +337,7 @@ def _save_project(
     show(saved, _project_line(saved))
 
 
-@project.command("show")
-@printing_json
+@command(project, "show")
 def show_project(name: str, project: str = "") -> None:
     """Show settings and progress of PROJECT on corpus NAME (or of the corpus's own)."""
     annotation = open_explorer().annotation
@@ -365,8 +360,7 @@ def show_project(name: str, project: str = "") -> None:
     )
 
 
-@project.command("list")
-@printing_json
+@command(project, "list")
 def list_(name: str | None = None) -> None:
     """List the projects, of corpus NAME or of all."""
     explorer = open_explorer()
@@ -422,8 +416,7 @@ def qrels() -> None:
     """Export and import judgments."""
 
 
-@qrels.command("export")
-@printing_json
+@command(qrels, "export")
 def export(
     name: str,
     *,
@@ -478,8 +471,7 @@ def export(
     say(exported.notes)
 
 
-@qrels.command("import")
-@printing_json
+@command(qrels, "import")
 def import_(
     name: str,
     path: Path | None = None,

@@ -26,7 +26,7 @@ from engine.cli.common import (
     task_fields,
     to_do,
 )
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import say, show, table, wants_json
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
@@ -61,8 +61,7 @@ def build() -> None:
     """
 
 
-@build.command()
-@printing_json
+@command(build)
 def new(
     corpus: str,
     name: str,
@@ -86,8 +85,7 @@ def new(
     _save(builds, BuildSpec(corpus, name, attribute), settings, systems, author)
 
 
-@build.command()
-@printing_json
+@command(build)
 def change(
     corpus: str,
     name: str,
@@ -119,8 +117,7 @@ def _save(
     show(_state_fields(state), *_state_lines(state))
 
 
-@build.command("list")
-@printing_json
+@command(build, "list")
 def list_(corpus: str | None = None) -> None:
     """List the builds, of CORPUS or of all."""
     explorer = open_explorer()
@@ -136,8 +133,7 @@ def list_(corpus: str | None = None) -> None:
     show([*map(_state_fields, states)], *lines, hints=none)
 
 
-@build.command("show")
-@printing_json
+@command(build, "show")
 def show_build(
     corpus: str,
     name: str,
@@ -167,8 +163,7 @@ def show_build(
         show([*map(json_fields, _made_by(opened, step))], _table_of(opened, step))
 
 
-@build.command("run")
-@printing_json
+@command(build, "run")
 def run_step(
     corpus: str,
     name: str,
@@ -232,8 +227,7 @@ def _finish(state: BuildState, done: Mapping[BuildStep, tuple[Estimate, TaskRepo
     sys.exit(exit_code(*(report for _, report in done.values())))
 
 
-@build.command()
-@printing_json
+@command(build)
 def export(corpus: str, name: str, *, out: Path, overwrite: bool = False) -> None:
     """Write the collection into a folder, in formats that `seedlens evaluate` and others read.
 
@@ -307,8 +301,7 @@ def generate() -> None:
     """Generate test collections."""
 
 
-@generate.command()
-@printing_json
+@command(generate)
 def implicit(
     *,
     request: ImplicitRequest,

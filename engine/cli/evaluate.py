@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 from pydantic import NonNegativeInt, PositiveInt
 
 from engine.cli.common import (
@@ -25,7 +24,7 @@ from engine.cli.common import (
     system_names,
     whole_numbers,
 )
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import Figure, bar_of, cell, say, show, table
 from engine.errors import SeedLensError
 from engine.lenses.variants import SETS
@@ -53,8 +52,7 @@ VARIANT_MEASURES = (NDCG, CSFCUBE_NDCG, "p-MRR", "SICR", "WISE", "rbo", "tau", "
 # -- systems -------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def evaluate(
     path: Path,
     *,
@@ -173,8 +171,7 @@ def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
 # -- wordings ------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def sensitivity(
     path: Path,
     *,
@@ -231,8 +228,7 @@ def _sensitivity_lines(found: Sensitivity) -> Iterator[str]:
 # -- the retrieval-verification gap --------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def gap(
     path: Path,
     *,
@@ -308,8 +304,7 @@ def _bounded(value: float, interval: Interval, sign: str = "") -> Figure:
 # -- answers from documents ----------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def read(
     path: Path,
     *,

@@ -27,7 +27,7 @@ from engine.cli.common import (
     selection_of,
     taken,
 )
-from engine.cli.options import from_signature, printing_json
+from engine.cli.options import command
 from engine.cli.terminal import advancing, say, show, show_rows, stop_requested
 from engine.errors import BadInputError, UnknownNameError
 from engine.text import spreadsheet_cell
@@ -49,8 +49,7 @@ MAP_COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
 # -- search --------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def search(
     name: str,
     *,
@@ -212,8 +211,7 @@ def trail() -> None:
     """Trails: successive searches on Explore, and their reading lists."""
 
 
-@trail.command("list")
-@printing_json
+@command(trail, "list")
 def list_trails() -> None:
     """List the latest 50 trails, newest first.
 
@@ -234,15 +232,13 @@ def list_trails() -> None:
     )
 
 
-@trail.command("show")
-@from_signature
+@command(trail, "show", json=False)
 def show_trail(trail: str) -> None:
     """Print the searches and the reading list of TRAIL, as Markdown."""
     click.echo(_known(trail).notebook.export_trail(trail, "markdown"), nl=False)
 
 
-@trail.command("export")
-@from_signature
+@command(trail, "export", json=False)
 def export_trail(
     trail: str,
     *,
@@ -259,8 +255,7 @@ def export_trail(
     _write_out([_known(trail).notebook.export_trail(trail, kind)], out)
 
 
-@click.command("export")
-@from_signature
+@command(name="export", json=False)
 def export_corpus(
     name: str,
     *,
@@ -298,8 +293,7 @@ def _known(trail_id: str) -> Explorer:
 # -- maps ----------------------------------------------------------------------------------------
 
 
-@click.command("map")
-@from_signature
+@command(name="map", json=False)
 def map_command(
     corpus: str,
     *,

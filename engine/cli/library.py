@@ -13,7 +13,7 @@ import click
 from pydantic import Field
 
 from engine.cli.common import import_command, open_explorer
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import Figure, advancing, say, show, show_rows, stop_requested, table
 from engine.errors import BadInputError
 from engine.text import counted, size
@@ -34,8 +34,7 @@ _SCHEME = re.compile(r"[A-Za-z0-9]{2,}:")
 """A word before a colon; one letter is a drive."""
 
 
-@click.command("import")
-@printing_json
+@command(name="import")
 def import_(
     source: str,
     *,
@@ -177,8 +176,7 @@ def _import_line(report: ImportReport) -> str:
     )
 
 
-@click.command()
-@printing_json
+@command()
 def update(name: str) -> None:
     """Query the services of corpus NAME again, and add what is new.
 
@@ -189,8 +187,7 @@ def update(name: str) -> None:
     _run_import(explorer, request)
 
 
-@click.command()
-@printing_json
+@command()
 def corpora() -> None:
     """List the corpora of this home."""
     from engine.search.reports import corpus_report
@@ -222,8 +219,7 @@ def lens_group() -> None:
     """
 
 
-@lens_group.command("list")
-@printing_json
+@command(lens_group, "list")
 def list_lenses() -> None:
     """List the lenses that come with SeedLens."""
     from engine.lenses.definitions import SHIPPED
@@ -233,8 +229,7 @@ def list_lenses() -> None:
     show_rows(report, ("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
 
 
-@lens_group.command("show")
-@printing_json
+@command(lens_group, "show")
 def show_lens(key: Annotated[str, "KEY|FILE"]) -> None:
     """Print a lens as a file to start from: TOML, or JSON with --json.
 
@@ -246,8 +241,7 @@ def show_lens(key: Annotated[str, "KEY|FILE"]) -> None:
     show(chosen, lens_to_toml(chosen).rstrip("\n"))
 
 
-@lens_group.command("set")
-@printing_json
+@command(lens_group, "set")
 def set_lens(corpus: str, key: Annotated[str, "KEY|FILE"]) -> None:
     """Change the lens of CORPUS without encoding it again.
 

@@ -15,7 +15,7 @@ from engine.cli.annotate import judge, pool, project, qrels
 from engine.cli.build import build, generate
 from engine.cli.evaluate import evaluate, gap, read, sensitivity
 from engine.cli.home import backup, ledger, restore, sql, verify
-from engine.cli.options import from_signature, printing_json
+from engine.cli.options import command
 from engine.cli.scenarios import distill, facts, scenarios
 from engine.cli.terminal import protect_terminal, say
 from engine.config import ROOT, Settings, __version__
@@ -56,8 +56,7 @@ def main() -> None:
     protect_terminal()
 
 
-@main.command()
-@from_signature
+@command(main, json=False)
 def app(*, port: int = 8501, address: str = "127.0.0.1") -> None:
     """Serve the app on http://127.0.0.1:8501, to be opened in a browser.
 
@@ -84,8 +83,7 @@ def app(*, port: int = 8501, address: str = "127.0.0.1") -> None:
     os.execv(sys.executable, [*command, *options])  # noqa: S606 - our own command
 
 
-@main.command()
-@printing_json
+@command(main)
 def doctor(*, rebuild: bool = False) -> None:
     """Check what is installed, which models load, and where the home is.
 
@@ -104,5 +102,5 @@ COMMANDS: tuple[click.Command, ...] = (
     *(evaluate, sensitivity, gap, read, sql, build, generate),
     *(facts, scenarios, distill, backup, verify, restore, ledger),
 )
-for command in COMMANDS:
-    main.add_command(command)
+for one in COMMANDS:
+    main.add_command(one)

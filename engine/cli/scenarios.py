@@ -25,7 +25,7 @@ from engine.cli.common import (
     say_problem,
     task_fields,
 )
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import say, show, show_rows, stop_requested, table, training
 from engine.errors import BadInputError
 from engine.types.models import Estimate
@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from engine.types.documents import Fact
 
 
-@click.command()
-@printing_json
+@command()
 def scenarios(
     name: str,
     *,
@@ -138,8 +137,7 @@ def _state_lines(state: ScenarioState) -> Sequence[str]:
 # -- facts ---------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def facts(
     name: str | None = None,
     *,
@@ -260,8 +258,7 @@ def distill() -> None:
     """
 
 
-@distill.command("scenarios")
-@printing_json
+@command(distill, "scenarios")
 def distill_scenarios(
     name: str,
     *,
@@ -300,8 +297,7 @@ def distill_scenarios(
         sys.exit(INTERRUPTED)
 
 
-@distill.command()
-@printing_json
+@command(distill)
 def aspects(
     name: str,
     *,
