@@ -266,7 +266,7 @@ def _table_of(opened: OpenBuild, step: BuildStep) -> str:
 
     if step != "expand":
         heads, rows = sheet_rows(opened, step)
-        return table(heads, [map(str, row) for row in rows])
+        return table(heads, [tuple(map(str, row)) for row in rows])
     made = provenance(opened)
     found = [(key, count, made.found.get(key, 0)) for key, count in made.positives.items()]
     return table(("", "positives", "found by pooling"), found) or "Nothing is expanded yet."

@@ -158,7 +158,9 @@ class _Study:
             row |= {SICR: None, WISE: None}
             if reverse is not None:
                 relevant = self._relevant(topic)
-                three = [of[topic.query_id].doc_ids for of in (plain, rankings, reverse)]
+                query_id = topic.query_id
+                without, against = plain[query_id].doc_ids, reverse[query_id].doc_ids
+                three = without, rankings[query_id].doc_ids, against
                 row[SICR] = sicr(relevant, *three)
                 row[WISE] = wise(relevant, *three, len(self._relevant_to[topic.seed]))
         return [*rows]
