@@ -20,6 +20,7 @@ from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
 from engine.types.builds import BuildQuery, BuildSpec, Cluster
 from engine.types.lenses import Lens
+from storage.builds import StepRow
 
 
 def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
@@ -159,9 +160,10 @@ def to_json(form: TypeAdapter[Any], value: Any) -> str:
     return form.dump_json(value).decode()
 
 
-def queries_from_json(text: str) -> dict[str, BuildQuery]:
-    """What a row about queries says."""
-    return {query.key: query for query in QUERIES.validate_json(text)}
+def queries_of(row: StepRow | None) -> dict[str, BuildQuery]:
+    """The queries of a row, by the keys of their clusters."""
+    queries = [] if row is None else QUERIES.validate_json(row.content)
+    return {query.key: query for query in queries}
 
 
 def pooling_basis(spec: BuildSpec, corpus: OpenCorpus) -> str:

@@ -24,7 +24,7 @@ from engine.build.build_records import (
     expanding_basis,
     fits,
     label_recipe,
-    queries_from_json,
+    queries_of,
     query_basis,
     shown,
     to_json,
@@ -395,7 +395,7 @@ class OpenBuild:
 
     def wordings(self) -> dict[str, BuildQuery]:
         """Every query that was ever worded, by the key of its cluster."""
-        return _wordings(self.rows.last(*self._place, "verbalise"))
+        return queries_of(self.rows.last(*self._place, "verbalise"))
 
     def queries(self) -> list[BuildQuery]:
         """The queries of the clusters that become one, in the clusters' order."""
@@ -425,7 +425,7 @@ class OpenBuild:
         after: dict[str, BuildQuery] = {}
 
         def change(row: StepRow | None) -> StepRow | None:
-            before = _wordings(row)
+            before = queries_of(row)
             after[key] = _changed_query(before.get(key), worded, dropped, cluster.name)
             if before.get(key) == after[key]:
                 return None
@@ -558,10 +558,6 @@ def _content_hashes(corpus: OpenCorpus) -> dict[str, str]:
         ids, contents = batch["doc_id"].to_pylist(), batch["content_hash"].to_pylist()
         hashes.update(zip(ids, contents, strict=True))
     return hashes
-
-
-def _wordings(row: StepRow | None) -> dict[str, BuildQuery]:
-    return {} if row is None else queries_from_json(row.content)
 
 
 def _changed_query(

@@ -35,7 +35,7 @@ from engine.build.build_records import (
     expanding_basis,
     label_counts,
     pooling_basis,
-    queries_from_json,
+    queries_of,
     query_basis,
     to_json,
     unusable,
@@ -279,7 +279,7 @@ async def _keep_queries(work: Work, worded: Sequence[BuildQuery]) -> None:
     """Add queries to the current ones, which people may have edited meanwhile."""
 
     def added(row: StepRow | None) -> StepRow:
-        queries = {} if row is None else queries_from_json(row.content)
+        queries = queries_of(row)
         for query in worded:
             there = queries.get(query.key)
             mine = there is not None and there.maker == "person" and there.basis == query.basis

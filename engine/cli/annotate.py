@@ -90,10 +90,15 @@ def judge(
     annotation = open_explorer().annotation
     opened = annotation.project(name, project)
     if undo:
-        undone = _undo(annotation, opened, who, item, note, adjudicate=adjudicate)
-        report = {"undone": undone and _report(undone)}
+        if note:
+            raise BadInputError("An undo has no note.", "Leave --note out.")
+        decided = _decision(annotation, opened, who, item) if adjudicate and item else None
+        if decided is not None:
+            annotation.adjudicate(opened, decided.query_id, decided.doc_id, None, "", who)
+        items = None if item is None else {item}
+        undone = decided if adjudicate else annotation.undo(opened, who, items)
         line = f"Undone: {_line(undone)}" if undone else "Nothing to undo."
-        show(report, line)
+        show({"undone": undone and _report(undone)}, line)
         return
     verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
     if item is None or (adjudicate and grade is None):
@@ -105,25 +110,13 @@ def judge(
     show(_report(judgment), _line(judgment))
 
 
-def _undo(
-    annotation: Annotation,
-    project: Project,
-    who: str,
-    item: tuple[str, str] | None,
-    note: str,
-    *,
-    adjudicate: bool,
+def _decision(
+    annotation: Annotation, project: Project, who: str, item: tuple[str, str]
 ) -> Judgment | None:
-    """The judgment that was undone: of an item, the annotator's last one, or a decision."""
-    if note:
-        raise BadInputError("An undo has no note.", "Leave --note out.")
-    if item is None or not adjudicate:
-        return annotation.undo(project, who, None if item is None else {item})
+    """What somebody decided about an item."""
     judgments = annotation.judgments(project, item[0], who.strip())
-    decided = [j for j in judgments if j.doc_id == item[1] and j.origin == "adjudication"]
-    if decided:
-        annotation.adjudicate(project, *item, None, "", who)
-    return next(iter(decided), None)
+    made = (j for j in judgments if j.doc_id == item[1] and j.origin == "adjudication")
+    return next(made, None)
 
 
 def _report(judgment: Judgment) -> dict[str, Any]:
@@ -246,10 +239,8 @@ def _add_queries(
     if file is not None:
         new |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
     if collection is not None:
-        for t in read_collection(collection).topics:
-            new[t.query_id] = Query(
-                project.corpus, t.seed, t.text, aspect=t.aspect, instruction=t.instruction
-            )
+        topics = read_collection(collection).topics
+        new |= {topic.query_id: topic.query(project.corpus) for topic in topics}
     before = set(explorer.annotation.queries(project))
     if new:
         explorer.annotation.add_queries(project, new)

@@ -191,12 +191,11 @@ def human_scores(
         together = {r.query_id: r for r in (*reversed(stand_ins), *own)}
         rows = query_rows(collection, topics, list(together.values()))
         own_rows[annotator] = [row for row in rows if row["query_id"] in graded]
-    merged: list[dict[str, Any]] = []
-    for topic in topics:
-        rows = [r for rows in own_rows.values() for r in rows if r["query_id"] == topic.query_id]
-        if rows:
-            values = {name: mean([row[name] for row in rows]) for name in measures_of(rows)}
-            merged.append({"query_id": topic.query_id, "aspect": topic.aspect, **values})
+    of_query: dict[str, list[Row]] = {}
+    for row in (row for rows in own_rows.values() for row in rows):
+        of_query.setdefault(row["query_id"], []).append(row)
+    graded_rows = [of_query[t.query_id] for t in topics if t.query_id in of_query]
+    merged = [{**rows[0], **means(rows)} for rows in graded_rows]
     scores = summarised(merged, 0.0, "human")
     return replace(scores, annotators={a: means(rows) for a, rows in own_rows.items()})
 
