@@ -8,13 +8,16 @@ import itertools
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from engine.annotate.projects import read_query_id
+from engine.annotate.adjudication import DecidedQrels, decide, own_grades
+from engine.annotate.pool import graded
+from engine.annotate.projects import ProjectStore, read_query_id
 from engine.collections.judgment_formats import decoded
 from engine.collections.readers import NoCollectionError, cached_collection, without_seeds
 from engine.collections.trec import read_qrels, read_run
@@ -23,13 +26,12 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.evaluation_run import asks_model
-from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
-from engine.evaluate.judged_projects import JudgedProjects
-from engine.evaluate.measuring import HUMAN, but
+from engine.evaluate.measuring import HUMAN, but, from_zero, topic_of
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
 from engine.text import counted
+from engine.types.annotating import Judgment, Project
 from engine.types.evaluations import (
     Collection,
     CollectionInfo,
@@ -67,8 +69,8 @@ class CollectionStore(ForPerson):
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._library, self._experiments = library, ledger.experiments
         self._named: set[str] = set()
-        self._projects = JudgedProjects(ledger, library)
-        self._uploaded = Recent[Hashable, Collection](16)
+        self._projects = ProjectStore(ledger, library)
+        self._made = Recent[Hashable, Collection](32)  # of projects, and of uploaded judgments
         self._runs = Recent[Hashable, dict[str, Ranking]](8)
 
     # -- collections -----------------------------------------------------------------------
@@ -86,7 +88,7 @@ class CollectionStore(ForPerson):
             for name in names
             if self._library.corpus(name).state == "ready" and self._source_of(name) is not None
         )
-        for corpus, project in self._projects.judged():
+        for corpus, project in self._judged():
             yield f"{corpus}{PROJECT}{project}"
         for row in self._experiments.qrels():
             if row.corpus in names:
@@ -161,8 +163,8 @@ class CollectionStore(ForPerson):
             read = functools.partial(self._read_uploaded, row)
         elif sign == PROJECT:
             source = rest or "judged while exploring"
-            info = replace(info, source=source, source_format=PROJECT_FORMAT)
-            read = functools.partial(self._projects.read, name, rest)
+            info = replace(info, source=source, source_format="project")
+            read = functools.partial(self._read_project, name, rest)
         return _Place(info, read, is_synthetic(corpus) and row is None)
 
     def _source_of(self, corpus: str) -> Path | None:
@@ -173,7 +175,29 @@ class CollectionStore(ForPerson):
 
     def _read_uploaded(self, row: QrelsRow) -> Collection:
         opened = self._library.open(row.corpus)
-        return self._uploaded.one((row, opened.identity), lambda: _collection_of(row, opened))
+        return self._made.one((row, opened.identity), lambda: _collection_of(row, opened))
+
+    def _judged(self) -> list[tuple[str, str]]:
+        """Corpus and name of projects with at least one grade that counts; "" is the name of what
+        was judged while exploring."""
+        named = {(corpus, ""): Project(corpus) for corpus in self._library.names()}
+        named |= {p.key: p for p in self._projects.projects() if (p.corpus, "") in named}
+        return [key for key, project in sorted(named.items()) if self._is_judged(project)]
+
+    def _is_judged(self, project: Project) -> bool:
+        judged = graded(project, self._projects.judgments(project)).keys()
+        return not judged <= self._projects.retired(project)
+
+    def _read_project(self, corpus: str, name: str) -> Collection:
+        """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
+        project, opened = self._projects.project(corpus, name), self._library.open(corpus)
+        judgments, queries = self._projects.judgments(project), self._projects.queries(project)
+        retired, events = self._projects.retired(project), tuple(j.event for j in judgments)
+        settings = project.key, project.scale, project.model_grades
+        return self._made.one(
+            (*settings, events, tuple(queries), retired, opened.identity),
+            lambda: without_seeds(_collection(project, judgments, queries, retired, opened)),
+        )
 
     # -- uploaded judgments ---------------------------------------------------------------------
 
@@ -184,7 +208,7 @@ class CollectionStore(ForPerson):
         rows = self._experiments.qrels()
         same = [row.id for row in rows if (row.corpus, row.qrels) == (corpus, text)]
         if not same:
-            _topics_of(read_qrels(text, name).qrels, self._library.open(corpus), name)
+            _topics(read_qrels(text, name).qrels, {}, self._library.open(corpus))
             row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
             same = [self._experiments.add_qrels(row)]
         return self.info(f"{UPLOADED}{same[0]}")
@@ -313,7 +337,7 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
 
 def _collection_of(row: QrelsRow, corpus: OpenCorpus) -> Collection:
     judgments = read_qrels(row.qrels, row.name)
-    topics, warnings = _topics_of(judgments.qrels, corpus, row.name)
+    topics, warnings = _topics(judgments.qrels, {}, corpus)
     collection = Collection(
         name=Path(row.name).stem,
         topics=topics,
@@ -323,31 +347,6 @@ def _collection_of(row: QrelsRow, corpus: OpenCorpus) -> Collection:
         warnings=(*judgments.warnings, *warnings),
     )
     return without_seeds(collection)
-
-
-def _topics_of(
-    qrels: Qrels, corpus: OpenCorpus, file: str
-) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
-    """Seed and aspect of every query id ``<seed>_<aspect>``, and notes on unread ids."""
-    topics, strange = [], []
-    for query_id in qrels:
-        named = read_query_id(query_id, corpus)
-        if named is None:
-            strange.append(query_id)
-        else:
-            topics.append(Topic(query_id, seed=named.seed, aspect=named.aspect))
-    if not topics:
-        raise BadInputError(
-            f"{file}: no query id is a seed of corpus '{corpus.name}' and one of its aspects, "
-            f"like '<seed>_{corpus.aspects[0]}' (the first is '{strange[0]}').",
-            "Queries of other ids need topics: put topics.jsonl and qrels.txt into a folder with "
-            "the documents and import that.",
-        )
-    if not strange:
-        return tuple(topics), ()
-    which = counted(len(strange), "query is", "queries are")
-    warning = f"{which} left out: no seed and aspect of this corpus (first: '{strange[0]}')."
-    return tuple(topics), (warning,)
 
 
 def _described(place: _Place) -> CollectionInfo | None:
@@ -383,3 +382,102 @@ def _described_run(row: RunRow) -> UploadedRun:
     about = json.loads(row.settings)
     time = row.time.isoformat(timespec="seconds")
     return UploadedRun(row.id, row.system, about["queries"], tuple(about["notes"]), time)
+
+
+# -- annotation projects ----------------------------------------------------------------------
+
+
+def _collection(
+    project: Project,
+    judgments: Sequence[Judgment],
+    queries: Mapping[str, Query],
+    retired: frozenset[str],
+    corpus: OpenCorpus,
+) -> Collection:
+    scale = project.scale
+    decided = decide(judgments, model_grades=project.model_grades, retired=retired, scale=scale)
+    topics, warnings = _topics(decided.grades, queries, corpus)
+    asked = {topic.query_id for topic in topics}
+    lowest = min(scale.values)
+    if lowest:
+        warnings += (f"The lowest grade of the scale, {lowest}, counts as 0: not relevant.",)
+    known = (None, *scale.values)
+    own = [j for j in judgments if j.query_id not in retired and j.relevance in known]
+    annotators, notes = _annotators(decided, own)
+    return Collection(
+        name=project.name or project.corpus,
+        topics=topics,
+        qrels=from_zero({q: g for q, g in decided.grades.items() if q in asked}, scale),
+        documents=None,
+        source_format="project",
+        annotators={who: from_zero(grades, scale) for who, grades in annotators.items()},
+        warnings=(*decided.notes, *warnings, *notes),
+    )
+
+
+def _topics(
+    grades: Qrels, queries: Mapping[str, Query], corpus: OpenCorpus
+) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
+    """Judged queries as topics, and a note on those that cannot be ranked.
+
+    Args:
+        queries: by id; other ids are read as ``<seed>_<aspect>``.
+    """
+    found = {query_id: _topic(query_id, queries, corpus) for query_id in grades}
+    topics = tuple(one for one in found.values() if isinstance(one, Topic))
+    left = {query_id: why for query_id, why in found.items() if isinstance(why, str)}
+    reasons, first = Counter(left.values()), next(iter(left), "")
+    if not topics:
+        why = "; ".join(reasons) or "no grade in it is decided"
+        example = f"ids are like '<seed>_{corpus.aspects[0]}' (the first is '{first}')"
+        raise BadInputError(
+            f"None of its queries can be ranked: {why}; {example}.",
+            "Judge for a seed and an aspect that the corpus has. Queries of other ids need topics: "
+            "import a folder with topics.jsonl, qrels.txt and the documents.",
+        )
+    if not left:
+        return topics, ()
+    which = counted(len(left), "query is", "queries are")
+    several = "; ".join(f"{why} ({number:,})" for why, number in reasons.items())
+    why = several if len(reasons) > 1 else f"{left[first]} (first: '{first}')"
+    return topics, (f"{which} left out: {why}.",)
+
+
+def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | str:
+    """A query as a topic, or why it cannot be one."""
+    query = queries.get(query_id)
+    if query is None:
+        named = read_query_id(query_id, corpus)
+        if named is None:
+            return "no seed and aspect of this corpus"
+        return Topic(query_id, seed=named.seed, aspect=named.aspect)
+    if query.seed is not None and query.seed not in corpus.row_of:
+        return "the seed is not in the corpus any more"
+    if query.aspect is not None and query.aspect not in corpus.aspects:
+        return "the aspect is not in the lens of the corpus"
+    if query.focus:
+        return "asked by single sentences of the seed"
+    if query.reading:
+        return "asked by a corrected reading"
+    return topic_of(query_id, query)
+
+
+def _annotators(
+    decided: DecidedQrels, judgments: Sequence[Judgment]
+) -> tuple[dict[str, Qrels], tuple[str, ...]]:
+    """Own grades that can be compared with adjudicated ones, where several people graded."""
+    own = own_grades(judgments)
+    if len(own) < 2:
+        return {}, ()
+    if decided.undecided:
+        return {}, ("The human row is there once all disagreements are adjudicated.",)
+    shared = {d.item for d in decided.decisions if d.decided is not None or len(d.annotators) > 1}
+    by_annotator: dict[str, Qrels] = {}
+    for annotator, qrels in own.items():
+        kept = {
+            query_id: {d: grade for d, grade in grades.items() if (query_id, d) in shared}
+            for query_id, grades in qrels.items()
+        }
+        if graded_some := {q: grades for q, grades in kept.items() if grades}:
+            by_annotator[annotator] = graded_some
+    return by_annotator, ()

@@ -10,14 +10,13 @@ from typing import Any
 from engine.annotate.adjudication import decide, own_grades
 from engine.annotate.pool import unaskable
 from engine.errors import BadInputError
-from engine.evaluate.judged_projects import from_zero, topic_of
 from engine.measures.metrics import mean, ranking_by_grades
 from engine.measures.p_mrr import P_MRR, wanted_by
 from engine.measures.per_query import JUDGED, Row, means, measures_of, query_rows
 from engine.measures.significance import confidence_interval
 from engine.search.searcher import Searcher
 from engine.text import counted
-from engine.types.annotating import Judgment, Project
+from engine.types.annotating import Judgment, Project, Scale
 from engine.types.evaluations import (
     CSFCUBE_NDCG,
     NDCG,
@@ -198,6 +197,17 @@ def human_scores(
     merged = [{**rows[0], **means(rows)} for rows in graded_rows]
     scores = summarised(merged, 0.0, "human")
     return replace(scores, annotators={a: means(rows) for a, rows in own_rows.items()})
+
+
+def from_zero(qrels: Qrels, scale: Scale) -> dict[str, dict[str, int]]:
+    """Grades counted from the lowest of their scale: 0 is not relevant."""
+    lowest = min(scale.values)
+    return {q: {d: grade - lowest for d, grade in grades.items()} for q, grades in qrels.items()}
+
+
+def topic_of(query_id: str, query: Query) -> Topic:
+    """A project's query as a topic of a collection."""
+    return Topic(query_id, query.seed, query.text, query.aspect, instruction=query.instruction)
 
 
 def human_rows(
