@@ -49,7 +49,6 @@ from engine.types.builds import (
     Overlap,
     StepState,
 )
-from engine.types.documents import Document
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
 from storage.builds import Builds, LabelRow, StepRow
 
@@ -71,17 +70,13 @@ class Vocabulary:
     @cached_property
     def _shares(self) -> Mapping[str, float]:
         """Stem -> share of the corpus's documents that have it."""
-        doc_ids = self._corpus.doc_ids
-        sampled = doc_ids[:: max(1, -(-len(doc_ids) // SAMPLE))]
-        return {stem: count / len(sampled) for stem, count in self._count(sampled).items()}
+        sampled = self._corpus.doc_ids[:: max(1, -(-len(self._corpus) // SAMPLE))]
+        return {stem: n / len(sampled) for stem, n in _counts(self._stemmed(sampled)).items()}
 
-    def _count(self, doc_ids: Sequence[str]) -> Counter[str]:
-        """Stem -> number of these documents that have it."""
-        counts: Counter[str] = Counter()
+    def _stemmed(self, doc_ids: Sequence[str]) -> list[Mapping[str, str]]:
+        """Words and their stems of each of these documents."""
         known = [doc_id for doc_id in doc_ids if doc_id in self._corpus.row_of]
-        for document in self._corpus.documents(known):
-            counts.update(set(stems(_text(document)).values()))
-        return counts
+        return [stems(f"{one.title}\n{one.text}") for one in self._corpus.documents(known)]
 
     def _tells(self, stem: str, count: int, documents: int) -> bool:
         """Whether a word that ``count`` of a query's documents have gives them away."""
@@ -90,7 +85,7 @@ class Vocabulary:
 
     def overlap(self, query: str, doc_ids: Sequence[str]) -> Overlap:
         """How far a query gives these documents away; 0 for one without content words."""
-        words, counts = stems(query), self._count(doc_ids)
+        words, counts = stems(query), _counts(self._stemmed(doc_ids))
         shared = {
             word: stem
             for word, stem in words.items()
@@ -103,21 +98,19 @@ class Vocabulary:
     def telling(self, doc_ids: Sequence[str], most: int) -> list[str]:
         """Words that give these documents away, in their shortest forms: first those in many of
         them and few others."""
-        counts: Counter[str] = Counter()
-        shown: dict[str, str] = {}
-        for document in self._corpus.documents([i for i in doc_ids if i in self._corpus.row_of]):
-            stemmed = stems(_text(document))
-            counts.update(set(stemmed.values()))
-            for word, own in stemmed.items():
-                shown[own] = min(shown.get(own, word), word, key=len)
+        stemmed = self._stemmed(doc_ids)
+        counts, shown = _counts(stemmed), dict[str, str]()
+        for word, own in (pair for words in stemmed for pair in words.items()):
+            shown[own] = min(shown.get(own, word), word, key=len)
         telling = [s for s, c in counts.items() if self._tells(s, c, len(doc_ids))]
         weights = {s: counts[s] * -math.log(self._shares.get(s, 0.0) + RARE) for s in telling}
         best = sorted(telling, key=lambda stem: -weights[stem])
         return [shown[stem] for stem in best[:most]]
 
 
-def _text(document: Document) -> str:
-    return f"{document.title}\n{document.text}"
+def _counts(stemmed: Iterable[Mapping[str, str]]) -> Counter[str]:
+    """Stem -> number of documents that have it."""
+    return Counter(stem for words in stemmed for stem in dict.fromkeys(words.values()))
 
 
 def stems(text: str) -> Mapping[str, str]:

@@ -188,19 +188,22 @@ class _Draft:
 
 async def verbalise(work: Work) -> TaskReport[int]:
     """Word what has no query yet or has changed since; a person's wording is never replaced."""
-    build, vocabulary = work.build, work.build.vocabulary
+    build, vocabulary, limit = work.build, work.build.vocabulary, work.spec.overlap
     active, pending, worded = build.active(), build.unworded(), build.wordings()
     by_people = [c for c in pending if c.key in worded and worded[c.key].maker == "person"]
     asked = [c for c in pending if c not in by_people]
     done = len(active) - len(pending)
     work.say(done, len(active))
+
+    def measured_again(cluster: Cluster) -> BuildQuery:
+        old, doc_ids = worded[cluster.key], cluster.doc_ids
+        overlap, basis = vocabulary.overlap(old.text, doc_ids), query_basis(work.spec, cluster)
+        return replace(old, doc_ids=doc_ids, overlap=overlap, basis=basis)
+
     if by_people:
-        old = [replace(worded[cluster.key], doc_ids=cluster.doc_ids) for cluster in by_people]
-        overlaps = await asyncio.to_thread(
-            lambda: [vocabulary.overlap(query.text, query.doc_ids) for query in old]
+        await _keep_queries(
+            work, await asyncio.to_thread(lambda: [*map(measured_again, by_people)])
         )
-        measured = zip(old, overlaps, by_people, strict=True)
-        await _keep_queries(work, [_based(work, replace(q, overlap=o), c) for q, o, c in measured])
     made = failed = 0
     labels = build.shown_labels()
     for start in range(0, len(asked), WORDED_AT_ONCE):
@@ -209,28 +212,32 @@ async def verbalise(work: Work) -> TaskReport[int]:
         group = asked[start : start + WORDED_AT_ONCE]
         drafts = await _worded(work, group, labels, vocabulary)
         # What was stopped between two tries is taken up again: its answers are in the ledger.
-        ready = [d for d in drafts if d.text and (not work.stopped or _is_good(work, d))]
-        worded_now = [
-            BuildQuery(d.cluster.key, d.text, d.cluster.doc_ids, d.overlap, tries=d.tries)
-            for d in ready
-        ]
-        made_of = zip(worded_now, ready, strict=True)
-        await _keep_queries(work, [_based(work, query, d.cluster) for query, d in made_of])
+        ready = [d for d in drafts if d.text and (not work.stopped or d.overlap.share <= limit)]
+        await _keep_queries(
+            work,
+            [
+                BuildQuery(
+                    *(d.cluster.key, d.text, d.cluster.doc_ids, d.overlap),
+                    tries=d.tries,
+                    basis=query_basis(work.spec, d.cluster),
+                )
+                for d in ready
+            ],
+        )
         made += len(ready)
         failed += 0 if work.stopped else len(group) - len(ready)
         work.say(done + len(by_people) + made + failed, len(active))
     if not work.stopped:
-        await _keep_queries(work, [])  # which says when it ran, even where nothing was left to do
+        await _keep_queries(work, [])  # says when it ran, even where nothing was left to do
     left = len(asked) - made - failed
     notes = unusable(failed, "cluster")
-    limit = work.spec.overlap
     if over := sum(query.overlap.share > limit for query in build.asked()):
         which = counted(over, "query shares", "queries share")
-        said = (
+        shared = (
             f"{which} more than {limit:.0%} of their words with their documents; the best of the "
             "tries is kept. Word them again, or drop them."
         )
-        notes = (said, *notes)
+        notes = (shared, *notes)
     return TaskReport(result=made, failed=failed, left=left, notes=notes)
 
 
@@ -256,7 +263,7 @@ async def _worded(
 
     drafts = await asyncio.to_thread(begin)
     for _ in range(TRIES):
-        again = [draft for draft in drafts if not _is_good(work, draft)]
+        again = [d for d in drafts if not d.text or d.overlap.share > work.spec.overlap]
         if not again or work.stopped:
             break
         answers = await work.run.ask([question(draft) for draft in again])
@@ -265,14 +272,6 @@ async def _worded(
             if answer is not None:
                 await asyncio.to_thread(hear, draft, answer)
     return drafts
-
-
-def _is_good(work: Work, draft: _Draft) -> bool:
-    return bool(draft.text) and draft.overlap.share <= work.spec.overlap
-
-
-def _based(work: Work, query: BuildQuery, cluster: Cluster) -> BuildQuery:
-    return replace(query, basis=query_basis(work.spec, cluster))
 
 
 async def _keep_queries(work: Work, worded: Sequence[BuildQuery]) -> None:
