@@ -35,8 +35,6 @@ from typing import (
 import click
 from pydantic.fields import FieldInfo
 
-from engine.search.systems import PREPARED, SYSTEMS
-
 REQUIRED: Any = inspect.Parameter.empty
 _SECTION = re.compile(r"\n\nOptions:\n(?P<lines>(?:    .*\n?)+)")
 _LINE = re.compile(
@@ -124,7 +122,11 @@ def command(
 
 def _documented(text: str) -> tuple[str, Mapping[str, _Described]]:
     """A docstring without its options, and these by name."""
-    section = _SECTION.search(text.replace("{systems}", ", ".join((*SYSTEMS, *PREPARED))))
+    if "{systems}" in text:
+        from engine.search.systems import PREPARED, SYSTEMS
+
+        text = text.replace("{systems}", ", ".join((*SYSTEMS, *PREPARED)))
+    section = _SECTION.search(text)
     if section is None:
         return text, {}
     lines, options = section["lines"], {}
