@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import NonNegativeInt, PositiveInt
 
@@ -42,9 +42,6 @@ from engine.types.evaluations import (
 from engine.types.models import ModelReport, TaskReport
 from engine.types.reading import ReadingTest
 from engine.types.reranking import Gap, GapRequest
-
-if TYPE_CHECKING:
-    pass
 
 VARIANT_MEASURES = (NDCG, CSFCUBE_NDCG, "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
 
