@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -190,11 +191,8 @@ def expanding_basis(spec: BuildSpec, queries: Iterable[BuildQuery]) -> str:
 
 def label_counts(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
     """label -> documents with it, the commonest first, then as they come."""
-    counts: dict[str, int] = {}
-    for doc_id in doc_ids:
-        if label := labels.get(doc_id):
-            counts[label] = counts.get(label, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+    found = (labels.get(doc_id) for doc_id in doc_ids)
+    return dict(Counter(label for label in found if label).most_common())
 
 
 def unusable(failed: int, what: str) -> tuple[str, ...]:
