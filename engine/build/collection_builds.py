@@ -91,13 +91,13 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
         build = self._opened(spec, check_annotator(author), datetime.now(UTC))
         build.check_name()
         latest = {(r.corpus, r.build): SPEC.validate_json(r.settings) for r in build.rows.all()}
-        stands = latest.get((spec.corpus, spec.name))
-        if before is not None and stands is not None and stands != before:
+        current = latest.get((spec.corpus, spec.name))
+        if before is not None and current is not None and current != before:
             raise BadInputError(
                 f"The build '{spec.name}' was changed by somebody else in the meantime.",
                 "Look at it again, and then change it.",
             )
-        if stands != spec:
+        if current != spec:
             text = to_json(SPEC, spec)
             build.rows.put(BuildRow(spec.corpus, spec.name, text, build.author, build.time))
         return spec

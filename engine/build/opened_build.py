@@ -441,7 +441,7 @@ class OpenBuild:
     # -- the annotation project --------------------------------------------------------
 
     def expanded(self) -> list[Expanded]:
-        """The queries as they stand in the annotation project."""
+        """The queries in the annotation project."""
         row = self.rows.last(*self._place, "expand")
         return [] if row is None else EXPANDED.validate_json(row.content)
 
@@ -488,7 +488,7 @@ class OpenBuild:
     # -- the steps ---------------------------------------------------------------------
 
     def state(self) -> BuildState:
-        """How the build stands."""
+        """How far each step is."""
         rows = self.rows.steps(*self._place)
         runs = {row.step: row for row in rows if row.kind == "run"}
         edits = {step: sum(r.changes for r in rows if r.step == step) for step in BUILD_STEPS}

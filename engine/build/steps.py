@@ -123,9 +123,9 @@ async def label(work: Work) -> TaskReport[int]:
             break
         documents = await asyncio.to_thread(corpus.documents, pending[start : start + BATCH])
         asked = [document for document in documents if _has_text(document)]
-        said = await work.run.ask([labelling(spec, d, aspect, tokens) for d in asked])
+        replies = await work.run.ask([labelling(spec, d, aspect, tokens) for d in asked])
         answers = dict.fromkeys((d.doc_id for d in documents), _NOTHING)
-        answers |= {d.doc_id: answer for d, answer in zip(asked, said, strict=True)}
+        answers |= {d.doc_id: answer for d, answer in zip(asked, replies, strict=True)}
         model, now = work.run.model, datetime.now(UTC)
         rows = [
             LabelRow(
@@ -166,7 +166,7 @@ WORDED_AT_ONCE = 16
 """Clusters that are worded together; what a kill can cost at most."""
 TRIES = 3
 MOST_AVOIDED = 40
-"""Words that a model is told to avoid: those that most of the documents have."""
+"""Words that a model is to avoid: those that most of the documents have."""
 
 
 @dataclass(slots=True)
@@ -179,7 +179,7 @@ class _Draft:
     overlap: Overlap = field(default_factory=lambda: Overlap(1.0))
     tries: int = 0
 
-    def hear(self, text: str, overlap: Overlap) -> None:
+    def take(self, text: str, overlap: Overlap) -> None:
         """Take in a try; the words it gave away are the first to avoid next time."""
         if not self.text or overlap.share < self.overlap.share:
             self.text, self.overlap = text, overlap
@@ -258,8 +258,8 @@ async def _worded(
             work.spec, draft.cluster.name, counts, draft.avoid, again=draft.tries > 0
         )
 
-    def hear(draft: _Draft, answer: Verbalised) -> None:
-        draft.hear(answer.query, vocabulary.overlap(answer.query, draft.cluster.doc_ids))
+    def take(draft: _Draft, answer: Verbalised) -> None:
+        draft.take(answer.query, vocabulary.overlap(answer.query, draft.cluster.doc_ids))
 
     drafts = await asyncio.to_thread(begin)
     for _ in range(TRIES):
@@ -270,7 +270,7 @@ async def _worded(
         for draft, answer in zip(again, answers, strict=True):
             draft.tries += 1
             if answer is not None:
-                await asyncio.to_thread(hear, draft, answer)
+                await asyncio.to_thread(take, draft, answer)
     return drafts
 
 

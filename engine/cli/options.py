@@ -8,8 +8,8 @@ and defaults are in the signature; the section "Options" of the docstring has a 
 
 Options that commands share are described in :data:`SHARED`. A parameter that is a dataclass is made
 of the options in the docstring of that class (without words for those in SHARED);
-``Annotated[dict[str, Any], Record]`` is a dictionary of those that were given. "{systems}" stands
-for the names of systems without a model.
+``Annotated[dict[str, Any], Record]`` is a dictionary of those that were given. "{systems}" is
+replaced by the names of systems without a model.
 """
 
 from __future__ import annotations

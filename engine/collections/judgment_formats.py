@@ -186,7 +186,7 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def csv_lines(
     rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, spreadsheet: bool = False
 ) -> Iterator[str]:
-    """CSV with a line of names first; nothing stands for None, lists are JSON.
+    """CSV with a line of names first; None is empty, lists are JSON.
 
     Args:
         spreadsheet: no text is a formula to a spreadsheet program.

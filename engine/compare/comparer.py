@@ -183,7 +183,7 @@ class Comparer:
         return Ranked(variant, seed, read, doc_ids, scores, seconds, uses)
 
     def asked(self, variant: Variant) -> Query:
-        """The query that a variant stands for, checked."""
+        """The checked query of a variant."""
         query = replace(
             self.query,
             instruction=variant.instruction.strip() or None,

@@ -187,8 +187,8 @@ class _Study:
         for topic in self.topics:
             words = {v.name: v.instruction for v in self._variants(topic, system)}[name]
             wish = find_wish(Query(corpus, instruction=words), lens)
-            said = interpreter.read(wish.words)
-            named = said.avoids if name == REVERSE else said.wants
+            understood = interpreter.read(wish.words)
+            named = understood.avoids if name == REVERSE else understood.wants
             read = [lens.aspects[named.argmax()]] if named.any() else []
             right.append([a.key for a in wish.wanted or read] == [topic.aspect])
         return sum(right) / len(right)

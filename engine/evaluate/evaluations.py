@@ -156,7 +156,7 @@ def corpus_version(searcher: Searcher) -> str:
 
 
 def model_name(model: str, address: str) -> str:
-    """A model and its endpoint, as reports are told apart by it."""
+    """A model and its endpoint, which distinguishes reports."""
     return f"{model} at {address}"
 
 

@@ -197,14 +197,14 @@ class Maps(ForPerson):
         unusable = EndpointError(
             "The model gave no names that can be used.", "The clusters' own words stay."
         )
-        said, usage = ask_once(connection, self._answers, prompt, unusable)
+        answer, usage = ask_once(connection, self._answers, prompt, unusable)
 
         def names(now: Names) -> Names:
             if now != own:
                 raise BadInputError(
                     "The map was made again while its clusters were named.", "Try again."
                 )
-            return worded(now, said)
+            return worded(now, answer)
 
         self._rename(corpus, layout, names, connection.endpoint.model)
         return usage
@@ -262,8 +262,8 @@ class Maps(ForPerson):
         if not aspect:
             return seed.vector
         roles = role_matrix(seed.document, len(opened.aspects))
-        said = aspect_vectors(seed.sentences, roles)[[opened.lens.index(aspect)]]
-        return np.asarray(without_context(said, seed.vector[None])[0])
+        own = aspect_vectors(seed.sentences, roles)[[opened.lens.index(aspect)]]
+        return np.asarray(without_context(own, seed.vector[None])[0])
 
     def _grades(self, opened: OpenCorpus, project: Project | None) -> np.ndarray:
         grades = np.full(len(opened), np.nan, dtype=np.float32)
@@ -461,9 +461,9 @@ def naming(respect: str, clusters: Sequence[Cluster]) -> Prompt[ClusterNames]:
 
 What are these {len(clusters)} groups called?"""
 
-    def check(said: ClusterNames) -> ClusterNames | None:
+    def check(answer: ClusterNames) -> ClusterNames | None:
         found: dict[int, ClusterName] = {}
-        for one in said.names:
+        for one in answer.names:
             name = harmless_line(one.name).strip(" .\"'“”")
             if 1 <= one.number <= len(clusters) and 0 < len(name) <= NAME_CHARS:
                 found.setdefault(one.number, ClusterName(number=one.number, name=name))
@@ -489,10 +489,10 @@ def _line(number: int, cluster: Cluster) -> str:
     return f"{number}{part}: {harmless_line(cluster.words)}{titles}"
 
 
-def worded(own: Names, said: ClusterNames) -> Names:
+def worded(own: Names, answer: ClusterNames) -> Names:
     """The names of both levels, no two alike in one: a name that is there already, or is not, is
     the cluster's own words."""
-    given = {one.number: one.name for one in said.names}
+    given = {one.number: one.name for one in answer.names}
     levels, before = [], 1
     for level in own:
         taken = {name.casefold() for name in level}
