@@ -138,7 +138,7 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
         """What a request asks, kept until the corpus or the model is another one."""
         searcher = self._searcher_of(collection)
         return self._estimates.one(
-            (request, searcher.corpus.identity, known),
+            (collection, request, searcher.corpus.identity, known),
             lambda: estimated(count(searcher), searcher, topics, known),
         )
 
