@@ -429,9 +429,9 @@ def _topics(
     reasons, first = Counter(left.values()), next(iter(left), "")
     if not topics:
         why = "; ".join(reasons) or "no grade in it is decided"
-        example = f"ids are like '<seed>_{corpus.aspects[0]}' (the first is '{first}')"
+        example = f"; ids are like '<seed>_{corpus.aspects[0]}' (the first is '{first}')"
         raise BadInputError(
-            f"None of its queries can be ranked: {why}; {example}.",
+            f"None of its queries can be ranked: {why}{example if left else ''}.",
             "Judge for a seed and an aspect that the corpus has. Queries of other ids need topics: "
             "import a folder with topics.jsonl, qrels.txt and the documents.",
         )
