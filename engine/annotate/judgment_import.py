@@ -11,7 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    ValidationError,
+)
 
 from engine.annotate.judgments import MADE, checked
 from engine.annotate.projects import (
@@ -34,10 +41,9 @@ from engine.collections.judgment_formats import (
     text_of,
 )
 from engine.collections.readers import read_collection, wording_of
-from engine.collections.trec import grade_of
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError
-from engine.search.queries import check_query, query_from_json, query_to_json
+from engine.search.queries import check_query, query_from_json
 from engine.text import counted
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Project, Verdict
 from engine.types.limits import LONGEST_INSTRUCTION
@@ -62,46 +68,25 @@ item's: the last judgment of a key counts."""
 # -- one judgment as a line --------------------------------------------------------------------
 
 
-def _as_text(value: Any) -> str:
-    text = "" if isinstance(value, (list, dict)) else str(value)
-    if any("\ud800" <= c <= "\udfff" for c in text):
-        raise ValueError("it holds half a character")
-    return text
+def _from_json(value: Any) -> Any:
+    return parse_json(value) if isinstance(value, str) else value
 
 
-def _as_grade(value: Any) -> int:
-    try:
-        return grade_of(str(value))
-    except ValueError as error:
-        raise ValueError("it is not a whole number") from error
+Clean = Annotated[str, AfterValidator(printable)]
+Span = tuple[NonNegativeInt, NonNegativeInt]
 
 
-def _as_marks(value: Any) -> tuple[tuple[int, int], ...]:
-    try:
-        spans = parse_json(value) if isinstance(value, str) else value
-        marks = tuple((start, end) for start, end in spans)
-        if not all(type(at) is int and at >= 0 for mark in marks for at in mark):
-            raise ValueError(spans)
-        return marks
-    except (ValueError, TypeError) as error:
-        raise ValueError("marks are a list of [start, end]") from error
-
-
-Text = Annotated[str, BeforeValidator(_as_text)]
-Clean = Annotated[Text, AfterValidator(printable)]
-
-
-class JudgmentLine(BaseModel):
+class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
     """A judgment as CSV and JSONL have it, in the order of columns; only query_id, doc_id,
     relevance and an annotator are required."""
 
-    query_id: Text = ""
-    doc_id: Text = ""
-    relevance: Annotated[int | None, BeforeValidator(_as_grade)] = None
-    annotator: Text = ""
+    query_id: str = ""
+    doc_id: str = ""
+    relevance: int | None = None
+    annotator: str = ""
     verdict: Verdict | None = None
-    note: Text = ""
-    marks: Annotated[tuple[tuple[int, int], ...], BeforeValidator(_as_marks)] = ()
+    note: str = ""
+    marks: Annotated[tuple[Span, ...], BeforeValidator(_from_json)] = ()
     time: datetime = Field(default_factory=lambda: datetime.now(UTC))
     seconds: Annotated[float, Field(ge=0, le=HIGHEST)] | None = None
     origin: Origin = "import"
@@ -110,10 +95,19 @@ class JudgmentLine(BaseModel):
     instruction: Clean = ""
     blind: bool = False
     event: Clean = ""
+
+
+class AnyLine(JudgmentLine):
+    """With what only some files have: undone events, and of adjudicated grades what each rests on,
+    who decided, and who graded."""
+
     undoes: Clean = ""
+    basis: str = ""
+    by: str = ""
+    annotators: Annotated[list[str], BeforeValidator(_from_json)] = []
 
 
-FIELDS = tuple(name for name in JudgmentLine.model_fields if name != "undoes")
+FIELDS = tuple(JudgmentLine.model_fields)
 """What a line has, in the order of the columns."""
 
 
@@ -125,49 +119,42 @@ def to_fields(judgment: Judgment) -> dict[str, Any]:
     return fields | ({"undoes": judgment.undoes} if judgment.undoes else {})
 
 
-def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
-    """Read a row of :func:`to_fields`, with any names of :func:`judgment_field`; without ``event``
-    it is an import with "", without a time it is of now.
+def from_fields(
+    fields: Mapping[str, Any], annotator: str = "", *, adjudicated: bool = False
+) -> list[Judgment]:
+    """The judgments of a row, with any names of :func:`judgment_field`: one, or the agreeing grades
+    behind one of our adjudicated export. Without ``event`` it is an import.
 
     Args:
         annotator: who judged where the fields do not say.
+        adjudicated: it is a decision, unless the row says whose grades it rests on.
     """
     given = {judgment_field(name): value for name, value in fields.items()} | {**fields}
     try:
-        line = JudgmentLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
+        line = AnyLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         value = str(first["input"])[:40].encode("utf-8", "backslashreplace").decode()
         why = first["msg"].removeprefix("Value error, ")
         raise BadInputError(f"The {first['loc'][0]} '{value}' cannot be read: {why}.") from error
+    people, origin = [line.annotator], line.origin if line.event else "import"
+    if line.basis == "adjudicated" and line.by:
+        people, adjudicated = [line.by], True
+    elif line.basis in ("agreed", "single", "model"):
+        people, adjudicated = line.annotators or people, False
     verdict = line.verdict or ("grade" if line.relevance is not None else None)
     if verdict is None:
         raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
-    is_named = line.annotator.strip().casefold() not in ("", ADJUDICATED)
     time = line.time if line.time.tzinfo else line.time.replace(tzinfo=UTC)
     read = {
-        **dict(line),
-        "annotator": line.annotator if is_named else annotator or line.annotator,
+        **{name: getattr(line, name) for name in (*FIELDS, "undoes")},
         "verdict": verdict,
-        "origin": line.origin if line.event else "import",
+        "origin": "adjudication" if adjudicated else origin,
         "time": time.astimezone(UTC),
     }
-    return Judgment(**read)
-
-
-def _judgments(fields: Mapping[str, Any], annotator: str, *, adjudicated: bool) -> list[Judgment]:
-    """The judgments of a row: one, or the agreeing grades behind one of our adjudicated export."""
-    basis, people = fields.get("basis"), [fields.get("annotator")]
-    if basis == "adjudicated" and fields.get("by"):
-        people, adjudicated = [fields["by"]], True
-    elif basis in ("agreed", "single", "model"):
-        names, adjudicated = fields.get("annotators"), False  # in CSV, JSON in a cell
-        try:
-            people = list(json.loads(names) if isinstance(names, str) else names or people)
-        except (ValueError, TypeError) as error:
-            raise BadInputError("Its annotators are no list of names.") from error
-    said = [from_fields({**fields, "annotator": who}, annotator) for who in people]
-    return [replace(one, origin="adjudication") for one in said] if adjudicated else said
+    named = (who.strip().casefold() not in ("", ADJUDICATED) for who in people)
+    names = [who if ok else annotator or who for who, ok in zip(people, named, strict=True)]
+    return [Judgment(**{**read, "annotator": who}) for who in names]
 
 
 # -- the judgments of a file -------------------------------------------------------------------
@@ -205,7 +192,7 @@ class JudgmentImport:
             try:
                 if isinstance(fields, str):
                     raise BadInputError(fields)
-                for judgment in _judgments(fields, annotator, adjudicated=adjudicated):
+                for judgment in from_fields(fields, annotator, adjudicated=adjudicated):
                     self._add(line, judgment)
             except BadInputError as error:
                 self._broken += 1
@@ -229,13 +216,12 @@ class JudgmentImport:
 
     def check(self) -> None:
         """Raise BadInputError where a line is broken, or there is no judgment."""
+        if more := self._broken - len(self._problems):
+            self._problems.append(f"And {more:,} more.")
         if self._problems:
-            listed = " ".join(self._problems)
-            more = self._broken - len(self._problems)
             count = counted(self._broken, "line is", "lines are")
             raise BadInputError(
-                f"{self.file}: {count} broken and nothing was imported. {listed}"
-                + (f" And {more:,} more." if more > 0 else ""),
+                f"{self.file}: {count} broken and nothing was imported. {' '.join(self._problems)}",
                 "Correct them and import the file again.",
             )
         if not self._rows:
@@ -255,11 +241,7 @@ class JudgmentImport:
             f"{seeds} of the query's own seed, and left out": self._seeds,
             f"{changed} from one before about the same item; the last one counts": self._changed,
         }
-        return tuple(
-            f"{words} (first: line {lines[0]:,})." if lines[0] else f"{words}."
-            for words, lines in said.items()
-            if lines
-        )
+        return tuple(f"{w} (first: line {lines[0]:,})." for w, lines in said.items() if lines)
 
     def compared(
         self, stored: Changed, taken: Container[str], *, overwrite: bool
@@ -378,15 +360,15 @@ def _named(row: Judgment, taken: Container[str]) -> Judgment:
 
 def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: bool) -> str:
     where = f"Line {line:,}" if line else f"'{row.query_id}'"
+    before, said = f"{row.annotator} took back what was said", _shown(row)
+    if here is not None:
+        before = f"{here.annotator} said {_shown(here)}"
+        if _said(here) == _said(row):
+            said = "the same with another note or other marks"
     outcome = "the file's counts now" if overwrite else "what is here stays"
-    who = row.annotator if here is None else here.annotator
-    before = "took back what was said" if here is None else f"said {_shown(here)}"
-    said = _shown(row)
-    if here is not None and _said(here) == _said(row):
-        said = "the same with another note or other marks"
     return (
-        f"{where}: {who} {before} of '{row.doc_id}' for '{row.query_id}' here, and {said} in the "
-        f"file; {outcome}."
+        f"{where}: {before} of '{row.doc_id}' for '{row.query_id}' here, and {said} in the file; "
+        f"{outcome}."
     )
 
 
@@ -396,11 +378,9 @@ def _shown(row: Judgment) -> str:
 
 def _differs(offered: Query, here: Query) -> bool:
     """Whether anything that the first one asks for is not in the second: numbered ids collide."""
-    for name in ("seed", "text", "aspect", "instruction"):
-        words, others = (str(getattr(q, name) or "").casefold().split() for q in (offered, here))
-        if words and words != others:
-            return True
-    return False
+    names = ("seed", "text", "aspect", "instruction")
+    pairs = [[str(getattr(q, n) or "").casefold().split() for q in (offered, here)] for n in names]
+    return any(words and words != others for words, others in pairs)
 
 
 # -- formats -----------------------------------------------------------------------------------
@@ -516,12 +496,7 @@ def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
 
 def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
     """A query of a file, for this corpus; BadInputError when unreadable."""
-    try:
-        query = query_from_json(json.dumps({**fields, "corpus": corpus}))
-        query_to_json(query).encode()  # half a character cannot be stored
-    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise BadInputError(f"It is no query ({error}).") from error
-    return query
+    return query_from_json(json.dumps({**fields, "corpus": corpus}))
 
 
 def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:

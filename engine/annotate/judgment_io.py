@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -432,11 +433,9 @@ def _file_names(annotators: Iterable[str]) -> dict[str, str]:
     """annotator -> file name, unique on case-insensitive file systems."""
     names: dict[str, str] = {}
     for annotator in annotators:
-        name = plain = _plain(annotator)
-        taken, number = {other.casefold() for other in names.values()}, 2
-        while name.casefold() in taken:
-            name, number = f"{plain}-{number}", number + 1
-        names[annotator] = name
+        taken = {other.casefold() for other in names.values()}
+        numbered = (_plain(annotator) + (f"-{n}" if n > 1 else "") for n in itertools.count(1))
+        names[annotator] = next(name for name in numbered if name.casefold() not in taken)
     return names
 
 
@@ -462,5 +461,4 @@ def _hand_over_lines(
         "events": len(events),
         "project": asdict(project),
     }
-    yield from json_lines([first, *described])
-    yield from json_lines(map(to_fields, events))
+    return json_lines(itertools.chain([first], described, map(to_fields, events)))
