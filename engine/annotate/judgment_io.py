@@ -4,54 +4,538 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import zipfile
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, cast
 
-from pydantic import ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    ValidationError,
+)
 
 from engine.annotate.adjudication import DecidedQrels, Decision, decide, own_grades
-from engine.annotate.judgment_import import (
-    DECISIONS,
-    FIELDS,
-    HAND_OVER,
-    JudgmentImport,
-    detect,
-    header,
-    read_file,
-    to_fields,
-)
+from engine.annotate.judgments import MADE, checked
 from engine.annotate.projects import (
     PROJECTS,
     ProjectStore,
     check_annotator,
     check_project,
+    is_free,
+    is_model,
+    model_annotator,
     own_name,
+    printable,
+    read_query_id,
 )
-from engine.collections.judgment_formats import beir_lines, csv_lines, json_lines, text_of
+from engine.collections.judgment_formats import (
+    Rows,
+    beir_file,
+    beir_lines,
+    csv_lines,
+    json_lines,
+    json_rows,
+    judgment_field,
+    judgment_rows,
+    numbered_lines,
+    parse_json,
+    text_of,
+)
+from engine.collections.readers import read_collection, wording_of
 from engine.collections.trec import trec_lines
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import all_for_leads
-from engine.search.queries import query_to_dict
+from engine.search.queries import check_query, query_from_json, query_to_dict
 from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
     JUDGMENT_FORMATS,
     ImportedJudgments,
     Judgment,
+    Origin,
     Project,
+    Verdict,
 )
 from engine.types.evaluations import Qrels
-from engine.types.limits import EXPORT_BYTES, MEGABYTE
+from engine.types.limits import EXPORT_BYTES, LONGEST_INSTRUCTION, MEGABYTE
 from engine.types.people import ForPerson
 from engine.types.searches import Query
 from storage.files import write_whole
 from storage.judgment_events import Changed
 from storage.ledger import Ledger
+from storage.records import new_event
+
+HAND_OVER = "seedlens-judgments"
+"""What the first line of a hand-over has as its ``format``."""
+DECISIONS = "decisions.jsonl"
+"""In a BEIR folder of ours: whose grades are in its tables."""
+CSFCUBE_FILES = "test-pid2anns-csfcube-*.json"
+MOST_LISTED = 20
+"""Broken lines, or conflicts, that are listed one by one."""
+HIGHEST = 10**9
+"""Of ranks and seconds; far beyond any."""
+Key = tuple[str, str, str, bool]
+"""(query_id, doc_id, annotator, False), or (query_id, doc_id, "", True) of a decision, which is the
+item's: the last judgment of a key counts."""
+
+
+# -- one judgment as a line --------------------------------------------------------------------
+
+
+def _from_json(value: Any) -> Any:
+    return parse_json(value) if isinstance(value, str) else value
+
+
+Clean = Annotated[str, AfterValidator(printable)]
+Span = tuple[NonNegativeInt, NonNegativeInt]
+
+
+class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
+    """A judgment as CSV and JSONL have it, in the order of columns; only query_id, doc_id,
+    relevance and an annotator are required."""
+
+    query_id: str = ""
+    doc_id: str = ""
+    relevance: int | None = None
+    annotator: str = ""
+    verdict: Verdict | None = None
+    note: str = ""
+    marks: Annotated[tuple[Span, ...], BeforeValidator(_from_json)] = ()
+    time: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    seconds: Annotated[float, Field(ge=0, le=HIGHEST)] | None = None
+    origin: Origin = "import"
+    rank: Annotated[int, Field(ge=0, le=HIGHEST)] | None = None
+    system: Clean = ""
+    instruction: Clean = ""
+    blind: bool = False
+    event: Clean = ""
+
+
+class AnyLine(JudgmentLine):
+    """With what only some files have: undone events, and of adjudicated grades what each rests on,
+    who decided, and who graded."""
+
+    undoes: Clean = ""
+    basis: str = ""
+    by: str = ""
+    annotators: Annotated[list[str], BeforeValidator(_from_json)] = []
+
+
+FIELDS = tuple(JudgmentLine.model_fields)
+"""What a line has, in the order of the columns."""
+
+
+def to_fields(judgment: Judgment) -> dict[str, Any]:
+    """A judgment as JSON-ready values."""
+    fields = {name: getattr(judgment, name) for name in FIELDS}
+    fields["marks"] = [list(span) for span in judgment.marks]
+    fields["time"] = judgment.time.isoformat()
+    return fields | ({"undoes": judgment.undoes} if judgment.undoes else {})
+
+
+def from_fields(
+    fields: Mapping[str, Any], annotator: str = "", *, adjudicated: bool = False
+) -> list[Judgment]:
+    """The judgments of a row, with any names of :func:`judgment_field`: one, or the agreeing grades
+    behind one of our adjudicated export. Without ``event`` it is an import.
+
+    Args:
+        annotator: who judged where the fields do not say.
+        adjudicated: it is a decision, unless the row says whose grades it rests on.
+    """
+    given = {judgment_field(name): value for name, value in fields.items()} | {**fields}
+    try:
+        line = AnyLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        value = str(first["input"])[:40].encode("utf-8", "backslashreplace").decode()
+        why = first["msg"].removeprefix("Value error, ")
+        raise BadInputError(f"The {first['loc'][0]} '{value}' cannot be read: {why}.") from error
+    people, origin = [line.annotator], line.origin if line.event else "import"
+    if line.basis == "adjudicated" and line.by:
+        people, adjudicated = [line.by], True
+    elif line.basis in ("agreed", "single", "model"):
+        people, adjudicated = line.annotators or people, False
+    verdict = line.verdict or ("grade" if line.relevance is not None else None)
+    if verdict is None:
+        raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
+    time = line.time if line.time.tzinfo else line.time.replace(tzinfo=UTC)
+    read = {
+        **{name: getattr(line, name) for name in (*FIELDS, "undoes")},
+        "verdict": verdict,
+        "origin": "adjudication" if adjudicated else origin,
+        "time": time.astimezone(UTC),
+    }
+    named = (who.strip().casefold() not in ("", ADJUDICATED) for who in people)
+    names = [who if ok else annotator or who for who, ok in zip(people, named, strict=True)]
+    return [Judgment(**{**read, "annotator": who}) for who in names]
+
+
+# -- the judgments of a file -------------------------------------------------------------------
+
+
+@dataclass
+class JudgmentImport:
+    """The judgments of one file, and everything that is wrong with it."""
+
+    file: str
+    project: Project
+    corpus: OpenCorpus
+    queries: Mapping[str, Query]  # of the project
+    # bare names of models that grade in the project; refused as names of people
+    models: frozenset[str] = frozenset()
+    by_model: bool = False  # the whole file is a model's
+    # queries that the file describes, by id
+    offered: dict[str, Query] = field(default_factory=dict)
+    # needed by its judgments and missing in the project
+    new_queries: dict[str, Query] = field(default_factory=dict)
+    _rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
+    _problems: list[str] = field(default_factory=list)
+    _broken: int = 0
+    _seeds: list[int] = field(default_factory=list)
+    _changed: list[int] = field(default_factory=list)
+
+    def read(self, rows: Rows, annotator: str = "", *, adjudicated: bool = False) -> None:
+        """Take in the rows of a file, or note what is wrong with them.
+
+        Args:
+            annotator: who judged where a row does not say.
+            adjudicated: the grades are decisions, except where a row says whose they are.
+        """
+        for line, fields in rows:
+            try:
+                if isinstance(fields, str):
+                    raise BadInputError(fields)
+                for judgment in from_fields(fields, annotator, adjudicated=adjudicated):
+                    self._add(line, judgment)
+            except BadInputError as error:
+                self._broken += 1
+                if len(self._problems) < MOST_LISTED:
+                    self._problems.append(f"line {line:,}: {error}" if line else str(error))
+
+    def _add(self, line: int, given: Judgment) -> None:
+        query = self._query(given)
+        judgment = self._checked(self._attributed(given))
+        if query is not None and query.seed == given.doc_id:
+            self._seeds.append(line)
+            return
+        rows = self._rows.setdefault(_key(judgment), [])
+        if given.verdict == "undo":
+            rows[:] = [row for row in rows if row[1].event != given.undoes] or [(line, judgment)]
+            return
+        before = rows[-1][1] if rows else judgment
+        if _said(before) != _said(judgment) and given.event in ("", before.event):
+            self._changed.append(line)
+        rows.append((line, judgment))
+
+    def check(self) -> None:
+        """Raise BadInputError where a line is broken, or there is no judgment."""
+        if more := self._broken - len(self._problems):
+            self._problems.append(f"And {more:,} more.")
+        if self._problems:
+            count = counted(self._broken, "line is", "lines are")
+            raise BadInputError(
+                f"{self.file}: {count} broken and nothing was imported. {' '.join(self._problems)}",
+                "Correct them and import the file again.",
+            )
+        if not self._rows:
+            raise BadInputError(f"{self.file} has no judgments.", "Choose another file.")
+
+    @property
+    def last(self) -> list[Judgment]:
+        """The last judgment of each annotator and item."""
+        return [rows[-1][1] for rows in self._rows.values()]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about lines that were left out or replaced."""
+        seeds = counted(len(self._seeds), "judgment is", "judgments are")
+        changed = counted(len(self._changed), "line differs", "lines differ")
+        said = {
+            f"{seeds} of the query's own seed, and left out": self._seeds,
+            f"{changed} from one before about the same item; the last one counts": self._changed,
+        }
+        return tuple(f"{w} (first: line {lines[0]:,})." for w, lines in said.items() if lines)
+
+    def compared(
+        self, stored: Changed, taken: Container[str], *, overwrite: bool
+    ) -> tuple[list[Judgment], int, tuple[str, ...]]:
+        """The last judgment of each annotator and item, compared with those stored in the project.
+
+        Args:
+            taken: events of the file that are stored, in whatever project.
+            overwrite: add those that differ, too.
+
+        Returns:
+            judgments to add, how many are stored, and those that differ as plain sentences.
+        """
+        current: dict[Key, Judgment | None] = {}
+        for row, judgment in sorted(stored, key=lambda one: one[0].event_id or 0):
+            key = (*row.item, "" if row.decided else row.annotator, row.decided)
+            current[key] = judgment or (current.get(key) if row.decided else None)
+        new: list[Judgment] = []
+        conflicts: list[str] = []
+        known = 0
+        for key, rows in self._rows.items():
+            line, judgment = rows[-1]
+            here = current.get(key)
+            if _is_known(judgment, here):
+                known += 1
+                continue
+            if key in current:
+                conflicts.append(_conflict(line, judgment, here, overwrite=overwrite))
+            if overwrite or key not in current:
+                new.append(_named(judgment, taken))
+        more = len(conflicts) - MOST_LISTED
+        listed = conflicts[:MOST_LISTED] + ([f"And {more:,} more."] if more > 0 else [])
+        return new, known, tuple(listed)
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _attributed(self, given: Judgment) -> Judgment:
+        """As a model's judgment where the import, the file or the name says so."""
+        by_model = self.by_model or given.origin == "model" or is_model(given.annotator)
+        if by_model and given.origin != "adjudication":
+            return replace(given, annotator=model_annotator(given.annotator), origin="model")
+        if not given.event and own_name(given.annotator) in self.models:
+            raise BadInputError(
+                f"By the name '{given.annotator.strip()}' a model graded in this project.",
+                "If these are its grades, import them as a model's (--by-model; on the page, 'A "
+                "language model gave them'). If they are a person's, by another name.",
+            )
+        return given
+
+    def _query(self, given: Judgment) -> Query | None:
+        """The query; None for wordings that were judged while exploring."""
+        self._check_document(given.doc_id)
+        query_id = given.query_id
+        here = self.queries.get(query_id) or self.new_queries.get(query_id)
+        named = read_query_id(query_id, self.corpus)
+        offered = self.offered.get(query_id)
+        if here is not None:
+            if offered and named is None and not is_free(query_id) and _differs(offered, here):
+                raise BadInputError(
+                    f"Query '{query_id}' asks for something else here than in the file.",
+                    "Import the file into a project of its own.",
+                )
+            return here
+        if offered is not None:
+            check_query(offered, self.corpus.lens)
+            if offered.seed is not None:
+                self._check_document(offered.seed)
+        query = offered or named
+        if query is not None:
+            self.new_queries[query_id] = query
+        elif self.project.name or not is_free(query_id):
+            raise BadInputError(f"Query '{query_id}' names no seed and aspect of this corpus.")
+        return query
+
+    def _check_document(self, doc_id: str) -> None:
+        if doc_id not in self.corpus.row_of:
+            raise BadInputError(f"There is no document '{doc_id[:80]}' in this corpus.")
+
+    def _checked(self, given: Judgment) -> Judgment:
+        project, undo = self.project, given.verdict == "undo"
+        judgment = checked(project, replace(given, verdict="withdrawn") if undo else given)
+        who = judgment.annotator
+        if given.origin == "adjudication" and project.leads and who not in project.leads:
+            raise BadInputError(f"'{who}' is no lead of project '{project.name}'.")
+        # What the annotator was shown is as in the file, however the project is judged today.
+        return replace(
+            judgment, rank=given.rank, system=given.system, blind=given.blind, event=given.event
+        )
+
+
+def _key(row: Judgment) -> Key:
+    is_decision = row.origin == "adjudication"
+    return (*row.item, "" if is_decision else row.annotator, is_decision)
+
+
+def _said(row: Judgment) -> tuple[str, int | None]:
+    return (row.verdict, row.relevance)
+
+
+def _is_known(row: Judgment, here: Judgment | None) -> bool:
+    """Whether a row equals what is stored; missing notes and marks are ignored."""
+    if here is None:
+        return row.verdict == "withdrawn"
+    return (
+        _said(row) == _said(here) and row.note in ("", here.note) and row.marks in ((), here.marks)
+    )
+
+
+def _named(row: Judgment, taken: Container[str]) -> Judgment:
+    """With an unused event id; its first word stays, see :data:`engine.annotate.judgments.MADE`."""
+    if row.event and row.event not in taken:
+        return row
+    maker = next((made for made in MADE if row.event.startswith(made)), "")
+    return replace(row, event=maker + new_event())
+
+
+def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: bool) -> str:
+    where = f"Line {line:,}" if line else f"'{row.query_id}'"
+    before, said = f"{row.annotator} took back what was said", _shown(row)
+    if here is not None:
+        before = f"{here.annotator} said {_shown(here)}"
+        if _said(here) == _said(row):
+            said = "the same with another note or other marks"
+    outcome = "the file's counts now" if overwrite else "what is here stays"
+    return (
+        f"{where}: {before} of '{row.doc_id}' for '{row.query_id}' here, and {said} in the file; "
+        f"{outcome}."
+    )
+
+
+def _shown(row: Judgment) -> str:
+    return str(row.relevance) if row.relevance is not None else row.verdict
+
+
+def _differs(offered: Query, here: Query) -> bool:
+    """Whether anything that the first one asks for is not in the second: numbered ids collide."""
+    names = ("seed", "text", "aspect", "instruction")
+    pairs = [[str(getattr(q, n) or "").casefold().split() for q in (offered, here)] for n in names]
+    return any(words and words != others for words, others in pairs)
+
+
+# -- formats -----------------------------------------------------------------------------------
+
+
+def detect(path: Path) -> str:
+    """The format of a file or folder, by its ending and its first line."""
+    if path.suffix == ".zip":
+        return "beir"
+    if path.is_dir():
+        return "csfcube" if any(path.glob(CSFCUBE_FILES)) else "beir"
+    if path.suffix in (".jsonl", ".ndjson"):
+        return "hand-over" if header(text_of(path)) is not None else "jsonl"
+    return {".csv": "csv", ".tsv": "beir"}.get(path.suffix, "trec")
+
+
+def header(text: str) -> Mapping[str, Any] | None:
+    """The first line of a hand-over; None when the text is none."""
+    try:
+        first = parse_json(text.split("\n", 1)[0])
+    except ValueError:
+        return None
+    is_one = isinstance(first, dict) and first.get("format") == HAND_OVER
+    return first if is_one else None
+
+
+def read_file(
+    incoming: JudgmentImport,
+    kind: str,
+    path: Path,
+    annotator: str,
+    importable: Callable[[Path], Path],
+    *,
+    adjudicated: bool = False,
+) -> None:
+    """Read a file or folder of one format into an import.
+
+    Args:
+        kind: one of :data:`engine.types.annotating.JUDGMENT_FORMATS`, or ``csfcube``.
+        annotator: who judged, or for CSFCube adjudicated, where the file does not say.
+        importable: raises NotAllowedError for a path that may not be read.
+        adjudicated: the grades are decisions.
+    """
+    if kind == "csfcube":
+        collection, name = read_collection(path), incoming.corpus.name
+        incoming.offered.update((one.query_id, one.query(name)) for one in collection.topics)
+        for who, own in collection.annotators.items():
+            incoming.read(_qrels_rows(own), who)
+        who = annotator or collection.name
+        incoming.read(_qrels_rows(collection.qrels), who, adjudicated=True)
+        return
+    if kind == "hand-over":
+        incoming.read(_hand_over_rows(text_of(path), incoming))
+        return
+    if kind in ("trec", "beir"):
+        annotator = check_annotator(annotator, "model")
+    if kind == "beir":
+        rows = _beir_rows(path, incoming, importable)
+    else:
+        rows = (json_rows if kind == "jsonl" else judgment_rows)(text_of(path))
+    incoming.read(rows, annotator, adjudicated=adjudicated)
+
+
+def _qrels_rows(qrels: Mapping[str, Mapping[str, int]]) -> Rows:
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            yield 0, {"query_id": query_id, "doc_id": doc_id, "relevance": grade}
+
+
+def _beir_rows(path: Path, incoming: JudgmentImport, importable: Callable[[Path], Path]) -> Rows:
+    """A BEIR folder (or zip) with qrels/test.tsv, dev or train, or one such file."""
+    is_zip = path.suffix == ".zip"
+    folder = _zipped_folder(path) if is_zip else path
+    file = path if path.is_file() and not is_zip else beir_file(folder)
+    if file is None:
+        raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
+    with suppress(NotAllowedError):
+        beside = file.parent.parent / "queries.jsonl"
+        queries = beside if is_zip else importable(beside)
+        if queries.is_file():
+            incoming.offered.update(_beir_queries(text_of(queries), incoming.corpus.name))
+    decisions = folder / DECISIONS
+    if decisions.is_file():
+        return json_rows(text_of(decisions))
+    return judgment_rows(text_of(file))
+
+
+def _zipped_folder(archive: Path) -> Path:
+    """The folder of an archive that has the tables: the root, or one in it."""
+    try:
+        root = zipfile.Path(archive)
+    except zipfile.BadZipFile as error:
+        raise BadInputError(f"{archive} is no ZIP file.", "Download it again.") from error
+    folders = [root, *(inside for inside in root.iterdir() if inside.is_dir())]
+    return cast(Path, next((one for one in folders if (one / "qrels").is_dir()), root))
+
+
+def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
+    for _, line in numbered_lines(text):
+        try:
+            row = parse_json(line)
+            about = row.get("metadata") or {}
+            asked = {name: about.get(name) for name in ("seed", "aspect", "instruction")}
+            if asked["seed"] is None:
+                asked["text"] = str(row.get("text") or "")
+                words = asked["instruction"] or wording_of(row) or ""
+                asked["instruction"] = words if len(words) <= LONGEST_INSTRUCTION else None
+            if asked["seed"] is not None or asked["text"]:
+                yield str(row["_id"]), _as_query(asked, corpus)
+        except (BadInputError, ValueError, KeyError, AttributeError):
+            continue  # a query that is not described here may be explained by its id
+
+
+def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
+    """A query of a file, for this corpus; BadInputError when unreadable."""
+    return query_from_json(json.dumps({**fields, "corpus": corpus}))
+
+
+def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:
+    """One annotator's judgments, after the queries."""
+    for number, fields in [*json_rows(text)][1:]:
+        if isinstance(fields, str) or "query" not in fields:
+            yield number, fields
+            continue
+        try:
+            query = _as_query(fields["query"], incoming.corpus.name)
+            incoming.offered[str(fields["query_id"])] = query
+        except (BadInputError, KeyError, TypeError) as error:
+            yield number, f"The query cannot be read: {error}"
+
 
 DECIDED_FIELDS = (
     *("query_id", "doc_id", "relevance", "annotator", "note", "time"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.annotate.model_plan import Asked, grading, in_words
+from engine.annotate.model_grading import Asked, grading, in_words
 from engine.annotate.projects import check_annotator
 from engine.build.build_prompts import DOCUMENT_TOKENS, MOST_LABELS, merging, naming, verbalising
 from engine.build.build_records import pooling_basis

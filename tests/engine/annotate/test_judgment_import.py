@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.annotate.model_plan import known_positives
+from engine.annotate.model_grading import known_positives
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, ImportedJudgments, Project, Scale

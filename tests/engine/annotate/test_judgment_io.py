@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.annotate import judgment_io
-from engine.annotate.judgment_import import DECISIONS
+from engine.annotate.judgment_io import DECISIONS
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer

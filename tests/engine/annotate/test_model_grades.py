@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.model_plan import Asked, grading, guidelines_for, in_words
+from engine.annotate.model_grading import Asked, grading, guidelines_for, in_words
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, GradingRequest, Judgment, PoolRequest, Project
