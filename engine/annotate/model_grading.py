@@ -27,10 +27,10 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.llm.connecting import Estimator
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judges import document_text
-from engine.llm.judging_prompts import SEED_TOKENS
+from engine.llm.judging_prompts import SEED_TOKENS, halved
 from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
-from engine.llm.texts import cut_text, fenced, harmless, harmless_line
+from engine.llm.texts import PROMPTS, cut_text, fenced, harmless, harmless_line
 from engine.permissions import all_for_leads
 from engine.search.searcher import Searcher, criterion_for
 from engine.text import counted
@@ -188,14 +188,7 @@ MOST_TOKENS = 250
 """Of an answer."""
 MOST_REASON = 600
 """Characters of a reason that are kept."""
-SYSTEM = """\
-You are one of the annotators of a test collection. You are shown a query and one document, the \
-candidate, and say how relevant the candidate is, on the scale of the project and by its \
-guidelines. People check what you say.
-Grade what the candidate itself says or surely implies. Examples, where there are any, were found \
-relevant before: they show what is meant, but a candidate may be relevant in quite another way, \
-and likeness to an example in some other respect counts for nothing. Between two grades give the \
-lower one."""
+SYSTEM = PROMPTS["annotating"]
 
 
 class Graded(BaseModel):
@@ -271,7 +264,6 @@ def grading(
     text = fenced("candidate", cut_text(document_text(candidate), tokens).text)
     question = f"Which grade of the scale ({', '.join(map(str, values))}) is the candidate's?"
     user = "\n\n".join([asked.text, *shown, f"The candidate:\n{text}", question])
-    less = tokens // 2
 
     def checked(said: Graded) -> Graded | None:
         if said.grade not in values:
@@ -285,9 +277,9 @@ def grading(
         graded_on(asked.scale),
         most_tokens=MOST_TOKENS,
         check=checked,
-        shorter=(lambda: grading(asked, anchors, candidate, less))
-        if less >= FEWEST_TOKENS
-        else None,
+        shorter=halved(
+            tokens, lambda less: grading(asked, anchors, candidate, less), FEWEST_TOKENS
+        ),
     )
 
 

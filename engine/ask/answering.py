@@ -19,7 +19,7 @@ from engine.llm.connecting import Estimator
 from engine.llm.endpoint_errors import EndpointError, TooLongError
 from engine.llm.messages import QUOTED_RULE, Message, Prompt
 from engine.llm.tasks import ModelTask, TaskRun
-from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
+from engine.llm.texts import PROMPTS, cut_text, estimate_tokens, fenced, harmless_line
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Span
 from engine.types.jobs import JobState
@@ -260,24 +260,11 @@ FEWEST_TOKENS = 50
 TITLE_TOKENS = 60
 TELL_SECONDS = 0.2  # Between two looks at what is written: citations are read anew each time
 
-RULES = f"""\
-You answer a person's question from passages of a collection of documents, and from nothing else.
-Behind every statement put the number of the passage that it rests on, in square brackets, each \
-number in brackets of its own: [2] or [1][4]. Name only passages that are given, and only where \
-they say or clearly imply it.
-When the passages do not hold the answer, say so in one sentence, and say what they do hold that \
-comes close. Never fill a gap from what you know. When passages contradict each other, say so.
-Be brief. Write plain sentences in the language of the question, without headings, lists or \
-Markdown.
-{QUOTED_RULE}"""
+RULES = PROMPTS["answering"] + QUOTED_RULE
 FORMER_TOKENS = 400
 """Of a former answer, as a follow-up shows it; a former question has a quarter of that."""
-_FORMER = """\
-What was asked and answered before tells what the question is about. It is no evidence: statements \
-rest on the passages above alone."""
-_NOTES = """\
-The notes were written by a model beforehand: they say what a passage may be of use for. They help \
-to understand it; they are no evidence."""
+_FORMER = PROMPTS["former"]
+_NOTES = PROMPTS["notes"]
 
 
 def messages(

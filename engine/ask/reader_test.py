@@ -22,7 +22,7 @@ from engine.llm.judges import document_text
 from engine.llm.judging_prompts import halved
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, Reply, json_prompt, without_reasoning
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
-from engine.llm.texts import cut_text, fenced
+from engine.llm.texts import PROMPTS, cut_text, fenced
 from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
 from engine.rerank.candidates import merged, shuffled
@@ -41,19 +41,9 @@ ANSWER_TOKENS = 300
 REFERENCE_TOKENS = 1000
 NOT_STATED = "not stated"
 
-READER = f"""\
-You answer a question from documents that somebody chose for it. One of them may hold the answer, \
-or none; the others only look like it. What a document implies counts as said in it: work out \
-dates, amounts and places. Use nothing but the documents and what everybody knows.
-Answer with the answer alone, as short as the question allows, without saying where it stands or \
-how you found it. When the documents do not tell, answer: {NOT_STATED}
-{QUOTED_RULE}"""
+READER = PROMPTS["reader"] + QUOTED_RULE
 
-JUDGE = """\
-You grade an answer to a question against a reference answer. Give 0 to 100 points for how far the \
-answer says what the reference says: 100 for all that matters in it, 0 for nothing or for \
-something else, between them for parts. Other words for the same, more detail, order and style \
-change nothing; what contradicts the reference costs points."""
+JUDGE = PROMPTS["reader-judge"]
 
 
 class Grade(BaseModel):

@@ -13,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from engine.llm.judging_prompts import Criterion, halved
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.texts import Quoted, cut_text, fenced
+from engine.llm.texts import PROMPTS, Quoted, cut_text, fenced
 
 EXPLAINING, REWORDING, NOTING = "explaining/2", "rewording/2", "noting/2"
 DOCUMENT_TOKENS, QUESTION_TOKENS = 600, 400
@@ -23,10 +23,7 @@ MOST_CHARS = 1200
 MOST_QUOTES, MOST_NOTES = 24, 2
 """Of an explanation for each text, which is asked for three, and of a document; an answer may have
 thousands, and each is looked up in a text that may be long."""
-SYSTEM = """\
-You judge documents for a person who explores a collection. The person starts from one document \
-and says what matters about it. Judge by the aspect and the person's wording alone. Likeness in \
-anything else, length, fame and style of writing do not count."""
+SYSTEM = PROMPTS["explaining"]
 
 
 def _line(value: Any) -> str:

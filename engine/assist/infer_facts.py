@@ -33,9 +33,18 @@ from engine.facts.periods import Period, containing, in_words
 from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
 from engine.llm.connecting import Estimator
+from engine.llm.judging_prompts import halved
 from engine.llm.messages import Prompt, Words, json_prompt, part_tokens
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
-from engine.llm.texts import PART_TOKENS, Quoted, cut_text, estimate_tokens, fenced, parts_of
+from engine.llm.texts import (
+    PART_TOKENS,
+    PROMPTS,
+    Quoted,
+    cut_text,
+    estimate_tokens,
+    fenced,
+    parts_of,
+)
 from engine.types.documents import Document, Fact, FactKind, Span
 from engine.types.models import Estimate, TaskReport
 from storage.home import Home
@@ -47,12 +56,7 @@ INFERRING = "facts/1"
 FEWEST_TOKENS = 80  # A part is never cut below this
 MOST_PER_PART = 12
 CLAIM_TOKENS = 90  # Of one fact in an answer, on the high side
-SYSTEM = """\
-You prepare a collection of documents for search by date, amount and place. Plain rules have \
-found what the documents state. You name what a document does not state but surely implies, by \
-what is common knowledge: the country of a landmark, the day of a known event, the height of a \
-known tower.
-A wrong fact is worse than none: name only what you are sure of."""
+SYSTEM = PROMPTS["facts"]
 ASKED: dict[FactKind, str] = {
     "place": "place: value is the ISO 3166 code of the country (PE) or of a region in it (US-CA)",
     "date": "date: value is a day, month or year in ISO form (2024-02-29, 2024-02, 2024), or the "
@@ -120,12 +124,15 @@ def inferring(
 Quote for each the words that imply it, from the text below its title, and say how it follows. \
 Leave out what the text says itself, and what you are not sure of. Name at most {MOST_PER_PART}; \
 most texts imply none or one or two."""
-    less = tokens // 2
-    shorter = (
-        (lambda: inferring(title, shown, written, kinds, less)) if less >= FEWEST_TOKENS else None
-    )
     return json_prompt(
-        INFERRING, SYSTEM, user, Claims, most_tokens=most_tokens(shown), shorter=shorter
+        INFERRING,
+        SYSTEM,
+        user,
+        Claims,
+        most_tokens=most_tokens(shown),
+        shorter=halved(
+            tokens, lambda less: inferring(title, shown, written, kinds, less), FEWEST_TOKENS
+        ),
     )
 
 

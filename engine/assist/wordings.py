@@ -15,7 +15,7 @@ from engine.llm.client import Client, complete
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
+from engine.llm.texts import PROMPTS, cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.lenses import Lens
 from engine.types.models import ModelUsage
 from engine.types.reranking import WordingReading, WordingReadings
@@ -27,18 +27,7 @@ WORDING_TOKENS = 600
 """The longest wording that a search takes, in Latin script; of other scripts, its beginning."""
 ANSWER_TOKENS = 160  # Of an answer besides the words that it copies
 
-SYSTEM = """\
-You read what a person asks a search engine for. They hold one document and want others that are \
-similar to it in some aspects, and perhaps not in others; a wording of their own, in any language, \
-says in which. You are given the aspects that documents of this collection have, and the wording.
-An aspect is wanted where the wording asks for likeness in it: by its name, in other words for it, \
-or by saying what documents should state in it. It is ruled out only where the wording says that \
-likeness in it does not count or is not asked for. What documents should state is content, with \
-whatever negation stands in it: to do something without something else, or that something does \
-not help, rules no aspect out. Content words that documents have to mention, or must not be \
-about, are listed besides, as short as they can be: "same problem, solved with tree kernels, not \
-on tweets" mentions "tree kernels" and excludes "tweets". An aspect that the wording does not \
-touch is neither. A wording that asks for similar documents and no more wants no aspect."""
+SYSTEM = PROMPTS["wording"]
 
 
 class WordingAnswer(BaseModel):

@@ -29,7 +29,6 @@ from weakref import WeakValueDictionary
 from engine.errors import StorageError
 from engine.jobs.runner import in_foreground
 from engine.llm.budget import Meter, RoundProgress, Stopped
-from engine.llm.capabilities import PROBE, Capabilities, remembered
 from engine.llm.endpoint_errors import (
     MOST_CHARS,
     BudgetReachedError,
@@ -40,11 +39,14 @@ from engine.llm.endpoint_errors import (
 )
 from engine.llm.endpoints import Connection
 from engine.llm.messages import (
+    PROBE,
+    Capabilities,
     Message,
     Prompt,
     ReasoningFilter,
     Reply,
     answer_key,
+    remembered,
     without_reasoning,
 )
 from engine.llm.transport import Transport

@@ -9,7 +9,6 @@ from typing import Any
 
 from engine.config import Settings
 from engine.llm.budget import Account, Budget, Price
-from engine.llm.capabilities import Capabilities, remembered
 from engine.llm.client import Client, complete
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.endpoints import (
@@ -20,7 +19,7 @@ from engine.llm.endpoints import (
     Endpoint,
     find_endpoint,
 )
-from engine.llm.messages import Prompt
+from engine.llm.messages import Capabilities, Prompt, remembered
 from engine.types.models import Estimate
 from engine.types.people import OPERATOR, Person
 from engine.types.reranking import EndpointInfo

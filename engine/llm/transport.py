@@ -96,7 +96,7 @@ class Transport:
             http_client=openai.DefaultAsyncHttpx2Client(
                 verify=_certificates(),
                 follow_redirects=False,  # a redirect would send questions to another address
-                event_hooks={} if self.endpoint.ambient else {"request": [self._bare]},
+                event_hooks={} if self.endpoint.person.is_operator else {"request": [self._bare]},
             ),
         )
 
@@ -104,13 +104,11 @@ class Transport:
         await self._client.close()
 
     async def _bare(self, request: httpx2.Request) -> None:
-        """Leave out the headers that the environment sets for its own endpoint."""
-        kept = {"Host": request.url.netloc.decode("ascii"), "Accept": "application/json"}
-        if "content-length" in request.headers:
-            kept["Content-Length"] = request.headers["content-length"]
-            kept["Content-Type"] = "application/json"
+        """Leave out headers of the operator's environment for an endpoint that a lead entered."""
+        own = ("host", "accept", "content-length", "content-type", "authorization")
+        kept = {name: request.headers[name] for name in own if name in request.headers}
         key = self.endpoint.key.get_secret_value() or "none"
-        request.headers = httpx2.Headers({**kept, "Authorization": f"Bearer {key}"})
+        request.headers = httpx2.Headers(kept | {"authorization": f"Bearer {key}"})
 
     async def complete(
         self,

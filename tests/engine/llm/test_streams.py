@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from engine.llm.budget import Budget
-from engine.llm.capabilities import remembered
 from engine.llm.client import Client, Outcome, complete
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError, RefusedError
-from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
+from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply, remembered
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer, serving
