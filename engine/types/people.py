@@ -78,9 +78,7 @@ class Provider:
     """One OpenID Connect provider."""
 
     name: str  # as in `[auth.NAME]`; "default" where `[auth]` itself names one
-    # addresses of this provider count although it does not say that they were verified
-    # (`trust_emails = true`)
-    trusts_emails: bool = False
+    trusts_emails: bool = False  # unverified addresses count (`trust_emails = true`)
 
 
 @dataclass(frozen=True)

@@ -115,9 +115,8 @@ class PairRequest:
     """Pairs to be graded."""
 
     corpus: str
-    # seeds, sampled from the corpus; the same ones, and more, with a larger number
-    documents: PositiveInt = DOCUMENTS
-    # for each aspect of a seed, half of them the nearest by that aspect, half by the whole document
+    documents: PositiveInt = DOCUMENTS  # seeds sampled; a larger sample contains a smaller one
+    # per aspect of a seed: half nearest by the aspect, half by the document
     candidates: Annotated[int, Field(ge=2, le=MOST_CANDIDATES)] = CANDIDATES
 
 
@@ -155,12 +154,9 @@ class Tuned:
 
     folder: Path  # what `--encoder` takes
     base: str  # the encoder that it was
-    # groups, held_out: groups learned from, and measured by; their seeds differ, and no seed
-    # measured by was a candidate in training
-    groups: int
+    groups: int  # learned from and measured by; no seed or candidate in both
     held_out: int
-    # before, after: share of the held-out pairs with different grades that the aspect's vectors
-    # order as graded, 0 to 1; the mean over the seeds
+    # share of held-out pairs that the aspect vectors order as graded, mean over seeds
     before: float
     after: float
     interval: tuple[float, float] | None  # 95 % of `after - before`; None with fewer than two seeds
