@@ -11,7 +11,6 @@ from engine.annotate.judgment_io import JudgmentFiles
 from engine.annotate.judgments import (
     MADE,
     check_decision,
-    check_event,
     check_not_seed,
     checked,
     store,
@@ -197,7 +196,6 @@ class Annotation(ProjectStore):
         none; ``event`` is the undo's id: sent twice, it counts once."""
         who = check_annotator(annotator)
         check_own(self.person, who)
-        check_event(event)
         return self._ledger.judging.undo(*project.key, who, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:

@@ -23,7 +23,7 @@ from engine.annotate.projects import ProjectStore, model_annotator, own_name
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import UnknownNameError, check_between
 from engine.llm.connecting import Estimator
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judges import document_text
@@ -124,12 +124,8 @@ def make_plan(
 
 
 def _check(request: GradingRequest, queries: Mapping[str, Query]) -> None:
-    if not 0 <= request.anchors <= MOST_ANCHORS:
-        raise BadInputError(
-            f"The number of anchors is {request.anchors}.", f"Use 0 to {MOST_ANCHORS}."
-        )
-    if request.limit is not None and request.limit < 1:
-        raise BadInputError("The limit is below one candidate.", "Give 1 or more.")
+    check_between("The number of anchors", request.anchors, 0, MOST_ANCHORS)
+    check_between("The limit of candidates", request.limit, 1)
     for query_id in request.query_ids:
         if query_id not in queries:
             raise UnknownNameError(f"The query '{query_id}' is not in this project.")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError
+from engine.errors import BadInputError, check_between
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import built_in_variants
 from engine.measures.metrics import judged_at, mean
@@ -40,10 +40,7 @@ def check_pool(request: PoolRequest) -> None:
     """Raise BadInputError or UnknownNameError for a pool that cannot be made."""
     if not request.systems and not request.runs:
         raise BadInputError("The pool has no source.", "Name at least one system or run.")
-    if not 1 <= request.depth <= DEEPEST_POOL:
-        raise BadInputError(
-            f"The depth of the pool is {request.depth}.", f"Use 1 to {DEEPEST_POOL:,}."
-        )
+    check_between("The depth of the pool", request.depth, 1, DEEPEST_POOL)
     for name in request.systems:
         find_system(name)
 

@@ -19,7 +19,7 @@ from engine.annotate.queueing import Pool
 from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError, check_between, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
@@ -91,11 +91,7 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
     name = name.strip()
     if not name:
         raise BadInputError("The annotator has no name.", "Say who is judging.")
-    if len(name) > LONGEST_ANNOTATOR:
-        raise BadInputError(
-            f"The annotator's name has {len(name)} characters.",
-            f"Use at most {LONGEST_ANNOTATOR}.",
-        )
+    check_length("annotator's name", name, LONGEST_ANNOTATOR)
     if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in name):
         raise BadInputError(
             "The annotator's name holds control characters or broken ones.", "Leave them out."
@@ -115,16 +111,10 @@ def check_project(project: Project) -> Project:
             f"'{project.name}' cannot be a project's name.",
             "Use 1 to 64 letters, digits, - and _, a letter or digit first.",
         )
-    if project.per_item < 1:
-        raise BadInputError(
-            f"Each item would need {project.per_item} annotators.", "Ask for at least 1."
-        )
+    check_between("The number of annotators of an item", project.per_item, 1)
     if project.order not in ORDERS:
         raise BadInputError(f"There is no order '{project.order}'.", f"Use {', '.join(ORDERS)}.")
-    if sum(map(len, project.guidelines.values())) > LONGEST_GUIDELINES:
-        raise BadInputError(
-            f"The guidelines are longer than {LONGEST_GUIDELINES:,} characters.", "Shorten them."
-        )
+    check_length("text of the guidelines", "".join(project.guidelines.values()), LONGEST_GUIDELINES)
     return replace(
         project,
         guidelines={k: printable(text) for k, text in project.guidelines.items() if text.strip()},

@@ -19,7 +19,13 @@ from pydantic import TypeAdapter, ValidationError
 from engine.ask.answering import AnswerQuestion, need_scenarios, scenarios_of
 from engine.config import Settings
 from engine.corpora.scenario_store import has_scenarios
-from engine.errors import BadInputError, SeedLensError, UnknownNameError
+from engine.errors import (
+    BadInputError,
+    SeedLensError,
+    UnknownNameError,
+    check_between,
+    check_length,
+)
 from engine.jobs.runner import check_ends, new_job_id
 from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
@@ -404,15 +410,7 @@ class Reader(TaskRunner[AskRequest, Answer]):
 
 
 def _check(request: AskRequest) -> None:
-    length = len(request.question)
     if not request.question.strip():
         raise BadInputError("The question is empty.", "Write what you want to know.")
-    if length > LONGEST_QUESTION:
-        raise BadInputError(
-            f"The question has {length:,} characters; at most {LONGEST_QUESTION:,} are read.",
-            "Say it shorter.",
-        )
-    if not 1 <= request.k <= MOST_PASSAGES:
-        raise BadInputError(
-            f"{request.k} passages are asked for.", f"Give a number from 1 to {MOST_PASSAGES}."
-        )
+    check_length("question", request.question, LONGEST_QUESTION)
+    check_between("The number of passages", request.k, 1, MOST_PASSAGES)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from engine.ask.answering import SCENARIO_TOKENS, fitting, need_scenarios, scenarios_of
 from engine.assist.reranking import usage_report
-from engine.errors import BadInputError
+from engine.errors import BadInputError, check_between
 from engine.llm.connecting import Estimator
 from engine.llm.judges import document_text
 from engine.llm.judging_prompts import halved
@@ -190,12 +190,8 @@ class ReadingPlan:
     sample: int | None = None
 
     def __post_init__(self) -> None:
-        wrong = [size for size in self.sizes if not 1 <= size <= MOST_DOCUMENTS]
-        if wrong or not self.sizes:
-            raise BadInputError(
-                f"The numbers of documents are {', '.join(map(str, self.sizes)) or 'missing'}.",
-                f"Give numbers from 1 to {MOST_DOCUMENTS}, like 1,10,30.",
-            )
+        for size in self.sizes or [0]:
+            check_between("The number of documents", size, 1, MOST_DOCUMENTS)
         for name in self.systems:
             find_system(name)
 

@@ -28,7 +28,7 @@ from engine.corpora.stored_facts import (
     in_reading_order,
     store_facts,
 )
-from engine.errors import BadInputError
+from engine.errors import BadInputError, check_between
 from engine.facts.periods import Period, containing, in_words
 from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
@@ -296,8 +296,7 @@ class InferFacts(ModelTask[Counts]):
             raise BadInputError(
                 f"Kinds of facts are {', '.join(KINDS)}.", "Write --kinds place,date."
             )
-        if request.limit is not None and request.limit < 1:
-            raise BadInputError("The limit is below one document.", "Give 1 or more.")
+        check_between("The limit of documents", request.limit, 1)
         self.request, self.key, self._facade = request, request.corpus, facade
         self._open()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from engine.errors import BadInputError, NotAllowedError, UnknownNameError
+from engine.errors import NotAllowedError, UnknownNameError, check_between
 from engine.jobs.runner import JobRunner
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
@@ -38,8 +38,7 @@ class Plan:
             raise UnknownNameError(
                 f"There is no reranking mode '{self.mode}'.", f"Use one of {', '.join(MODES)}."
             )
-        if self.depth < 1:
-            raise BadInputError(f"The depth is {self.depth}.", "Rerank at least 1 document.")
+        check_between("The depth", self.depth, 1)
 
 
 @dataclass(frozen=True, slots=True)
