@@ -193,7 +193,7 @@ class JudgmentImport:
     project: Project
     corpus: OpenCorpus
     queries: Mapping[str, Query]  # of the project
-    # bare names of models that grade in the project; refused as names of people
+    # bare names of models that grade in the project
     models: frozenset[str] = frozenset()
     by_model: bool = False  # the whole file is a model's
     # queries that the file describes, by id
@@ -226,7 +226,7 @@ class JudgmentImport:
 
     def _add(self, line: int, given: Judgment) -> None:
         query = self._query(given)
-        judgment = self._checked(self._attributed(given))
+        judgment = self._checked(given)
         if query is not None and query.seed == given.doc_id:
             self._seeds.append(line)
             return
@@ -303,19 +303,6 @@ class JudgmentImport:
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _attributed(self, given: Judgment) -> Judgment:
-        """As a model's judgment where the import, the file or the name says so."""
-        by_model = self.by_model or given.origin == "model" or is_model(given.annotator)
-        if by_model and given.origin != "adjudication":
-            return replace(given, annotator=model_annotator(given.annotator), origin="model")
-        if not given.event and own_name(given.annotator) in self.models:
-            raise BadInputError(
-                f"By the name '{given.annotator.strip()}' a model graded in this project.",
-                "If these are its grades, import them as a model's (--by-model; on the page, 'A "
-                "language model gave them'). If they are a person's, by another name.",
-            )
-        return given
-
     def _query(self, given: Judgment) -> Query | None:
         """The query; None for wordings that were judged while exploring."""
         self._check_document(given.doc_id)
@@ -346,11 +333,17 @@ class JudgmentImport:
             raise BadInputError(f"There is no document '{doc_id[:80]}' in this corpus.")
 
     def _checked(self, given: Judgment) -> Judgment:
-        project, undo = self.project, given.verdict == "undo"
-        judgment = checked(project, replace(given, verdict="withdrawn") if undo else given)
-        who = judgment.annotator
-        if given.origin == "adjudication" and project.leads and who not in project.leads:
-            raise BadInputError(f"'{who}' is no lead of project '{project.name}'.")
+        """The judgment for the project, as a model's where the import, the file or the name says
+        so, or a model graded here by that name."""
+        name, leads = given.annotator, self.project.leads
+        by_model = self.by_model or given.origin == "model" or is_model(name)
+        if given.origin == "adjudication":
+            if leads and name.strip() not in leads:
+                raise BadInputError(f"'{name}' is no lead of project '{self.project.name}'.")
+        elif by_model or (not given.event and own_name(name) in self.models):
+            given = replace(given, annotator=model_annotator(name), origin="model")
+        undo = given.verdict == "undo"
+        judgment = checked(self.project, replace(given, verdict="withdrawn") if undo else given)
         # What the annotator was shown is as in the file, however the project is judged today.
         return replace(
             judgment, rank=given.rank, system=given.system, blind=given.blind, event=given.event
@@ -543,8 +536,6 @@ DECIDED_FIELDS = (
 )
 """Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
 BATCH = 1000
-MOST_NAMED = 5
-"""Queries that a note names: as many as one reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -646,14 +637,7 @@ class JudgmentFiles(ForPerson):
                 f"Project '{name}' has no grades to export.",
                 " ".join(exported.notes) or "Judge first.",
             )
-        lowest = min(project.scale.values)
-        if not lowest or kind not in ("trec", "beir"):
-            return exported
-        note = (
-            f"The lowest grade of the scale is {lowest}: to programs that take grades from 1 on "
-            "for relevant, all of these are."
-        )
-        return replace(exported, notes=(*exported.notes, note))
+        return exported
 
     def qrels(self, project: Project, *, median: bool = False, audit: bool = False) -> DecidedQrels:
         """The adjudicated grades of active queries, in the project's scale; see :func:`decide`."""
@@ -738,9 +722,7 @@ class JudgmentFiles(ForPerson):
             raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
         kind = detect(path) if kind == "auto" else kind
         if source is None and kind != "csfcube":
-            raise BadInputError(
-                f"The corpus '{corpus}' did not come from CSFCube.", "Give the path of a file."
-            )
+            raise BadInputError(f"'{corpus}' did not come from CSFCube.", "Give a file.")
         return path, kind
 
     def _target(self, corpus: str, path: Path, name: str | None, kind: str) -> tuple[Project, bool]:
@@ -879,14 +861,11 @@ def _qrels(
         "corpus.jsonl": json_lines(documents),
     }
     seeds = {query_id: queries[query_id].seed for query_id in asked if query_id in queries}
-    gone = sorted(i for i, seed in seeds.items() if seed is not None and seed not in corpus.row_of)
-    if gone:
-        which = counted(len(gone), "query has", "queries have")
-        more = ", ..." * (len(gone) > MOST_NAMED)
+    if gone := sum(seed is not None and seed not in corpus.row_of for seed in seeds.values()):
+        which = counted(gone, "query has", "queries have")
         notes = [
             *notes,
-            f"{which} no text, as the seed is not in the corpus '{corpus.name}' any more: "
-            f"{', '.join(gone[:MOST_NAMED])}{more}.",
+            f"{which} no text: the seed is not in the corpus '{corpus.name}' any more.",
         ]
     return Exported(files, count, tuple(notes))
 
