@@ -71,17 +71,9 @@ def decide(
     retired: Container[str] = (),
     scale: Scale | None = None,
 ) -> DecidedQrels:
-    """The grade of every item: the adjudicated one, else the one that all annotators gave.
-
-    Where grades differ and nobody decided, the item is left out, or with ``median`` gets the
-    (lower) median.
-
-    Args:
-        model_grades: items graded only by models count too.
-        audit: grades given to check a model count too.
-        retired: queries to leave out.
-        scale: grades outside of it are left out; None for any scale.
-    """
+    """The grade of every item: the adjudicated one, else the one that all annotators gave, else
+    with ``median`` the (lower) median. Grades of models, audits, retired queries and other scales
+    (None for any) count where the arguments say so."""
     everything = list(judgments)
     counting = [j for j in everything if audit or j.origin != "audit"]
     asked = [j for j in counting if j.query_id not in retired]

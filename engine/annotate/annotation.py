@@ -54,12 +54,7 @@ from storage.ledger import Ledger
 
 class Annotation(ProjectStore):
     """Projects with pooling, judging, agreement and adjudication; thread- and process-safe. An
-    event sent twice is stored once.
-
-    Args:
-        searcher: corpus name -> search engine.
-        settings: where a model's endpoint is found; None for the environment's.
-    """
+    event sent twice is stored once."""
 
     def __init__(
         self,
@@ -112,13 +107,8 @@ class Annotation(ProjectStore):
         k: int = DEPTH,
         runs: Mapping[str, Sequence[Ranking]] | None = None,
     ) -> tuple[Unjudged, ...]:
-        """Unjudged documents in the top ``k`` of each system, over the project's queries without
-        :meth:`unaskable`.
-
-        Args:
-            runs: name -> given rankings; they follow the systems, as ``run:NAME`` where a system
-                has the name.
-        """
+        """Unjudged documents in the top ``k`` of each system and given run, over the project's
+        queries without :meth:`unaskable`."""
         if systems:
             check_pool(PoolRequest(tuple(systems), k))
         queries = self.queries(project)
@@ -140,13 +130,8 @@ class Annotation(ProjectStore):
         query: Query | None = None,
         seen: str | None = None,
     ) -> Judgment:
-        """Check and store a judgment or decision, and return it as stored; nothing is overwritten.
-
-        Args:
-            judgment: its corpus and project are ignored.
-            query: stored where the project does not have it.
-            seen: as for :meth:`adjudicate`.
-        """
+        """Check and store a judgment or decision in the project, and return it as stored; a new
+        ``query`` is stored too. ``seen`` as for :meth:`adjudicate`."""
         check_own(self.person, judgment.annotator)
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
@@ -223,15 +208,9 @@ class Annotation(ProjectStore):
         shown: Set[Item] = frozenset(),
         only: Collection[Item] | None = None,
     ) -> Share:
-        """The part of their queue that an annotator may judge now, leased to the visit until it
-        asks again, leaves, or is silent for some minutes.
-
-        Args:
-            visit: names a browser tab.
-            at: the current item.
-            shown: items that may still be on the screen.
-            only: as for :meth:`queue`.
-        """
+        """The part of their queue (as :meth:`queue`) that an annotator may judge now, leased to the
+        visit (a tab) until it asks again, leaves, or is silent for some minutes. ``at`` is the
+        current item, ``shown`` what may still be on the screen."""
         who = check_annotator(annotator)
         check_own(self.person, who)
         opened = self._library.open(project.corpus)
@@ -311,12 +290,8 @@ class Annotation(ProjectStore):
         seen: str | None = None,
     ) -> Judgment:
         """Decide an item, or with ``relevance`` None take back one's own decision; other grades
-        stay.
-
-        Args:
-            seen: the event of the decision that ``by`` saw, "" for none; a newer one by somebody
-                else is kept, and this one refused. None does not check.
-        """
+        stay. ``seen``: the event of the decision that ``by`` saw ("" for none): a newer one by
+        somebody else refuses this one."""
         if reason.strip().isdigit():
             raise BadInputError(f"'{reason.strip()}' is no reason.", "Say in a few words why.")
         verdict: Verdict = "withdrawn" if relevance is None else "grade"

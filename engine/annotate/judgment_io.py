@@ -147,13 +147,9 @@ def to_fields(judgment: Judgment) -> dict[str, Any]:
 def from_fields(
     fields: Mapping[str, Any], annotator: str = "", *, adjudicated: bool = False
 ) -> list[Judgment]:
-    """The judgments of a row, with any names of :func:`judgment_field`: one, or the agreeing grades
-    behind one of our adjudicated export. Without ``event`` it is an import.
-
-    Args:
-        annotator: who judged where the fields do not say.
-        adjudicated: it is a decision, unless the row says whose grades it rests on.
-    """
+    """The judgments of a row, with any names of :func:`judgment_field`, by ``annotator`` where it
+    does not say: one, or the agreeing grades behind one of our adjudicated export. Without
+    ``event`` it is an import."""
     given = {judgment_field(name): value for name, value in fields.items()} | {**fields}
     try:
         line = AnyLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
@@ -207,12 +203,8 @@ class JudgmentImport:
     _changed: list[int] = field(default_factory=list)
 
     def read(self, rows: Rows, annotator: str = "", *, adjudicated: bool = False) -> None:
-        """Take in the rows of a file, or note what is wrong with them.
-
-        Args:
-            annotator: who judged where a row does not say.
-            adjudicated: the grades are decisions, except where a row says whose they are.
-        """
+        """Take in the rows of a file, or note what is wrong with them; ``annotator`` and
+        ``adjudicated`` hold where a row does not say."""
         for line, fields in rows:
             try:
                 if isinstance(fields, str):
@@ -271,15 +263,8 @@ class JudgmentImport:
     def compared(
         self, stored: Changed, taken: Container[str], *, overwrite: bool
     ) -> tuple[list[Judgment], int, tuple[str, ...]]:
-        """The last judgment of each annotator and item, compared with those stored in the project.
-
-        Args:
-            taken: events of the file that are stored, in whatever project.
-            overwrite: add those that differ, too.
-
-        Returns:
-            judgments to add, how many are stored, and those that differ as plain sentences.
-        """
+        """Judgments to add, how many are stored, and conflicts as plain sentences, which are added
+        with ``overwrite``. ``taken``: events of the file that are stored in any project."""
         current: dict[Key, Judgment | None] = {}
         for row, judgment in sorted(stored, key=lambda one: one[0].event_id or 0):
             key = (*row.item, "" if row.decided else row.annotator, row.decided)
@@ -434,14 +419,8 @@ def read_file(
     *,
     adjudicated: bool = False,
 ) -> None:
-    """Read a file or folder of one format into an import.
-
-    Args:
-        kind: one of :data:`engine.types.annotating.JUDGMENT_FORMATS`, or ``csfcube``.
-        annotator: who judged, or for CSFCube adjudicated, where the file does not say.
-        importable: raises NotAllowedError for a path that may not be read.
-        adjudicated: the grades are decisions.
-    """
+    """Read a file or folder of a format (``csfcube`` too) into an import. ``importable`` raises
+    NotAllowedError for a path that may not be read."""
     if kind == "csfcube":
         collection, name = read_collection(path), incoming.corpus.name
         incoming.offered.update((one.query_id, one.query(name)) for one in collection.topics)
@@ -602,16 +581,10 @@ class JudgmentFiles(ForPerson):
         spreadsheet: bool = False,
         audit: bool = False,
     ) -> Exported:
-        """The judgments of a project as files.
-
-        Args:
-            kind: one of :data:`JUDGMENT_FORMATS`.
-            per_annotator: everybody's own grades, not the adjudicated ones.
-            annotator: only theirs; with ``hand-over`` everything they did.
-            median: undecided items get the median grade; they are left out otherwise.
-            spreadsheet: escape formulas in a ``csv`` with an apostrophe; not for importing again.
-            audit: also grades that check a model; a hand-over always has them.
-        """
+        """The judgments of a project as files of one of :data:`JUDGMENT_FORMATS`: adjudicated
+        (undecided items left out, or with their ``median``), or as ``annotator`` or everybody gave
+        them; a hand-over has all of one annotator's history. ``spreadsheet`` escapes formulas in a
+        ``csv``, not to be imported again; ``audit`` adds grades that check a model."""
         if kind not in JUDGMENT_FORMATS:
             raise UnknownNameError(
                 f"There is no format '{kind}'.", f"Use {', '.join(JUDGMENT_FORMATS)}."
@@ -665,18 +638,13 @@ class JudgmentFiles(ForPerson):
         overwrite: bool = False,
     ) -> ImportedJudgments:
         """Import the last judgment of each annotator and item, or none where a line is broken.
-
-        Stored judgments are skipped; those that differ stay, unless ``overwrite``, and are
-        reported.
+        Stored judgments are skipped; those that differ are reported, and stay unless ``overwrite``.
 
         Args:
             source: a file, or a CSFCube or BEIR folder; None for what the corpus came from.
             project: None for the corpus's own, or that of a hand-over, created when missing.
-            kind: one of :data:`JUDGMENT_FORMATS`, ``csfcube``, or ``auto``.
-            annotator: where the file does not say; needed for TREC and BEIR. For CSFCube the
-                adjudicator.
-            adjudicated: they are decisions, not the annotator's own grades.
-            by_model: all are a language model's, as they are for names that begin with ``model:``.
+            annotator: where the file does not say; for CSFCube the adjudicator.
+            by_model: all are a language model's, like names that begin with ``model:``.
         """
         if source is not None:
             source = self._library.importable(source)

@@ -85,12 +85,8 @@ def check_member(project: Project, annotator: str, origin: Origin = "person") ->
 def check_decision(
     judging: Judging, project: Project, judgment: Judgment, seen: str | None = None
 ) -> None:
-    """Raise BadInputError for a decision by a person who is no lead, without a reason, after one by
-    somebody else that was not seen, or that takes back nothing of its annotator's.
-
-    Args:
-        seen: the event of the decision that the annotator saw, "" for none; None for any.
-    """
+    """Refuse a decision by a person who is no lead, without a reason, after one by somebody else
+    that was not ``seen`` (None for any), or that takes back nothing of its annotator's."""
     by, query_id, doc_id = judgment.annotator.strip(), *judgment.item
     if project.leads and by not in project.leads:
         raise BadInputError(

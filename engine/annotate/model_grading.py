@@ -138,15 +138,9 @@ def known_positives(
     known: Collection[str],
     annotator: str = "",
 ) -> dict[str, list[Anchor]]:
-    """query_id -> documents with a grade above the lowest, the surest first.
-
-    Order: adjudicated, agreed by people, then documents that a build made the query from; by grade,
-    then arrival. Grades of models, imported ones included, are left out: they would bias the model
-    and change its questions between runs.
-
-    Args:
-        annotator: the model that is to grade; "" while unknown.
-    """
+    """query_id -> documents with a grade above the lowest: adjudicated, agreed by people, then
+    those that a build made the query from; by grade, then arrival. Grades of models, ``annotator``
+    and imported ones included, would bias the model and change its questions between runs."""
     judgments = list(judgments)
     models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
     names = set(map(own_name, models)) - {""}
@@ -244,12 +238,7 @@ def grading(
     candidate: Document,
     tokens: int = CANDIDATE_TOKENS,
 ) -> Prompt[Graded]:
-    """The question how relevant a candidate is.
-
-    Args:
-        anchors: known relevant documents with their grades.
-        tokens: of the candidate at most.
-    """
+    """The question how relevant a candidate is, beside known relevant documents with grades."""
     values = asked.scale.values
     names = {grade.value: grade.name for grade in asked.scale.grades}
     shown = [
@@ -449,15 +438,8 @@ class NothingGradedError(EndpointError):
 
 @all_for_leads
 class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
-    """Models that grade; thread-safe.
-
-    ``items`` of an estimate are candidates; its ``counts``: "done" by this model, "judged" by
-    people and left to them, "queries" of the candidates, those "without_anchors" (no known relevant
-    document).
-
-    Args:
-        searcher: corpus name -> search engine.
-    """
+    """Models that grade; thread-safe. ``counts`` of an estimate: "done" by this model, "judged" by
+    people, "queries", and those "without_anchors"."""
 
     def __init__(
         self,

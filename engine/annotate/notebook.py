@@ -27,13 +27,8 @@ _AT_ONCE = 500
 
 
 class Notebook(ForPerson):
-    """The ledger as explorers use it; append-only.
-
-    An ``owner`` is whose a trail or search is without login; with login it is the person.
-
-    Args:
-        annotator: whose grades are stored by default.
-    """
+    """The ledger as explorers use it; append-only. An ``owner`` is whose a trail or search is
+    without login; with login it is the person."""
 
     def __init__(
         self, ledger: Ledger, library: Library, annotation: Annotation, annotator: str
@@ -86,11 +81,8 @@ class Notebook(ForPerson):
         return [query_from_json(step.query) for step in self._ledger.trails.steps(trail_id)]
 
     def trails(self, owner: str | None = None) -> list[TrailInfo]:
-        """The latest 50 trails, the newest first, without single searches that keep no document.
-
-        Args:
-            owner: "" for those made without login; None for everybody's.
-        """
+        """The latest 50 trails, the newest first, without single searches that keep no document;
+        None is for those of everybody, "" for those made without login."""
         trails = []
         for row in self._ledger.trails.all(self.person.name or owner):
             seeds = dict.fromkeys(self.seed_titles([*map(query_from_json, row.queries)]))

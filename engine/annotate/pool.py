@@ -48,11 +48,8 @@ def check_pool(request: PoolRequest) -> None:
 def retrieved(
     searcher: Searcher, project: Project, query_id: str, query: Query, request: PoolRequest
 ) -> list[PoolRow]:
-    """The top of every source for one query, as rows of the project's pool.
-
-    Without documents that the corpus lacks, see :func:`not_held`; systems have nothing for
-    :func:`unaskable` queries.
-    """
+    """The top of every source for one query, as rows of the project's pool, without documents that
+    the corpus lacks."""
     corpus, now = searcher.corpus, datetime.now(UTC)
     query = replace(query, filters=(*query.filters, *request.filters))
     allowed = corpus.scope(query.filters, without=query.seed).allowed
@@ -150,12 +147,8 @@ def find_unjudged(
     judged: Mapping[str, Collection[str]],
     k: int = DEPTH,
 ) -> tuple[Unjudged, ...]:
-    """Unjudged documents in the top ``k`` of each system.
-
-    Args:
-        tops: system -> query_id -> ranked doc_ids.
-        judged: query_id -> doc_ids with a grade.
-    """
+    """Unjudged documents in the top ``k`` of each system; ``judged``: query_id -> graded
+    documents."""
     found = []
     for system, rankings in tops.items():
         shares, missing = [], {}
@@ -170,12 +163,7 @@ def find_unjudged(
 
 @all_for_leads
 class PoolFilling(ForPerson):
-    """Fills pools in the background; thread-safe.
-
-    Args:
-        fill: pools some queries of a project.
-        count: number of items in a project's pool.
-    """
+    """Fills pools in the background; thread-safe."""
 
     def __init__(
         self,

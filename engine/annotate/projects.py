@@ -329,13 +329,8 @@ class ProjectStore(ForPerson):
     def add_queries(
         self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
     ) -> list[str]:
-        """Add queries and return their ids; known ones stay as they are, retired ones become
-        active.
-
-        Args:
-            queries: by id where a collection has ids; else named as by
-                :func:`engine.search.queries.query_id`.
-        """
+        """Add queries, by their ids or named by :func:`engine.search.queries.query_id`, and return
+        the ids; known ones stay as they are, retired ones become active."""
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
         ids = [*queries] if isinstance(queries, Mapping) else [*map(query_id, asked)]

@@ -51,11 +51,8 @@ def passages_of(
 
 
 def window(document: Document, around: Span | None, tokens: int) -> Span:
-    """Where the sentences stand that fit into ``tokens``, grown to both sides of ``around``.
-
-    The whole text where it fits; from the beginning where ``around`` is None; part of a sentence
-    where not even one fits.
-    """
+    """Where the sentences stand that fit into ``tokens``, grown to both sides of ``around``, or
+    from the beginning; part of a sentence where not even one fits."""
     text = document.text
     if estimate_tokens(text) <= tokens:
         return 0, len(text)
@@ -169,12 +166,8 @@ class _Parts:
 
 
 def read_citations(text: str, passages: Sequence[GivenPassage], *, complete: bool = True) -> Cited:
-    """Take the citations out of an answer and look up what they name.
-
-    Args:
-        complete: False while more of the answer is to come: what may become a citation is
-            held back.
-    """
+    """Take the citations out of an answer and look up what they name; what may become a citation is
+    held back while the answer is not ``complete``."""
     if not complete:
         text = text[: _BEGUN.search(text).start()]  # type: ignore[union-attr] # it always matches
     given = {p.number for p in passages}
@@ -273,11 +266,8 @@ def messages(
     tokens: int = PASSAGE_TOKENS,
     former: Sequence[Exchange] = (),
 ) -> tuple[Message, ...]:
-    """The conversation that asks for an answer.
-
-    What documents and former answers say is data: it stands in fences, before the question and
-    apart from it.
-    """
+    """The conversation that asks for an answer. What documents and former answers say is data:
+    fenced, before the question."""
     parts = []
     for passage in passages:
         parts.append(fenced(f"passage [{passage.number}]", _shown(passage, tokens)))
@@ -309,16 +299,8 @@ def _shown(passage: GivenPassage, tokens: int) -> str:
 
 
 class AnswerQuestion(ModelTask[Answer]):
-    """Has one question answered.
-
-    Args:
-        results: what was found for the question, best first.
-        scenarios: by doc_id, what goes along.
-        former: what the question follows up, the first exchange first.
-
-    Attributes:
-        keep: called with the answer, its state, and why it failed if it did.
-    """
+    """Has one question answered, from results and scenarios (by doc_id), after former exchanges.
+    ``keep`` is called with the answer, its state, and why it failed if it did."""
 
     keep: Callable[[Answer, JobState, SeedLensError | None], None] | None = None
 

@@ -60,10 +60,8 @@ LONGEST_QUOTE = 600
 
 
 def export(job: AskJob, form: Form) -> str:
-    """An answer, whole or as far as it was written, with the sources that it cites.
-
-    Texts of documents and of the model are text in Markdown, too: no markup of theirs counts.
-    """
+    """An answer, as far as it was written, with the sources that it cites; no markup of documents
+    or model counts."""
     return (
         _markdown(job) if form == "md" else json.dumps(_record(job), ensure_ascii=False, indent=2)
     )
@@ -391,11 +389,8 @@ class Reader(TaskRunner[AskRequest, Answer]):
     def _find(
         self, request: AskRequest, former: Sequence[Exchange]
     ) -> tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]:
-        """What is retrieved for a question, with its scenarios by doc_id; a follow-up is searched
-        for together with the question before it.
-
-        The ranking is from memory while the corpus stays the same.
-        """
+        """What is retrieved for a question, a follow-up together with the one before it, from
+        memory while the corpus stays the same; and scenarios by doc_id."""
         searcher = self._searcher(request.corpus)
         text = "\n".join([*(e.question for e in former[-1:]), request.question])
         query = Query(request.corpus, text=text, system=request.system, k=request.k)

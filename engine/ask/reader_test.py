@@ -333,11 +333,8 @@ class Read:
 
 
 class ReaderTest(TaskRunner[PreparedReading, ReadingTest]):
-    """Lets a model answer a collection's questions under every condition.
-
-    Answers are kept: the same test again asks nothing. A run that ends early (Ctrl-C, budget,
-    endpoint) is measured on what was answered, and its report says so.
-    """
+    """Lets a model answer a collection's questions under every condition; a run that ends early is
+    measured on what was answered."""
 
     def _task(self, request: PreparedReading) -> _Reading:
         return _Reading(request)

@@ -63,13 +63,8 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
     def find_endpoint(
         self, session: Mapping[str, str], secrets: Mapping[str, str]
     ) -> Endpoint | None:
-        """The endpoint that was set up, None for none.
-
-        Args:
-            session, secrets: ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and ``SEEDLENS_LLM_MODEL`` as
-                entered on a page and in ``secrets.toml``; in this order before the environment, not
-                stored.
-        """
+        """The endpoint that was set up, None for none; ``session`` is what was entered on a
+        page."""
         return find_endpoint(self._settings, secrets, session, self.person)
 
     def endpoint(self, endpoint: Endpoint | None = None) -> EndpointInfo:
@@ -191,11 +186,8 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> WordingReadings:
-        """A model's reading of free wordings under a corpus's lens, one question each.
-
-        Problems of the endpoint and timeouts are in the result, as the built-in reading is the
-        fallback.
-        """
+        """A model's reading of free wordings under a corpus's lens, one question each; problems are
+        in the result, as the built-in reading is the fallback."""
         lens = self._searcher(corpus).corpus.lens
         connection = self.connection(endpoint, most_calls)
         return read_wordings(lens, wordings, connection, self._answers)

@@ -115,13 +115,9 @@ class AnswerCache:
 
 
 class Client:
-    """Asks one model for one run, in the running event loop. Close it there as well.
-
-    Args:
-        cancelled: asked many times a second while :meth:`watch` runs; True ends the run, requests
-            under way included.
-        tell: called after every settled question.
-    """
+    """Asks one model for one run, in the running event loop; close it there. While :meth:`watch`
+    runs, ``cancelled`` ends the run, requests under way included; ``tell`` hears of settled
+    questions."""
 
     def __init__(
         self,
@@ -158,10 +154,7 @@ class Client:
 
     async def ask(self, prompts: Sequence[Prompt[Value]]) -> list[Value | None]:
         """Answers in the order of the questions, None where there is none; equal questions are
-        asked once.
-
-        StorageError, with nothing asked, where the ledger cannot be read.
-        """
+        asked once. StorageError, with nothing asked, where the ledger cannot be read."""
         if not prompts:
             return []
         self._counts["rounds"] += 1
@@ -192,15 +185,8 @@ class Client:
     async def stream(
         self, messages: Sequence[Message], most_tokens: int = STREAMED_TOKENS
     ) -> AsyncGenerator[str]:
-        """One answer, piece by piece, without reasoning; nothing is kept.
-
-        Ends early, without an error, when the run is cancelled; what came before an EndpointError
-        stays valid.
-
-        Args:
-            messages: system message first; foreign texts fenced.
-            most_tokens: the answer's length, reasoning aside.
-        """
+        """One answer, piece by piece, without reasoning; nothing is kept. Ends early when the run
+        is cancelled; what came before an EndpointError stays valid."""
         prompt = Prompt("streamed/1", tuple(messages), lambda *_: "", "", most_tokens)
         self._counts["rounds"] += 1
         self._counts["asked"] += 1
@@ -539,11 +525,8 @@ def ask_model(
     *,
     raises: bool = True,
 ) -> Outcome[Value]:
-    """Run ``work`` with a model in this thread.
-
-    Args:
-        raises: EndpointError where the endpoint failed and there is no answer at all.
-    """
+    """Run ``work`` with a model in this thread; with ``raises`` EndpointError where no answer
+    came."""
 
     async def run() -> Outcome[Value]:
         client = Client(connection, store, cancelled, tell)

@@ -58,13 +58,9 @@ def find_endpoint(
     """The endpoint that was set, or None: by the session, ``secrets.toml`` or the environment, in
     that order.
 
-    A key goes to an address from its own or a weaker source only, so that an address entered on the
-    page never gets the server's key. A logged-in person enters an address as a lead only, and no
-    other model for the operator's address and key.
-
-    Args:
-        secrets, session: values by these names; missing or blank means not set.
-        person: who entered the session's values, and on whose behalf the endpoint is asked.
+    A key goes to an address from its own or a weaker source only: an address entered on the page
+    never gets the server's key. A logged-in person enters an address as a lead only, and no other
+    model for the operator's address and key.
     """
     environment = {
         ADDRESS: settings.openai_base_url,

@@ -73,13 +73,8 @@ def make_criterion(
     instruction: str = "",
     weights: Sequence[float] | None = None,
 ) -> Criterion:
-    """The criterion for a seed.
-
-    Args:
-        instruction: blank for the aspect's own.
-        weights: how much each sentence of the seed serves the aspect: the heaviest come first and
-            are cut last; None for all alike.
-    """
+    """The criterion for a seed. A blank instruction is the aspect's own; sentences of least weight
+    are cut first."""
     title = cut_text(seed.title.strip(), SEED_TOKENS // 4).text
     sentences = [s.text for s in seed.sentences] or ([seed.text] if seed.text.strip() else [])
     if weights is None or len(weights) != len(sentences) or aspect is None:

@@ -250,16 +250,9 @@ def json_prompt(
     check: Callable[[Record], Record | None] | None = None,
     shorter: Callable[[], Prompt[Record]] | None = None,
 ) -> Prompt[Record]:
-    """A question whose answer is a record; see :class:`Prompt`.
-
-    Args:
-        name: changes with ``system``, ``user`` or ``check``.
-        system: the model's role and task; :data:`QUOTED_RULE` follows it.
-        user: the question, with foreign texts cut and fenced.
-        schema: fields with descriptions; every field is asked for, in spite of defaults.
-        check: what pydantic cannot see, such as quotes that must occur in a text. Returns the
-            record, repaired or as it is; None for an unusable answer.
-    """
+    """A question whose answer is a record; see :class:`Prompt`. ``name`` changes with the texts or
+    ``check``, which sees what pydantic cannot, such as quotes that must occur in a text: it returns
+    the record, repaired or as it is, or None for an unusable one."""
     form = sent_schema(schema)
     asked = f"Answer with one JSON object and nothing else, of this JSON schema:\n{_compact(form)}"
 

@@ -179,11 +179,7 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         owner: str = "",
     ) -> str:
         """Run in the background; returns the job's id in :attr:`jobs`, that of the running job for
-        an equal request.
-
-        CorpusBusyError for another request of the same key, NoEndpointError where a model is
-        needed.
-        """
+        an equal request. CorpusBusyError for another request of the same key."""
         return self._start(self._task(request), endpoint, most_calls, owner)
 
     def _start(

@@ -72,11 +72,9 @@ _REFUSALS = {
 
 
 class Transport:
-    """One endpoint, asked from one event loop. Close it there as well.
-
-    Answers are streamed: the timeout is the longest silence between two pieces. A request whose
-    answer has not begun waits while others are answered, as small servers queue them.
-    """
+    """One endpoint, asked from one event loop; close it there. The timeout is the longest silence
+    between two pieces of an answer; a request waits to begin while others are answered, as small
+    servers queue them."""
 
     def __init__(self, connection: Connection) -> None:
         self.endpoint = connection.endpoint
@@ -118,16 +116,9 @@ class Transport:
         choices: tuple[str, ...] = (),
         on_piece: Callable[[str], None] | None = None,
     ) -> Reply:
-        """One reply.
-
-        Args:
-            body: the JSON body of a chat completion.
-            tokens: (input, output) to set aside per request; an answer of many times the output is
-                cut off.
-            choices: the answers whose alternatives are wanted.
-            on_piece: called with each piece of the text, reasoning included. What it was called
-                with is never repeated.
-        """
+        """One reply. ``tokens`` (input, output) are set aside per request; an answer of many times
+        the output is cut off. Alternatives come for ``choices``; ``on_piece`` gets each piece of
+        the text once, reasoning included."""
         attempt = 0
         while True:
             answer = StreamedReply(choices)

@@ -210,13 +210,9 @@ class EvidenceFinder:
 def match_words(
     mine: Words, theirs: Words, close: float
 ) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Words that two passages share, or that are each other's closest, with a cosine from
-    ``close``.
-
-    Returns:
-        their spans in either text, in reading order; at most :data:`MOST_MARKS`: shared words
-            first, then the closest pairs, rare ones before common ones.
-    """
+    """Spans of words that two passages share, or that are each other's closest with a cosine from
+    ``close``, in reading order; at most :data:`MOST_MARKS`, shared ones first, rare before
+    common."""
     if not mine.spans or not theirs.spans:
         return (), ()
     cosine = mine.vectors @ theirs.vectors.T

@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from engine.encode.wording_network import WordingNetwork
 
 SHARPNESS = 12.0
-"""How strongly wording separates sentences: weights go with ``exp(SHARPNESS * cosine)``.
-
-Cosines of an instruction with a seed's sentences spread over about 0.2; this makes the best
-sentence weigh some ten times the worst.
-"""
+"""How strongly wording separates sentences: weights go with ``exp(SHARPNESS * cosine)``; over a
+seed's sentences cosines spread over about 0.2."""
 QUOTED = 0.35
 """Cosine from which a wording that names no aspect is taken to speak of a sentence's content.
 
@@ -71,12 +68,8 @@ def focus_on_sentences(seed: Seed, lens: Lens, sentences: Sequence[int]) -> Focu
 def focus_on_reading(
     seed: Seed, lens: Lens, reading: Reading, subject: FloatArray | None
 ) -> Focus | None:
-    """The focus of a free wording: sentences of its aspects, weighted by closeness to it, else
-    sentences that it describes; None without either.
-
-    Args:
-        subject: (d,) vector of what is asked for; None when the wording only rules out.
-    """
+    """The focus of a free wording: sentences of its aspects, weighted by closeness to ``subject``
+    (d,; None when it only rules out), else sentences that it describes; None without either."""
     if reading.strength > 0:
         roles = seed.roles(len(lens.aspects))
         weights = (roles @ reading.wants) * (1.0 - np.clip(roles @ reading.avoids, 0, 1))
@@ -202,11 +195,8 @@ class Interpreter:
     encode: Callable[[str], FloatArray]  # a wording as a vector (d,) of the corpus's model
 
     def interpret(self, query: Query, seed: Seed) -> Interpretation:
-        """Read a query by its picked sentences, correction, aspect, or words.
-
-        In each case words shift weight among the sentences in focus and rule out, unless a
-        correction says otherwise.
-        """
+        """Read a query by its picked sentences, correction, aspect, or words. Words shift weight
+        among the sentences in focus and rule out, unless a correction says otherwise."""
         wish = find_wish(query, self.lens)
         said = self.read(wish.words)
         subject = self.encode(said.subject) if said.subject else None

@@ -112,12 +112,8 @@ class Searcher:
         ranking: Sequence[ScoredDocument] | None = None,
         started: float | None = None,
     ) -> SearchResults:
-        """The page of results for the query of ``stage``, with evidence.
-
-        Args:
-            ranking: another order of the same documents; None for the system's own.
-            started: start of the search by ``time.perf_counter``; None for now.
-        """
+        """The page of results for the query of ``stage``, with evidence; ``ranking`` is another
+        order of the same documents, ``started`` by ``time.perf_counter``."""
         started = time.perf_counter() if started is None else started
         query, read, before = stage.query, stage.read, stage.before
         ranking = stage.ranking if ranking is None else ranking

@@ -34,10 +34,8 @@ class SystemRun:
 
 
 def sampled(topics: Sequence[Topic], seeds: int | None) -> tuple[Topic, ...]:
-    """The topics of ``seeds`` seeds; all topics of a seed stay together.
-
-    Chosen by hash of the ids: independent of order, and larger samples contain smaller ones.
-    """
+    """The topics of ``seeds`` seeds, all of each, chosen by hash of the ids: larger samples contain
+    smaller ones."""
     if seeds is None:
         return tuple(topics)
     check_between("The sample", seeds, 1)
