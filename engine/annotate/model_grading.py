@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from pydantic import BaseModel, Field, create_model
 
@@ -49,12 +48,8 @@ from engine.types.models import Estimate, TaskReport
 from engine.types.searches import Query
 from storage.ledger import Ledger
 
-
-class Anchor(NamedTuple):
-    """A document known to be relevant to a query."""
-
-    doc_id: str
-    relevance: int
+Anchor = tuple[str, int]
+"""A document known to be relevant to a query, and its grade."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +83,7 @@ class GradingPlan:
     def anchors_of(self, item: Item) -> list[Anchor]:
         """The anchors for one candidate, which is never among them."""
         query_id, doc_id = item
-        others = [a for a in self.anchors.get(query_id, ()) if a.doc_id != doc_id]
+        others = [a for a in self.anchors.get(query_id, ()) if a[0] != doc_id]
         return others[: self.request.anchors]
 
 
@@ -144,7 +139,12 @@ def known_positives(
     judgments = list(judgments)
     models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
     names = set(map(own_name, models)) - {""}
-    judgments = [j for j in judgments if _may_anchor(j, names)]
+    judgments = [
+        j
+        for j in judgments
+        if (j.origin != "model" or j.event.startswith(BUILT))
+        and (j.origin != "import" or own_name(j.annotator) not in names)
+    ]
     lowest = min(project.scale.values)
     tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
     found: list[tuple[int, int, Decision]] = []
@@ -155,14 +155,8 @@ def known_positives(
             found.append((tiers[decision.basis], -grade, decision))
     anchors: dict[str, list[Anchor]] = {}
     for _, grade, decision in sorted(found, key=lambda row: row[:2]):  # else by arrival
-        anchors.setdefault(decision.query_id, []).append(Anchor(decision.doc_id, -grade))
+        anchors.setdefault(decision.query_id, []).append((decision.doc_id, -grade))
     return anchors
-
-
-def _may_anchor(judgment: Judgment, models: Collection[str]) -> bool:
-    if judgment.origin == "model":
-        return judgment.event.startswith(BUILT)
-    return judgment.origin != "import" or own_name(judgment.annotator) not in models
 
 
 GRADING = "annotating/1"
@@ -284,48 +278,37 @@ class GradePool(ModelTask[GradeCounts]):
 
     phase = "grading"
 
-    def __init__(
-        self,
-        request: GradingRequest,
-        projects: ProjectStore,
-        ledger: Ledger,
-        library: Library,
-        searcher: Callable[[str], Searcher],
-        batch: int = BATCH,
-    ) -> None:
+    def __init__(self, request: GradingRequest, facade: ModelGrading) -> None:
         project = request.project
-        self.request, self.key = request, project.key
-        self._projects, self._ledger, self._library = projects, ledger, library
-        self._searcher, self._batch = searcher, batch
+        self.request, self.key, self._facade = request, project.key, facade
         self.busy = f"The project '{project.name}' of corpus '{project.corpus}' is being graded."
         self._asked: dict[str, Asked] = {}
         self._plan("")
 
     def held(self) -> AbstractContextManager[None]:
-        key, what = self.request.project.key, self.busy.rstrip(".")
-        return self._ledger.locks.hold("grading", *key, what=what)
+        return self._facade.ledger.locks.hold("grading", *self.key, what=self.busy.rstrip("."))
 
     def _plan(self, model: str) -> GradingPlan:
-        corpus = self._library.open(self.request.project.corpus)
+        corpus = self._facade.library.open(self.request.project.corpus)
         annotator = model_annotator(model) if model else ""
-        return make_plan(annotator, self.request, self._projects, corpus)
+        return make_plan(annotator, self.request, self._facade.projects, corpus)
 
     def _prompts(self, plan: GradingPlan, items: Sequence[Item]) -> list[Prompt[Graded]]:
         """The questions about some candidates, in their order."""
-        searcher = self._searcher(plan.project.corpus)
+        searcher = self._facade.searcher(plan.project.corpus)
         anchors = {item: plan.anchors_of(item) for item in items}
-        wanted = {a.doc_id for of_item in anchors.values() for a in of_item}
+        wanted = {doc_id for of_item in anchors.values() for doc_id, _ in of_item}
         doc_ids = wanted.union(doc_id for _, doc_id in items)
         documents = {d.doc_id: d for d in searcher.corpus.documents([*doc_ids])}
         for query_id in {query_id for query_id, _ in items} - self._asked.keys():
             self._asked[query_id] = _asked(plan, query_id, searcher)
         return [
             grading(
-                self._asked[query_id],
-                [(documents[a.doc_id], a.relevance) for a in anchors[query_id, doc_id]],
-                documents[doc_id],
+                self._asked[item[0]],
+                [(documents[doc_id], grade) for doc_id, grade in anchors[item]],
+                documents[item[1]],
             )
-            for query_id, doc_id in items
+            for item in items
         ]
 
     def estimate(self, known: Estimator) -> Estimate:
@@ -360,7 +343,7 @@ class GradePool(ModelTask[GradeCounts]):
     async def grade(self, run: TaskRun) -> TaskReport[GradeCounts]:
         """All of it, or as far as it comes; never raises for what the endpoint does."""
         plan = await asyncio.to_thread(self._plan, run.model)
-        items, batch = plan.candidates, self._batch
+        items, batch = plan.candidates, self._facade.batch
         grades: Counter[int] = Counter()
         changed = failed = 0
         run.progress(0, len(items), phase=self.phase)
@@ -381,7 +364,7 @@ class GradePool(ModelTask[GradeCounts]):
                 changed += held is not None and held.relevance != judgment.relevance
                 if held is None or (held.relevance, held.note) != (answer.grade, judgment.note):
                     new.append(judgment)
-            await asyncio.to_thread(self._ledger.judging.add, new)
+            await asyncio.to_thread(self._facade.ledger.judging.add, new)
             made, done = grades.total(), grades.total() + failed
             run.progress(done, len(items), failed=failed, made=made, phase=self.phase)
         each = {value: grades[value] for value in plan.project.scale.values}
@@ -450,13 +433,12 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         settings: Settings,
     ) -> None:
         super().__init__(settings, ledger.answers)
-        self._projects, self._ledger, self._library = projects, ledger, library
-        self._searcher = searcher
+        self.projects, self.ledger, self.library = projects, ledger, library
+        self.searcher = searcher  # by corpus name
         self.batch = BATCH  # candidates graded together: the most that an abort loses
 
     def _task(self, request: GradingRequest) -> GradePool:
-        place = (self._projects, self._ledger, self._library, self._searcher)
-        return GradePool(request, *place, self.batch)
+        return GradePool(request, self)
 
     def within(self, request: GradingRequest, phase: str) -> GradePool:
         """The task as a phase of another one."""
@@ -466,7 +448,7 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
 
     def models(self, project: Project) -> list[str]:
         """The names by which models graded in a project, the latest to do so last."""
-        return models_of(self._projects.judgments(project))
+        return models_of(self.projects.judgments(project))
 
     # -- checking --------------------------------------------------------------------------
 
@@ -475,17 +457,17 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
     ) -> list[Item]:
         """A random sample of pool items that a model graded and no person has, without those that
         ``annotator`` skipped."""
-        known = self._library.open(project.corpus).row_of
-        pool = self._projects.pool(project)
-        judgments = self._projects.judgments(project)
+        known = self.library.open(project.corpus).row_of
+        pool = self.projects.pool(project)
+        judgments = self.projects.judgments(project)
         return draw_sample(pool, judgments, count, seed, annotator, known)
 
     def check(self, project: Project, annotator: str = "") -> ModelCheck:
         """People against a model, on the items that both graded; "" is the model that graded
         last."""
-        judgments = self._projects.judgments(project)
+        judgments = self.projects.judgments(project)
         models = models_of(judgments)
         name = annotator or next(reversed(models), "")
-        queries = self._projects.queries(project, retired=True)
+        queries = self.projects.queries(project, retired=True)
         aspects = {key: query.aspect or "" for key, query in queries.items()}
         return check_model(name, judgments, project.scale, aspects)

@@ -7,11 +7,11 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import get_args
+from typing import Any, get_args
 
 from pydantic import TypeAdapter
 
@@ -19,6 +19,7 @@ from engine.annotate.queueing import Pool
 from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError, check_between, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
@@ -219,9 +220,9 @@ class ProjectStore(ForPerson):
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
+        self._known: Recent[Any, tuple[Any, dict[str, Query]]] = Recent(MOST_POOLS)
+        self._pools: Recent[Any, tuple[Any, Pool]] = Recent(MOST_POOLS)
         self._pools_lock = threading.Lock()
-        self._pools: dict[tuple[str, str], tuple[Sequence[PoolRow], Pool]] = {}
 
     # -- settings --------------------------------------------------------------------------
 
@@ -304,11 +305,8 @@ class ProjectStore(ForPerson):
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """Retired ones included; the same object while nothing changes."""
         rows = self._ledger.projects.queries(*project.key, retired=True)
-        held = self._known.get(project.key)
-        if held is None or held[0] is not rows:
-            held = (rows, {row.query_id: _query(row.query) for row in rows})
-            self._known[project.key] = held
-        return held[1]
+        key = (project.key, id(rows))  # kept with the rows, whose id is theirs alone
+        return self._known.one(key, lambda: (rows, {r.query_id: _query(r.query) for r in rows}))[1]
 
     def query(self, project: Project, query_id: str) -> Query:
         """A query of the project. A corpus's own takes in every seed and aspect there is."""
@@ -390,18 +388,7 @@ class ProjectStore(ForPerson):
         """:meth:`pool` as queues are made of it; the same object while nothing changes."""
         rows = self._ledger.projects.pool(*project.key)
         with self._pools_lock:  # it takes long, and many may ask at once
-            held = self._pools.get(project.key)
-            if held is not None and held[0] is rows:
-                return held[1]
-            sources: dict[Item, list[Source]] = {}
-            for row in rows:
-                source = Source(row.source, row.rank)
-                sources.setdefault((row.query_id, row.doc_id), []).append(source)
-            pool = Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
-            if len(self._pools) >= MOST_POOLS:
-                self._pools.clear()
-            self._pools[project.key] = (rows, pool)
-            return pool
+            return self._pools.one((project.key, id(rows)), lambda: (rows, _pool(rows)))[1]
 
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
@@ -414,6 +401,13 @@ class ProjectStore(ForPerson):
     def history(self, project: Project) -> list[Judgment]:
         """Every event there ever was, undos included."""
         return self._ledger.judging.history(*project.key)
+
+
+def _pool(rows: Iterable[PoolRow]) -> Pool:
+    sources: dict[Item, list[Source]] = {}
+    for row in rows:
+        sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
+    return Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
 
 
 _query = lru_cache(maxsize=4096)(query_from_json)

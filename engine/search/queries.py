@@ -89,18 +89,14 @@ def query_id(query: Query) -> str:
     seed = query.seed
     if seed is None:
         seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
-    own = "" if _is_built_in(query.instruction, query.aspect) else (query.instruction or "")
+    key = (query.aspect or "").lower()
+    built_in = {a.instruction for lens in SHIPPED for a in lens.aspects if a.key == key}
+    own = "" if query.instruction in built_in else (query.instruction or "")
     suffix = ""
     if query.focus or own or query.reading:
         said = "|".join(filter(None, (f"{query.focus}|{own}", ",".join(query.reading))))
         suffix = "~" + hashlib.sha256(said.encode()).hexdigest()[:8]
     return f"{seed}_{(query.aspect or 'any').lower()}{suffix}"
-
-
-def _is_built_in(instruction: str | None, aspect: str | None) -> bool:
-    """Whether a wording is this aspect's built-in one."""
-    key = (aspect or "").lower()
-    return instruction in {a.instruction for lens in SHIPPED for a in lens.aspects if a.key == key}
 
 
 def query_to_dict(query: Query) -> dict[str, Any]:
@@ -172,12 +168,9 @@ def check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
         raise BadInputError("The selection has no document.", "Select at least one.")
     asked = pa.array(doc_ids, pa.string())
     known = pc.is_in(asked, value_set=corpus.doc_ids.array)
-    unknown = asked.filter(pc.invert(known)).to_pylist()
-    if unknown:
-        named = ", ".join(repr(doc_id) for doc_id in unknown[:MOST_NAMED])
-        more = len(unknown) - MOST_NAMED
+    if unknown := asked.filter(pc.invert(known)).to_pylist():
         raise UnknownNameError(
             f"The corpus '{corpus.name}' does not have {counted(len(unknown), 'document')} of the "
-            f"selection: {named}{f' and {more:,} more' if more > 0 else ''}.",
+            f"selection: {', '.join(map(repr, unknown[:MOST_NAMED]))}.",
             "Check the ids: they are the doc_id that the import read.",
         )

@@ -12,12 +12,12 @@ from pydantic import TypeAdapter
 from engine.search.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo, ImportReport
-from engine.types.documents import Document, Fact, FactMatch
+from engine.types.documents import Document, Fact
 from engine.types.evaluations import Evaluation
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, Reranking
 from engine.types.scenarios import ScenarioMatch
-from engine.types.searches import Evidence, SearchResults, TermPassage, TermUse
+from engine.types.searches import Evidence, SearchResults, TermPassage
 
 _EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
 _evidence = partial(TypeAdapter(Evidence).dump_python, mode="json", exclude={"seed_role", "role"})
@@ -39,7 +39,10 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "rank_change": r.rank_change,
                 "evidence": list(map(_evidence, r.evidence)),
                 "explanation": r.explanation,
-                "facts": [_answer(f) for f in r.facts],
+                "facts": [
+                    {"asked": f.asked.text, "score": f.score, **fact_report(f.found)}
+                    for f in r.facts
+                ],
                 "scenario": None if r.scenario is None else _scenario(r.scenario),
                 "terms": [_passage(found, r.document) for found in r.terms],
                 "strength": r.strength,
@@ -53,13 +56,9 @@ def search_report(found: SearchResults) -> dict[str, Any]:
         "avoided": list(found.avoided),
         "reading": list(found.reading),
         "sentences": [index + 1 for index in found.sentences],
-        "terms": [_use(use) for use in found.terms],
+        "terms": [{**asdict(use), "term": str(use.term)} for use in found.terms],
         "notes": list(found.notes),
     }
-
-
-def _use(use: TermUse) -> dict[str, Any]:
-    return {"term": str(use.term), **{k: v for k, v in asdict(use).items() if k != "term"}}
 
 
 def _passage(found: TermPassage, document: Document) -> dict[str, Any]:
@@ -82,9 +81,8 @@ def reranking_report(found: Reranking) -> dict[str, Any]:
     report = search_report(found.results)
     for result in report["results"]:
         move = found.moves.get(result["doc_id"])
-        result["first_rank"] = None if move is None else move.first_rank
-        result["moved"] = None if move is None else move.moved
-        result["confidence"] = None if move is None else move.confidence
+        for name in ("first_rank", "moved", "confidence"):
+            result[name] = None if move is None else getattr(move, name)
     return {**report, "partial": found.partial, "llm": llm_report(found.report)}
 
 
@@ -116,10 +114,6 @@ def fact_report(fact: Fact) -> dict[str, Any]:
     return {**asdict(fact), "span": list(fact.span), "about": list(fact.about)} | {
         "anchor": None if fact.anchor is None else list(fact.anchor)
     }
-
-
-def _answer(found: FactMatch) -> dict[str, Any]:
-    return {"asked": found.asked.text, "score": found.score, **fact_report(found.found)}
 
 
 def evaluation_report(found: Evaluation) -> dict[str, Any]:
