@@ -317,8 +317,7 @@ class GradingDifference:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """People against the model, on the items that both graded. The grade of people is the
-    adjudicated one, else the one that all who graded it gave."""
+    """People (their adjudicated or common grade) against the model, where both graded."""
 
     annotator: str  # the model; "" when none has graded anything
     graded: int = 0  # items with its grade

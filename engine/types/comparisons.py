@@ -76,8 +76,7 @@ VerdictKind = Literal["follows", "costly", "nothing", "wrong way", "little", "di
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One plain sentence about a variant, and the numbers behind it. ``costly`` is a variant that
-    follows its aspect and loses much of what is relevant to it."""
+    """A sentence about a variant, with its numbers; ``costly`` loses much of what is relevant."""
 
     variant: str
     kind: VerdictKind
@@ -110,9 +109,8 @@ class Comparison:
         return tuple(r.index(doc_id) + 1 if doc_id in r else None for r in rankings)
 
     def to_frame(self) -> pd.DataFrame:
-        """The rank of every document of anybody's top 20 under each variant. One row per document
-        (the index is ``doc_id``): ``title``, then one column per variant, of type ``Int64``,
-        missing where a ranking does not reach the document. Sorted by the ranks under the first
+        """Ranks of the documents of any top 20 under each variant: index ``doc_id``, then ``title``
+        and a column of ``Int64`` per variant, missing beyond a ranking; sorted by the first
         variant."""
         import pandas as pd
 
@@ -245,5 +243,5 @@ class VariantsSoFar:
 
 
 VariantsJob = Job[TaskProgress, TaskReport[VariantsSoFar]]
-"""A model's work on the variants of a :class:`VariantsRequest`; ``partial`` of its progress is a
+"""The variants of a :class:`VariantsRequest` by a model; ``partial`` is a
 :class:`VariantsSoFar`."""

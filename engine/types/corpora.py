@@ -122,8 +122,7 @@ class DatasetInfo:
 
 
 FaultKind = Literal["broken", "empty", "id", "duplicate"]
-"""``broken``: cannot be read, or is too long; ``empty``: no text; ``id``: no id; ``duplicate``: the
-id of an earlier row, with other content."""
+"""Unreadable or too long; without text; without id; with the id of an earlier row that differs."""
 Duplicates = Literal["", "keep-first", "merge", "rename"]
 DUPLICATES: tuple[str, ...] = get_args(Duplicates)
 PdfParts = Literal["papers", "sections"]
@@ -199,8 +198,7 @@ class CheckReport:
 
     @property
     def disk(self) -> int:
-        """Bytes that the documents take at most while they are indexed: their own, and as many
-        again for those that are being compacted."""
+        """Bytes at most while indexing: its documents, and as many again while compacting."""
         kept = self.characters * BYTES_PER_CHARACTER
         return kept + kept * min(self.documents, FRAGMENT_ROWS) // max(self.documents, 1)
 
@@ -317,9 +315,7 @@ Mapped = Mapping[str, str]
 
 
 Rows = Any
-"""Documents in memory: a pandas DataFrame, an Arrow table (or what turns into one, such as a
-polars DataFrame), or an iterable of mappings ``{column: value}``. The libraries are optional, so
-their types are not named."""
+"""A DataFrame, an Arrow table (or what becomes one), or mappings ``{column: value}``."""
 
 
 def absolute(path: Path | str) -> Path:

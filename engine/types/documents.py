@@ -83,8 +83,8 @@ FactKind = Literal["date", "amount", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One typed, normalised value, the words it comes from, and how it was got. Two facts are about
-    the same value when kind and unit are equal and ``[low, high]`` overlap."""
+    """A typed, normalised value, its words, and how it was got; values of equal kind and unit are
+    the same where ``[low, high]`` overlap."""
 
     kind: FactKind
     low: float  # first and last value: ordinals of days; amounts in `unit`; 0 of a place

@@ -69,11 +69,6 @@ class Encoder(Protocol):
         ...
 
     def encode_query(self, passage: Passage, instruction: str) -> NDArray[np.float32]:
-        """One passage as a query under ``instruction`` ("" for none), as the model wants it.
-
-        What does not fit the model's window is cut from the end of the passage, never from
-        the instruction.
-
-        Returns (d,) float32, unit length, to be compared with documents' vectors.
-        """
+        """A passage as a query under ``instruction`` ("" for none): (d,) float32, unit length. What
+        does not fit is cut from the end of the passage."""
         ...

@@ -133,8 +133,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()  # plain sentences about anything a reader should know
 
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
-        """The measures, one row per system (the index); undefined ones are missing. `per_query`:
-        one row per system and query instead, with the query's `aspect`."""
+        """The measures by system (the index), or by system and query with its ``aspect``."""
         import pandas as pd
 
         if not per_query:

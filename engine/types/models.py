@@ -13,9 +13,7 @@ TRYING_OUT = 10  # Requests at most that find out what an endpoint can do
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a task has left to do, and what it asks of a model at most; from lengths of texts, not
-    a tokenizer.
-    """
+    """What a task has left to do and asks of a model at most, by lengths of texts."""
 
     calls: int = 0  # questions: as many requests where every answer can be read at once
     input_tokens: int | None = None  # input_tokens, output_tokens: None without an endpoint
@@ -28,8 +26,7 @@ class Estimate:
 
     @property
     def most_calls(self) -> int:
-        """Requests at most, repeats and trying the endpoint out included; a run that was
-        announced by this estimate ends there."""
+        """Requests at most, repeats and the trial included; a run that was announced ends there."""
         return CALLS_EACH * self.calls + TRYING_OUT if self.calls else 0
 
 

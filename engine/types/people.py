@@ -56,8 +56,7 @@ Part = TypeVar("Part", bound=ForPerson)
 
 
 def acting_as(whole: Part, person: Person) -> Part:
-    """The same object for a person: it shares all state with ``whole``, and so do the parts of it
-    that are for a person too."""
+    """The same object for a person, sharing all state, and so its parts that are for a person."""
     copies: dict[int, ForPerson] = {}
 
     def copied(part: ForPerson) -> ForPerson:

@@ -102,8 +102,7 @@ RerankJob = Job[RankingProgress, TaskReport[RankingProgress]]
 
 @dataclass(frozen=True, slots=True)
 class QuotedText:
-    """Words that do stand in a document: ``span`` are offsets into its text as stored. ``span`` is
-    None for words of the title."""
+    """Words of a document, at ``span`` of its text; None for those of the title."""
 
     text: str
     span: Span | None
@@ -135,10 +134,9 @@ class WordingReading:
     words: tuple[str, ...] = ()  # terms, as `reading` has them
 
     def terms(self, query: Query) -> tuple[str, ...]:
-        """This reading as :attr:`Query.reading` of a query with the wording. As with the built-in
-        reading, an aspect that was chosen or sentences that were picked decide what is wanted.
-        Empty where nothing is left to name but the wording has content: then the built-in reading,
-        which compares it with the seed's sentences, does better."""
+        """This reading as :attr:`Query.reading`; a chosen aspect or picked sentences decide what is
+        wanted. Empty where only content is left, which the built-in reading compares with
+        sentences."""
         wanted: tuple[str, ...] = self.wanted
         if query.focus or query.aspect:
             wanted = (query.aspect.lower(),) if query.aspect and not query.focus else ()

@@ -14,8 +14,7 @@ from engine.types.jobs import Job
 from engine.types.models import TaskProgress, TaskReport
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
-"""Who wrote it: a language model, a small model that learned from one, or none (sentences of
-the document itself)."""
+"""Written by a language model, a small model that learned from one, or sentences as they are."""
 Component = Literal["M", "I", "E", "M+E", "I+E"]
 """What of a scenario is embedded: main topic, information need, explanation, or two of them."""
 COMPONENTS: tuple[Component, ...] = ("M", "I", "E", "M+E", "I+E")
@@ -201,14 +200,8 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """A model that was trained.
-
-    Attributes:
-        folder: give it to ``seedlens scenarios NAME --distilled``.
-        lessons, held_out: documents learned from, and documents measured by.
-        epochs: until it ended, the best one's weights are kept.
-        loss: per token on the held-out documents, of the best epoch.
-    """
+    """A model that was trained on ``lessons`` and measured on ``held_out`` documents (``loss`` per
+    token, best of ``epochs``)."""
 
     folder: Path
     base: str

@@ -133,13 +133,11 @@ AMOUNT = "has.amount."
 """For documents with an amount in the unit that follows: ``has.amount.USD>=100``."""
 NUMBER = "number"  # The unit of an amount without one, in a filter
 SELECTION = "in.selection"
-"""For documents that somebody selected: ``in.selection=KEY``, as
-:meth:`engine.explorer.Explorer.select` makes it. A key begins with how many they were."""
+"""The field of a selection, ``in.selection=KEY``; a key begins with its size."""
 
 
 def is_derived(field: str) -> bool:
-    """Whether a filter's field is no stored one: it is found in the documents themselves, or
-    names a selection of them."""
+    """Whether a field is found in the documents themselves, or names a selection of them."""
     return field in (ASPECT, DATE, PLACE, SELECTION) or field.startswith(AMOUNT)
 
 
@@ -164,9 +162,7 @@ class AmountCount:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """How many documents have what, where some filters hold. A facet is counted among the documents
-    that meet the filters on all *other* facets, so that it shows what another choice in it would
-    leave."""
+    """How many documents have what; each facet among those that meet the filters on all others."""
 
     documents: int  # that meet all filters
     total: int  # of the corpus
@@ -253,8 +249,8 @@ class Filter:
 
     @property
     def words(self) -> str:
-        """For people to read: ``venue = ACL or EMNLP``, ``year ≥ 2010``, ``has USD ≥ 100``,
-        ``within 312 selected documents``."""
+        """For people: ``venue = ACL or EMNLP``, ``has USD ≥ 100``, ``within 312 selected
+        documents``."""
         if self.field == SELECTION and self.op == "=":
             sizes = " or ".join(map(_size_of, self.values))
             return f"within {sizes} selected document{'s' * (sizes != '1')}"
@@ -371,9 +367,9 @@ class SearchResults:
     terms: tuple[TermUse, ...] = ()  # how far the ranking obeys each term of the query
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per result, best first. Columns: ``rank``, ``doc_id``, ``title``, ``year``,
-        ``score``, ``rank_change``, and of the strongest evidence ``seed_passage``, ``passage`` and
-        ``similarity``. Integers that may be missing have the type ``Int64``."""
+        """One row per result: ``rank``, ``doc_id``, ``title``, ``year``, ``score``,
+        ``rank_change``, and of the strongest evidence ``seed_passage``, ``passage``,
+        ``similarity``; integers are ``Int64``."""
         import pandas as pd
 
         best = [r.evidence[0] if r.evidence else None for r in self.results]
