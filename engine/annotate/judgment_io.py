@@ -258,7 +258,11 @@ class JudgmentImport:
             f"{seeds} of the query's own seed, and left out": self._seeds,
             f"{changed} from one before about the same item; the last one counts": self._changed,
         }
-        return tuple(f"{w} (first: line {lines[0]:,})." for w, lines in said.items() if lines)
+        return tuple(
+            f"{words} (first: line {lines[0]:,})." if lines[0] else f"{words}."
+            for words, lines in said.items()
+            if lines
+        )
 
     def compared(
         self, stored: Changed, taken: Container[str], *, overwrite: bool

@@ -286,7 +286,9 @@ class GradePool(ModelTask[GradeCounts]):
         self._plan("")
 
     def held(self) -> AbstractContextManager[None]:
-        return self._facade.ledger.locks.hold("grading", *self.key, what=self.busy.rstrip("."))
+        return self._facade.ledger.locks.hold(
+            "grading", *self.request.project.key, what=self.busy[:-1]
+        )
 
     def _plan(self, model: str) -> GradingPlan:
         corpus = self._facade.library.open(self.request.project.corpus)

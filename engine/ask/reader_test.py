@@ -324,12 +324,8 @@ _OWN_JUDGE = "The model that answered also graded the answers; it may favour its
 _FEW_NEGATIVES = "Some queries have fewer hard negatives than asked for (see documents)."
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The answers to one condition, None where there is none, and the points that they got."""
-
-    answers: Sequence[str | None]
-    points: Sequence[float | None]
+Read = tuple[Sequence[str | None], Sequence[float | None]]
+"""The answers to one condition, None where there is none, and the points that they got."""
 
 
 class ReaderTest(TaskRunner[PreparedReading, ReadingTest]):
@@ -384,7 +380,7 @@ async def _read(run: TaskRun, prepared: PreparedReading, condition: Condition) -
         grades = await run.ask(list(prompts.values()))
         for at, grade in zip(prompts, grades, strict=True):
             points[at] = None if grade is None else float(grade.points)
-    return Read(answers, points)
+    return answers, points
 
 
 # -- measuring -----------------------------------------------------------------------------
@@ -413,8 +409,7 @@ def _row(
 ) -> ReadingRow:
     asked = prepared.given[condition]
     nothing: list[None] = [None] * len(asked)
-    read = read_so_far.get(condition, Read(nothing, nothing))
-    rows = zip(asked, read.answers, read.points, strict=True)
+    rows = zip(asked, *read_so_far.get(condition, (nothing, nothing)), strict=True)
     answers = [_answer(one, answer, points) for one, answer, points in rows]
     said = [a for a in answers if a.answer is not None]
     rouge = [a.rouge for a in said]

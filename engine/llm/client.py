@@ -62,12 +62,6 @@ GIVE_UP_AFTER = 8
 WATCH_SECONDS = 0.05  # Between two looks at whether the run was cancelled
 
 
-def _same_model(served: str, asked: str) -> bool:
-    """Whether names match: endpoints answer an alias with a dated name, a path with its end."""
-    served, asked = served.lower(), asked.lower()
-    return asked in served or served in asked
-
-
 class AnswerCache:
     """A store as one run uses it, off the event loop; an answer that cannot be written still
     counts."""
@@ -466,7 +460,9 @@ class Client:
     def _notes(self) -> list[str]:
         notes = []
         asked = self._endpoint.model
-        others = [model for model in self._served if model and not _same_model(model, asked)]
+        # Endpoints answer an alias with a dated name, a path with its end.
+        pairs = ((model, model.lower(), asked.lower()) for model in self._served)
+        others = [model for model, one, other in pairs if one not in other and other not in one]
         if others:
             notes.append(
                 f"Asked for '{asked}', answered by '{others[0]}': the endpoint may have another "

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
@@ -322,6 +322,7 @@ REASONING_TOKENS = 4096  # Room for thinking before an answer, for models that d
 USUAL_REASONING = 800  # What such thinking takes on the whole: for estimates
 TOKENS_PER_MESSAGE = 6
 _JSON = "response_format|json_schema|json_object"
+_USAGE, _STREAM = "stream_options|include_usage", r"\bstream(?:s|ed|ing)?\b"
 PROBE = Prompt(
     name="probe/1",
     messages=(
@@ -412,41 +413,37 @@ class Capabilities:
     def without(self, hint: str, prompt: Prompt[Any]) -> Capabilities | None:
         """Without what a refusal (``hint``, lower case) names, else the likeliest cause; None where
         nothing is left to leave out or the question itself is to blame."""
-        lesser = list(self._lesser(prompt))
-        streamed = [(r"\bstream(?:s|ed|ing)?\b", replace(self, streams=False))]
-        if self.stream_usage:
-            whole = replace(self, stream_usage=False)
-            streamed.insert(0, ("stream_options|include_usage", whole))
-        named = [*lesser, *streamed] if self.streams else lesser
-        for name, form in named:
+        lesser = self._lesser(prompt)
+        for name, less in lesser.items():
             if re.search(name, hint):
-                return form
-        if prompt is not PROBE and not (lesser and lesser[0][0] == _JSON):
+                return replace(self, **less)
+        likeliest = next((name for name in lesser if name not in (_USAGE, _STREAM)), "")
+        if prompt is not PROBE and likeliest != _JSON:
             return None
-        if lesser:
-            return lesser[0][1]
+        if likeliest:
+            return replace(self, **lesser[likeliest])
         # All of it once more, without a stream.
-        return (
-            replace(Capabilities(), context=self.context, streams=False) if self.streams else None
-        )
+        whole = replace(Capabilities(), context=self.context, streams=False)
+        return whole if self.streams else None
 
-    def _lesser(self, prompt: Prompt[Any]) -> Iterator[tuple[str, Capabilities]]:
+    def _lesser(self, prompt: Prompt[Any]) -> dict[str, dict[str, Any]]:
         """Possible causes of a refusal and how to do without them; the likeliest first."""
-        if prompt.schema is not None and (self.schema or self.json_mode):
-            yield _JSON, replace(self, schema=False, json_mode=self.schema)
-        if self.limit == "max_tokens":
-            yield "max_tokens", replace(self, limit="max_completion_tokens")
-        elif self.limit and not self.logprobs:
-            yield "max_completion_tokens", replace(self, limit="")
-        if self.logprobs:
+        takes_json = prompt.schema is not None and (self.schema or self.json_mode)
+        other_limit = self.limit == "max_completion_tokens" and not self.logprobs
+        table: tuple[tuple[str, bool, dict[str, Any]], ...] = (
+            (_JSON, takes_json, {"schema": False, "json_mode": self.schema}),
+            ("max_tokens", self.limit == "max_tokens", {"limit": "max_completion_tokens"}),
+            ("max_completion_tokens", other_limit, {"limit": ""}),
             # Some endpoints give five alternatives at most; more than two are seldom needed.
-            yield "logprobs", replace(self, logprobs=5 if self.logprobs > 5 else 0)
-        if self.temperature:
-            yield "temperature", replace(self, temperature=False)
-        if self.system:
-            yield "system", replace(self, system=False)
-        if not self.reasons:  # some that think call it an error when there is no room to do so
-            yield "output limit", replace(self, reasons=True)
+            ("logprobs", self.logprobs > 0, {"logprobs": 5 if self.logprobs > 5 else 0}),
+            ("temperature", self.temperature, {"temperature": False}),
+            ("system", self.system, {"system": False}),
+            # some that think call it an error when there is no room to do so
+            ("output limit", not self.reasons, {"reasons": True}),
+            (_USAGE, self.streams and self.stream_usage, {"stream_usage": False}),
+            (_STREAM, self.streams, {"streams": False}),
+        )
+        return {name: less for name, applies, less in table if applies}
 
     def after(self, reply: Reply) -> Capabilities:
         """With what the reply to :data:`PROBE` shows of the model."""
