@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.assist.assist_prompts import explaining
+from engine.assist.assist_prompts import explaining, read_wordings, reading_of_wording
 from engine.assist.model_rankings import KEPT, Estimates, KeptRanking, RankDocuments
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.reranking import recalled
-from engine.assist.wordings import read_wordings, reading_of_wording
 from engine.config import Settings
 from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
