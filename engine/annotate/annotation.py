@@ -21,7 +21,6 @@ from engine.annotate.pool import (
     unaskable,
 )
 from engine.annotate.projects import (
-    MADE,
     ProjectStore,
     check_annotator,
     check_decision,
@@ -141,10 +140,6 @@ class Annotation(ProjectStore):
             opened.document(judgment.doc_id)  # raises UnknownNameError
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
-        if judgment.origin in ("person", "audit") and judgment.event.startswith(MADE):
-            raise BadInputError(
-                f"The event '{judgment.event}' begins like those of SeedLens.", "Use another id."
-            )
         if judgment.origin == "adjudication":
             check_decision(self._ledger.judging, project, judgment, seen)
         instruction = judgment.instruction or asked.instruction or ""

@@ -6,18 +6,19 @@ import json
 import logging
 import re
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from engine.ask.answering import AnswerQuestion, need_scenarios, scenarios_of
-from engine.config import Settings
+from engine.config import ASSETS, Settings
 from engine.corpora.scenario_store import has_scenarios
 from engine.errors import (
     BadInputError,
@@ -178,28 +179,13 @@ READ = 2_000  # Titles that are read, evenly spread over all
 FEWEST = 2  # Titles that must share a topic
 LONGEST_TITLE = 90
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_LINKING = frozenset(
-    _WORD.findall(
-        "a about across after among an and are as at be between by can do does for from has how in "
-        "into is it its more new not of on or our over some than that the their this through to "
-        "toward towards under use using via we what when which who why with within without your "
-        "study analysis approach approaches based method methods model models paper results "
-        "system systems task tasks case two one"
-    )
-)
-"""Words that no topic has."""
 
 
-_QUESTIONS = {
-    "background": "Which problems does work on {topic} address?",
-    "method": "Which methods are used for {topic}?",
-    "result": "What was found out about {topic}?",
-    "problem": "Which problems do people have with {topic}?",
-    "experience": "What have people gone through with {topic}?",
-    "advice": "What is advised on {topic}?",
-    "stance": "What do people think of {topic}?",
-}
-"""By aspect; other aspects go by their names."""
+@cache
+def _examples() -> tuple[frozenset[str], dict[str, str]]:
+    """Words that no topic has, and questions by aspect; other aspects go by their names."""
+    data = tomllib.loads((ASSETS / "questions.toml").read_text(encoding="utf-8"))
+    return frozenset(_WORD.findall(data["linking"])), data["by_aspect"]
 
 
 def example_questions(titles: Sequence[str], lens: Lens, most: int = 3) -> list[str]:
@@ -222,7 +208,7 @@ def _question(topic: str, lens: Lens, at: int) -> str:
     if not lens.aspects:
         return f"What is said about {topic}?"
     aspect = lens.aspects[at % len(lens.aspects)]
-    own = _QUESTIONS.get(aspect.key)
+    own = _examples()[1].get(aspect.key)
     if own is None:
         return f"What is said about {topic} ({aspect.name.lower()})?"
     return own.format(topic=topic)
@@ -232,13 +218,14 @@ def _topics(titles: Sequence[str]) -> list[str]:
     """Two or three words in a row that several titles have, the most frequent first; none that
     shares a word with one before it."""
     counts: Counter[str] = Counter()
+    linking, _ = _examples()
     for title in titles:
         words = _WORD.findall(title.lower())
         phrases = {
             " ".join(words[at : at + length])
             for length in (2, 3)
             for at in range(len(words) - length + 1)
-            if _LINKING.isdisjoint(words[at : at + length])
+            if linking.isdisjoint(words[at : at + length])
             and min(map(len, words[at : at + length])) > 2
         }
         counts.update(phrases)

@@ -84,14 +84,13 @@ def _spending(home: Home, wait_seconds: float, url: str) -> Spending:
 
 def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = None) -> EndpointInfo:
     """What is known of an endpoint (None: of the settings') without asking it."""
+    problem = "No language model is connected."
     try:
         endpoint = endpoint or find_endpoint(settings)
     except EndpointError as error:
-        return EndpointInfo("", "", set_up=False, problem=str(error), how=HOW)
+        problem = str(error)
     if endpoint is None:
-        return EndpointInfo(
-            "", "", set_up=False, problem="No language model is connected.", how=HOW
-        )
+        return EndpointInfo("", "", set_up=False, problem=problem, how=HOW)
     info = EndpointInfo(endpoint.address, endpoint.model, set_up=True, how=HOW)
     known = remembered(store, endpoint)
     if known is None:

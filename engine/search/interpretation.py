@@ -30,12 +30,9 @@ seed's sentences cosines spread over about 0.2."""
 QUOTED = 0.35
 """Cosine from which a wording that names no aspect is taken to speak of a sentence's content.
 
-Measured by ``python -m benchmarks.thresholds`` on 150 seeds each of CSFCube and the demo, with
-words taken from a sentence of the seed: 67 and 70 % of them are found (56 and 65 % in that very
-sentence), against 7 and 1 % of words of another document and below 1 % of wordings that ask for
-nothing ("more like this"). At 0.45 it is 54 and 44 %, against 3 and 1 %; at 0.30, 12 and 6 % of
-other documents' words count too. A wording that is missed is said to change nothing, one that is
-misread is not: hence not lower.
+``python -m benchmarks.thresholds``: of words from a sentence of the seed 67 (CSFCube) and 70 %
+(demo) are found, of another document's 7 and 1 %; at 0.45, 54 and 44 % against 3 and 1 %. Not
+lower: a wording that is missed is reported, one that is misread is not.
 """
 VERBATIM = 0.8
 """Cosine from which a statement repeats a sentence of the seed: then that sentence counts, not
