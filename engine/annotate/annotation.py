@@ -32,7 +32,7 @@ from engine.annotate.projects import (
 from engine.annotate.queueing import Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.errors import BadInputError, NotAllowedError
+from engine.errors import BadInputError, NotAllowedError, check_length
 from engine.permissions import check_lead, check_own, check_sees, leads_only
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
@@ -49,6 +49,7 @@ from engine.types.annotating import (
     Verdict,
 )
 from engine.types.callbacks import tell_nobody
+from engine.types.limits import LONGEST_EVENT
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 
@@ -178,6 +179,7 @@ class Annotation(ProjectStore):
         none; ``event`` is the undo's id: sent twice, it counts once."""
         who = check_annotator(annotator)
         check_own(self.person, who)
+        check_length("event", event, LONGEST_EVENT)
         return self._ledger.judging.undo(*project.key, who, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:

@@ -594,22 +594,24 @@ class JudgmentFiles(ForPerson):
             raise UnknownNameError(
                 f"There is no format '{kind}'.", f"Use {', '.join(JUDGMENT_FORMATS)}."
             )
-        place = (self._projects.queries(project, retired=True), self._library.open(project.corpus))
-        name = project.name or project.corpus
+        name, queries = (
+            project.name or project.corpus,
+            self._projects.queries(project, retired=True),
+        )
         if kind == "hand-over":
             # models' names, too
             who = check_annotator(annotator, "model")
             events = _of_annotator(project, self._projects.history(project), who)
-            lines = _hand_over_lines(project, who, events, place[0])
+            lines = _hand_over_lines(project, who, events, queries)
             return Exported({f"{name}.{_plain(who)}.jsonl": lines}, len(events))
+        form = Form(kind, name, queries, self._library.open(project.corpus), spreadsheet)
         if per_annotator or annotator:
             judgments = self._projects.judgments(project)
             counting = [j for j in judgments if audit or j.origin != "audit"]
             own = _of_annotator(project, counting, annotator.strip())
-            exported = _own_files(kind, name, own, *place, spreadsheet=spreadsheet)
+            exported = form.own(own)
         else:
-            decided = self.qrels(project, median=median, audit=audit)
-            exported = decided_files(kind, name, decided, *place, spreadsheet=spreadsheet)
+            exported = form.decided(self.qrels(project, median=median, audit=audit))
         if not exported.judgments:
             raise BadInputError(
                 f"Project '{name}' has no grades to export.",
@@ -735,25 +737,75 @@ def _of_annotator(
 # -- files -------------------------------------------------------------------------------------
 
 
-def decided_files(
-    kind: str,
-    name: str,
-    decided: DecidedQrels,
-    queries: Mapping[str, Query],
-    corpus: OpenCorpus,
-    *,
-    spreadsheet: bool = False,
-) -> Exported:
-    """The adjudicated grades in one of :data:`JUDGMENT_FORMATS` except the hand-over; ``name`` is
-    without an ending."""
-    rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
-    if kind in ("csv", "jsonl"):
-        return _table(kind, name, rows, DECIDED_FIELDS, decided.notes, spreadsheet=spreadsheet)
-    exported = _qrels(kind, name, {"": decided.grades}, queries, corpus, decided.notes)
-    if kind != "beir":
-        return exported
-    # Whose grades they are, which its tables do not say.
-    return replace(exported, files={**exported.files, DECISIONS: json_lines(rows)})
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How grades are written: in one of :data:`JUDGMENT_FORMATS` except the hand-over, in files
+    that begin with a name."""
+
+    kind: str
+    name: str
+    queries: Mapping[str, Query]
+    corpus: OpenCorpus
+    spreadsheet: bool = False  # no cell of a CSV is a formula
+
+    def decided(self, decided: DecidedQrels) -> Exported:
+        """The adjudicated grades; beside the tables of BEIR also whose they are."""
+        rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
+        if self.kind in ("csv", "jsonl"):
+            return self._table(rows, DECIDED_FIELDS, decided.notes)
+        exported = self._qrels({"": decided.grades}, decided.notes)
+        if self.kind != "beir":
+            return exported
+        return replace(exported, files={**exported.files, DECISIONS: json_lines(rows)})
+
+    def own(self, judgments: Sequence[Judgment]) -> Exported:
+        """Current judgments per annotator, models included: a file each in TREC and BEIR, else one
+        for all with every field and adjudication, which can be imported again."""
+        models = sorted({j.annotator for j in judgments if j.origin == "model"})
+        by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
+        notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
+        if self.kind in ("csv", "jsonl"):
+            return self._table([*map(to_fields, judgments)], FIELDS, notes)
+        if left := sum(j.verdict in ("skip", "unsure") for j in judgments):
+            notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
+        return self._qrels(own_grades(judgments, models=True), notes)
+
+    def _table(
+        self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], notes: Sequence[str]
+    ) -> Exported:
+        in_csv = self.kind == "csv"
+        lines = (
+            csv_lines(rows, columns, spreadsheet=self.spreadsheet) if in_csv else json_lines(rows)
+        )
+        return Exported({f"{self.name}.{self.kind}": lines}, len(rows), tuple(notes))
+
+    def _qrels(self, grades: Mapping[str, Qrels], notes: Sequence[str]) -> Exported:
+        """Grades by annotator ("": adjudicated) as TREC files or a BEIR folder."""
+        corpus, queries = self.corpus, self.queries
+        count = sum(len(of_query) for qrels in grades.values() for of_query in qrels.values())
+        names = _file_names(filter(None, grades))
+        files: dict[str, Iterable[str]]
+        if self.kind == "trec":
+            endings = {who: f".{names[who]}" if who else "" for who in grades}
+            files = {f"{self.name}{endings[who]}.qrels": trec_lines(q) for who, q in grades.items()}
+            return Exported(files, count, tuple(notes))
+        asked = dict.fromkeys(query_id for qrels in grades.values() for query_id in qrels)
+        documents = (
+            {"_id": one.doc_id, "title": one.title, "text": one.text}
+            for start in range(0, len(corpus), BATCH)
+            for one in corpus.documents(corpus.doc_ids[start : start + BATCH])
+        )
+        files = {
+            **{f"qrels/{names.get(who, 'test')}.tsv": beir_lines(q) for who, q in grades.items()},
+            "queries.jsonl": json_lines(_beir_query(i, queries.get(i), corpus) for i in asked),
+            "corpus.jsonl": json_lines(documents),
+        }
+        seeds = [queries[i].seed for i in asked if i in queries]
+        if gone := sum(seed is not None and seed not in corpus.row_of for seed in seeds):
+            which = counted(gone, "query has", "queries have")
+            why = f"the seed is not in the corpus '{corpus.name}' any more"
+            notes = [*notes, f"{which} no text: {why}."]
+        return Exported(files, count, tuple(notes))
 
 
 def _decided_fields(decision: Decision) -> dict[str, Any]:
@@ -769,78 +821,6 @@ def _decided_fields(decision: Decision) -> dict[str, Any]:
         "by": "" if decided is None else decided.annotator,
         "annotators": list(decision.annotators),
     }
-
-
-def _own_files(
-    kind: str,
-    name: str,
-    judgments: Sequence[Judgment],
-    queries: Mapping[str, Query],
-    corpus: OpenCorpus,
-    *,
-    spreadsheet: bool,
-) -> Exported:
-    """Current judgments per annotator, models included: a file each in TREC and BEIR, else one for
-    all with every field and adjudication, which can be imported again."""
-    models = sorted({j.annotator for j in judgments if j.origin == "model"})
-    by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
-    notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
-    if kind in ("csv", "jsonl"):
-        rows = [to_fields(judgment) for judgment in judgments]
-        return _table(kind, name, rows, FIELDS, notes, spreadsheet=spreadsheet)
-    if left := sum(j.verdict in ("skip", "unsure") for j in judgments):
-        notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
-    return _qrels(kind, name, own_grades(judgments, models=True), queries, corpus, notes)
-
-
-def _table(
-    kind: str,
-    name: str,
-    rows: Sequence[Mapping[str, Any]],
-    columns: Sequence[str],
-    notes: Sequence[str],
-    *,
-    spreadsheet: bool,
-) -> Exported:
-    lines = csv_lines(rows, columns, spreadsheet=spreadsheet) if kind == "csv" else json_lines(rows)
-    return Exported({f"{name}.{kind}": lines}, len(rows), tuple(notes))
-
-
-def _qrels(
-    kind: str,
-    name: str,
-    grades: Mapping[str, Qrels],
-    queries: Mapping[str, Query],
-    corpus: OpenCorpus,
-    notes: Sequence[str],
-) -> Exported:
-    """Grades by annotator ("": adjudicated) as TREC files or a BEIR folder."""
-    count = sum(len(of_query) for qrels in grades.values() for of_query in qrels.values())
-    names = _file_names(filter(None, grades))
-    files: dict[str, Iterable[str]]
-    if kind == "trec":
-        endings = {who: f".{names[who]}" if who else "" for who in grades}
-        files = {f"{name}{endings[who]}.qrels": trec_lines(q) for who, q in grades.items()}
-        return Exported(files, count, tuple(notes))
-    asked = dict.fromkeys(query_id for qrels in grades.values() for query_id in qrels)
-    documents = (
-        {"_id": one.doc_id, "title": one.title, "text": one.text}
-        for start in range(0, len(corpus), BATCH)
-        for one in corpus.documents(corpus.doc_ids[start : start + BATCH])
-    )
-    files = {
-        **{f"qrels/{names.get(who, 'test')}.tsv": beir_lines(q) for who, q in grades.items()},
-        "queries.jsonl": json_lines(_beir_query(i, queries.get(i), corpus) for i in asked),
-        "corpus.jsonl": json_lines(documents),
-    }
-    seeds = {query_id: queries[query_id].seed for query_id in asked if query_id in queries}
-    if gone := sum(seed is not None and seed not in corpus.row_of for seed in seeds.values()):
-        which = counted(gone, "query has", "queries have")
-        notes = [
-            *notes,
-            f"{which} no text: the seed is not in the corpus '{corpus.name}' any more.",
-        ]
-    return Exported(files, count, tuple(notes))
 
 
 def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[str, Any]:
