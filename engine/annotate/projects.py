@@ -132,15 +132,11 @@ def check_project(project: Project) -> Project:
 def check_scale(scale: Scale) -> Scale:
     """The scale, grades ascending."""
     values = [grade.value for grade in scale.grades]
-    if not all(type(value) is int and 0 <= value <= HIGHEST for value in values):
-        raise BadInputError(
-            f"The scale '{scale.name}' has the grades {', '.join(map(str, values))}.",
-            f"Grades are single digits, 0 to {HIGHEST}.",
-        )
-    if len(set(values)) < max(2, len(values)):
+    are_digits = all(type(value) is int and 0 <= value <= HIGHEST for value in values)
+    if not are_digits or len(set(values)) < max(2, len(values)):
         raise BadInputError(
             f"The scale '{scale.name}' has the grades {', '.join(map(str, values)) or 'none'}.",
-            "Give at least two different grades.",
+            f"Give at least two different grades, single digits from 0 to {HIGHEST}.",
         )
     if any(not grade.name.strip() for grade in scale.grades):
         raise BadInputError(f"A grade of the scale '{scale.name}' has no name.", "Name them all.")

@@ -276,36 +276,32 @@ class Client:
 
     # -- one question ------------------------------------------------------------------
 
-    async def _send(
-        self, form: Capabilities, prompt: Prompt[Any], on_piece: Callable[[str], None] | None
-    ) -> Reply:
-        body = form.body(self._endpoint.model, prompt)
-        choices = prompt.choices if form.mode(prompt) == "logprobs" else ()
-        return await self._transport.complete(
-            body, self._meter, form.size(prompt), choices, on_piece
-        )
-
     async def _complete(
         self, prompt: Prompt[Any], on_piece: Callable[[str], None] | None = None
     ) -> Reply:
         """The reply to the first form of the prompt that is accepted, which is remembered."""
+
+        async def send(form: Capabilities) -> Reply:
+            body, size = form.body(self._endpoint.model, prompt), form.size(prompt)
+            choices = prompt.choices if form.mode(prompt) == "logprobs" else ()
+            return await self._transport.complete(body, self._meter, size, choices, on_piece)
+
         form = self._can
         try:
-            return await self._send(form, prompt, on_piece)
+            return await send(form)
         except UnsupportedError as error:
-            refusal = latest = error
+            refusal = error
         async with self._adapting:  # one question finds out for all
-            less = self._can if form != self._can else form.without(latest.hint, prompt)
+            less = self._can if form != self._can else form.without(refusal.hint, prompt)
             while less is not None:
                 try:
-                    reply = await self._send(less, prompt, on_piece)
+                    reply = await send(less)
                 except UnsupportedError as error:
-                    latest = error
-                    less = less.without(latest.hint, prompt)
-                else:
-                    if less != self._can:
-                        await self._learn(less)
-                    return reply
+                    less = less.without(error.hint, prompt)
+                    continue
+                if less != self._can:
+                    await self._learn(less)
+                return reply
         raise refusal
 
     async def _answer_once(self, key: str, prompt: Prompt[Value]) -> Value | None:
@@ -323,7 +319,8 @@ class Client:
         """Ask with texts as short as needed: shortened lengths are remembered for this run only."""
         given = prompt
         while True:
-            prompt = self._shortened(prompt)
+            while self._is_too_long(prompt) and prompt.shorter is not None:
+                prompt = prompt.shorter()
             if prompt is not given:
                 key = self._key(prompt)
                 kept = (await self._cache.find([key])).get(key)
@@ -353,14 +350,8 @@ class Client:
         self._cache.put(AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC)))
         return answer
 
-    def _shortened(self, prompt: Prompt[Value]) -> Prompt[Value]:
-        while (
-            self._refused is not None
-            and prompt.shorter is not None
-            and sum(self._can.size(prompt)) >= self._refused
-        ):
-            prompt = prompt.shorter()
-        return prompt
+    def _is_too_long(self, prompt: Prompt[Any]) -> bool:
+        return self._refused is not None and sum(self._can.size(prompt)) >= self._refused
 
     async def _readable(self, prompt: Prompt[Value], first: Reply) -> tuple[Value | None, Reply]:
         """The value from the first reply, else from the nudged one, else the first as it is."""
