@@ -197,7 +197,8 @@ class Interpreter:
         wish = find_wish(query, self.lens)
         said = self.read(wish.words)
         subject = self.encode(said.subject) if said.subject else None
-        if subject is not None and not said.avoids.any() and _repeats(seed, subject):
+        close = [] if subject is None else seed.sentences @ subject
+        if len(close) and float(max(close)) >= VERBATIM and not said.avoids.any():
             nothing = np.zeros_like(said.wants)
             said = replace(said, wants=nothing, avoids=nothing, strength=0.0)
         asked = self._asked(query, wish, said)
@@ -267,10 +268,11 @@ class Interpreter:
             return (f"{words} is both asked for and ruled out, so it does not count.",)
         if focus is not None:
             chosen = wish.wanted and not query.reading and not query.focus
-            return self._contradicts(said, self.lens.index(wish.wanted[0].key)) if chosen else ()
+            return self._contradicts(said, wish.wanted[0]) if chosen else ()
         if asked.strength > 0:
             names = [self.lens.aspects[i].name for i in np.flatnonzero(asked.wants)]
-            return (_lacks(" or ".join(names)),)
+            lacks = " or ".join(names)
+            return (f"The seed has no {lacks} sentence, so the ranking follows the whole text.",)
         if wish.ruled_out:
             return ("Every aspect is ruled out, so the ranking follows the whole text.",)
         if query.reading or not wish.words or said.terms:
@@ -282,14 +284,14 @@ class Interpreter:
             f"sentence of the seed, so the ranking follows the whole text.{unused}",
         )
 
-    def _contradicts(self, said: Reading, chosen: int) -> Notes:
-        if said.strength < 1.0 or said.wants[chosen] > 0:
+    def _contradicts(self, said: Reading, chosen: Aspect) -> Notes:
+        if said.strength < 1.0 or said.wants[self.lens.index(chosen.key)] > 0:
             return ()
         name = self.lens.aspects[int(said.wants.argmax())].name
         return (
-            f"The wording seems to ask for {name}, but the aspect chosen is "
-            f"{self.lens.aspects[chosen].name}: the aspect decides, the wording only weighs its "
-            "sentences. Choose no aspect to let the wording decide.",
+            f"The wording seems to ask for {name}, but the aspect chosen is {chosen.name}: the "
+            "aspect decides, the wording only weighs its sentences. Choose no aspect to let the "
+            "wording decide.",
         )
 
 
@@ -302,20 +304,12 @@ def _as_asked(focus: Focus, asked: Reading, corrected: bool) -> Focus:
     return avoid(focus, asked.avoids)
 
 
-def _repeats(seed: Seed, subject: FloatArray) -> bool:
-    return bool(len(seed.sentences)) and float((seed.sentences @ subject).max()) >= VERBATIM
-
-
 def _quoted(focus: Focus | None, asked: Reading) -> tuple[int, ...]:
     """Sentences that a wording describes, where it names no aspect."""
     if focus is None or asked.strength > 0:
         return ()
     weights = focus.sentence_weights
     return tuple(map(int, np.flatnonzero(weights >= 0.5 * weights.max())))
-
-
-def _lacks(name: str) -> str:
-    return f"The seed has no {name} sentence, so the ranking follows the whole text."
 
 
 def understood(focus: Focus | None, lens: Lens) -> tuple[tuple[str, float], ...]:
