@@ -1,6 +1,6 @@
 """Adjudication: disagreements, decisions, and the qrels of several annotators' grades.
 
-A decision is an event like any judgment, with the reason as its note, by whoever decided;
+A decision is an event like any judgment, with the reason as its note, by its author;
 annotators' own grades do not change.
 """
 

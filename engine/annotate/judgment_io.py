@@ -659,7 +659,7 @@ class JudgmentFiles(ForPerson):
         if by_model and adjudicated:
             raise BadInputError("A model decides nothing between annotators.", "Import its grades.")
         if by_model and not annotator.strip():
-            raise BadInputError("Nobody said which model gave these grades.", "Name it.")
+            raise BadInputError("The model that gave these grades is not named.", "Name it.")
         target, is_new = self._target(corpus, path, project, kind)
         history = self._projects.history(target)
         incoming = JudgmentImport(

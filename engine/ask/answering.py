@@ -1,4 +1,4 @@
-"""One question to a corpus: what the model is told, and the answer while it is written."""
+"""One question to a corpus: its passages, the prompt, and the answer with citations."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _GROUP = re.compile(
     rf"(?<![ \t])[ \t]*[\[【]\s*(?:\^|passages?\s+)?({_NUMBERS})\s*(?:†[^\]】\n]{{0,40}})?[\]】]",
     re.IGNORECASE,
 )
-"""[1], [1, 3], [2-4], [passage 1]; some models write 【1†source】 whatever they are told."""
+"""[1], [1, 3], [2-4], [passage 1]; some models write 【1†source】."""
 _BEGUN = re.compile(r"(?<![ \t])[ \t]*(?:[\[【][^\]】\n]{0,24})?$")
 """What may yet become a citation when more of a streamed answer has come."""
 _RANGE = re.compile(r"(\d{1,4})\s*[-–]\s*(\d{1,4})")
@@ -251,7 +251,7 @@ ANSWER_TOKENS = 900
 FEWEST_TOKENS = 50
 """A passage is never cut below this; a model that cannot take it cannot answer from it."""
 TITLE_TOKENS = 60
-TELL_SECONDS = 0.2  # Between two looks at what is written: citations are read anew each time
+TELL_SECONDS = 0.2  # Between two looks at what is written: citations are read each time
 
 RULES = PROMPTS["answering"] + QUOTED_RULE
 FORMER_TOKENS = 400
@@ -325,7 +325,7 @@ class AnswerQuestion(ModelTask[Answer]):
         return self._answer(usage)
 
     async def run(self, run: TaskRun) -> TaskReport[Answer]:
-        """Ask the model; what it writes is told while it does."""
+        """Ask the model; what it writes is reported while it does."""
         error: SeedLensError | None = None
         try:
             await self._work(run)

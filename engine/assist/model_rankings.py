@@ -259,7 +259,7 @@ class KeptRanking:
     def page(
         self, searcher: Searcher, now: RankingProgress, query: Query, *, partial: bool
     ) -> Reranking:
-        """A page of an order, on the corpus, which may have been opened anew."""
+        """A page of an order, on the corpus, which may have been opened again."""
         staged = self.staged
         seed = searcher.seed(staged) if self.pasted is None else self.pasted
         ranking = RankedDocuments(searcher.corpus.doc_ids, self.rows, self.scores)

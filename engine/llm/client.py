@@ -215,7 +215,7 @@ class Client:
             yield rest
 
     async def context(self) -> int | None:
-        """Tokens for a question and its answer, thinking aside; None where nobody knows."""
+        """Tokens for a question and its answer, thinking aside; None for unknown."""
         known = await self._capabilities()
         return None if known is None else known.room
 

@@ -79,7 +79,7 @@ def find_endpoint(
     own = address if place == 0 else _first(sources[:1], KEY)[1] if place < 0 else ""
     if not person.is_operator and _first(sources[:1], MODEL)[1] and not own:
         raise NotAllowedError(
-            "Which model is asked there, whoever runs SeedLens chose.",
+            "The operator chose the model of this endpoint.",
             "Enter an address and a key of your own, or disconnect.",
         )
     if place == 0:

@@ -387,7 +387,7 @@ class Capabilities:
 
     @property
     def room(self) -> int | None:
-        """Tokens for a question and its answer, thinking aside; None where nobody knows."""
+        """Tokens for a question and its answer, thinking aside; None for unknown."""
         if self.context is None:
             return None
         return max(0, self.context - (REASONING_TOKENS if self.reasons else 0))

@@ -67,7 +67,7 @@ class TaskRun:
             self._asking = 0
 
     async def context(self) -> int | None:
-        """Tokens for a question and its answer; None where nobody knows."""
+        """Tokens for a question and its answer; None for unknown."""
         return None if self.client is None else await self.client.context()
 
     @property

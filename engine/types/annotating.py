@@ -267,7 +267,7 @@ class ImportedJudgments:
 
     added: int  # added, known: events that were new, and that were there already
     known: int
-    conflicts: tuple[str, ...] = ()  # plain sentences: where a file says otherwise than what stands
+    conflicts: tuple[str, ...] = ()  # plain sentences: where a file differs from what is stored
     warnings: tuple[str, ...] = ()  # what was left out and why, with line numbers
 
 

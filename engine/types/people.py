@@ -1,4 +1,4 @@
-"""Who may open SeedLens when it is served, and who somebody is by a provider's claims."""
+"""People who may open SeedLens, and how they log in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.types.annotating import Role
 
 CALLBACK = "/oauth2callback"  # Where Streamlit expects people back from a provider
 CLAIMS = ("is_logged_in", "provider", "email", "email_verified")
-"""What is read of what Streamlit says of somebody."""
+"""Claims of a provider that are read."""
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 

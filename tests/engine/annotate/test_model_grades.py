@@ -142,7 +142,7 @@ def test_a_file_of_a_model_s_grades_makes_no_person_a_model(
     qrels.write_text(f"{QUERY} 0 {ALIKE[1]} 3\n")
     said = {"query_id": QUERY, "doc_id": ALIKE[1], "relevance": 3, "annotator": "gpt"}
     lines.write_text("\n".join(json.dumps({**said, "annotator": who}) for who in ("gpt", "Ben")))
-    with pytest.raises(BadInputError, match="which model"):
+    with pytest.raises(BadInputError, match="is not named"):
         annotation.exchange.import_("small", qrels, "p", annotator=" ", by_model=True)
     assert annotation.history(project) == before
     annotation.exchange.import_("small", lines, "p", annotator="gpt", by_model=True)
