@@ -34,7 +34,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError
 from engine.measures.metrics import tokenize
-from engine.search.terms import stem
+from engine.search.term_matching import stem
 from engine.sentences import stop_words
 from engine.types.annotating import Project
 from engine.types.builds import (

@@ -16,7 +16,7 @@ from engine.config import ASSETS
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.corpora.opened import OpenCorpus
 from engine.numeric import FloatArray
-from engine.search.terms import stem
+from engine.search.term_matching import stem
 from engine.sentences import stop_words
 from engine.types.documents import Fact, FactMatch, Span
 from engine.types.lenses import Lens

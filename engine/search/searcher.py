@@ -40,7 +40,7 @@ from engine.search.systems import GO_BY_FACTS, READ_TERMS, find_system, reads_wo
 from engine.search.systems.baselines import InstructedSystem
 from engine.search.systems.facts_system import in_focus
 from engine.search.systems.scenario_system import ScenarioSystem
-from engine.search.terms import Terms
+from engine.search.term_matching import Terms
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Fact, Sentence, SourceDocument
 from engine.types.encoders import Encoder, Encoding, Passage

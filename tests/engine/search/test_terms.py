@@ -11,7 +11,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.search.queries import parse_reading
 from engine.search.systems import READ_TERMS, SYSTEMS
-from engine.search.terms import stem
+from engine.search.term_matching import stem
 from engine.types.documents import Document
 from engine.types.searches import Query, SearchResults, Term
 
