@@ -24,13 +24,12 @@ from pydantic import (
 )
 
 from engine.annotate.adjudication import DecidedQrels, Decision, decide, own_grades
+from engine.annotate.judgments import MADE, checked
 from engine.annotate.projects import (
-    MADE,
     PROJECTS,
     ProjectStore,
     check_annotator,
     check_project,
-    checked,
     is_free,
     is_model,
     model_annotator,
@@ -359,7 +358,7 @@ def _is_known(row: Judgment, here: Judgment | None) -> bool:
 
 
 def _named(row: Judgment, taken: Container[str]) -> Judgment:
-    """With an unused event id; its first word stays, see :data:`engine.annotate.projects.MADE`."""
+    """With an unused event id; its first word stays, see :data:`engine.annotate.judgments.MADE`."""
     if row.event and row.event not in taken:
         return row
     maker = next((made for made in MADE if row.event.startswith(made)), "")

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.projects import checked_note, printable
+from engine.annotate.judgments import checked_note
+from engine.annotate.projects import printable
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
@@ -26,8 +27,13 @@ _AT_ONCE = 500
 
 
 class Notebook(ForPerson):
-    """The ledger as explorers use it; append-only. An ``owner`` is whose a trail or search is
-    without login; with login it is the person."""
+    """The ledger as explorers use it; append-only.
+
+    An ``owner`` is whose a trail or search is without login; with login it is the person.
+
+    Args:
+        annotator: whose grades are stored by default.
+    """
 
     def __init__(
         self, ledger: Ledger, library: Library, annotation: Annotation, annotator: str
@@ -80,8 +86,11 @@ class Notebook(ForPerson):
         return [query_from_json(step.query) for step in self._ledger.trails.steps(trail_id)]
 
     def trails(self, owner: str | None = None) -> list[TrailInfo]:
-        """The latest 50 trails, the newest first, without single searches that keep no document;
-        None is for those of everybody, "" for those made without login."""
+        """The latest 50 trails, the newest first, without single searches that keep no document.
+
+        Args:
+            owner: "" for those made without login; None for everybody's.
+        """
         trails = []
         for row in self._ledger.trails.all(self.person.name or owner):
             seeds = dict.fromkeys(self.seed_titles([*map(query_from_json, row.queries)]))

@@ -14,7 +14,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from engine.annotate.projects import BUILT, check_member, checked, model_annotator
+from engine.annotate.judgments import BUILT, check_member, checked
+from engine.annotate.projects import model_annotator
 from engine.build.build_records import (
     EXPANDED,
     Clustering,
