@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.assist.assist_prompts import explaining, read_wordings, reading_of_wording
-from engine.assist.model_rankings import KEPT, Estimates, KeptRanking, RankDocuments
+from engine.assist.model_rankings import Estimates, KeptRanking, RankDocuments
 from engine.assist.model_systems import MODEL_SYSTEMS
+from engine.assist.ranking_estimates import KEPT
 from engine.assist.reranking import recalled
 from engine.config import Settings
 from engine.corpora.recent import Recent

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
 
-from engine.assist.model_rankings import count_for_reranking, estimate_ranking
+from engine.assist.ranking_estimates import count_for_reranking, estimate_ranking
 from engine.assist.reranking import (
     Assignment,
     Finished,

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from engine.assist.model_rankings import (
+from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
+from engine.assist.ranking_estimates import (
     DOCUMENTS,
     SAMPLE,
     Counted,
@@ -17,7 +18,6 @@ from engine.assist.model_rankings import (
     estimate_cost,
     ranking_sizes,
 )
-from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
 from engine.assist.reranking import (
     Assignment,
     Plan,

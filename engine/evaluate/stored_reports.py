@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
-from engine.assist.model_rankings import KEPT
+from engine.assist.ranking_estimates import KEPT
 from engine.config import ASSETS, Settings, __version__
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError

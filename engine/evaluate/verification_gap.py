@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.assist.model_rankings import Counted, count_for_reranking, ranking_sizes
+from engine.assist.ranking_estimates import Counted, count_for_reranking, ranking_sizes
 from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
 from engine.evaluate.measuring import MAIN_MEASURE, query_rows, ranking_of
