@@ -216,9 +216,9 @@ class ProjectStore(ForPerson):
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._known: Recent[Any, tuple[Any, dict[str, Query]]] = Recent(MOST_POOLS)
-        self._pools: Recent[Any, tuple[Any, Pool]] = Recent(MOST_POOLS)
+        self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
         self._pools_lock = threading.Lock()
+        self._pools: Recent[Any, tuple[Any, Pool]] = Recent(MOST_POOLS)
 
     # -- settings --------------------------------------------------------------------------
 
@@ -301,8 +301,11 @@ class ProjectStore(ForPerson):
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """Retired ones included; the same object while nothing changes."""
         rows = self._ledger.projects.queries(*project.key, retired=True)
-        key = (project.key, id(rows))  # kept with the rows, whose id is theirs alone
-        return self._known.one(key, lambda: (rows, {r.query_id: _query(r.query) for r in rows}))[1]
+        held = self._known.get(project.key)
+        if held is None or held[0] is not rows:
+            held = (rows, {row.query_id: _query(row.query) for row in rows})
+            self._known[project.key] = held
+        return held[1]
 
     def query(self, project: Project, query_id: str) -> Query:
         """A query of the project. A corpus's own takes in every seed and aspect there is."""
@@ -383,7 +386,8 @@ class ProjectStore(ForPerson):
     def pooled(self, project: Project) -> Pool:
         """:meth:`pool` as queues are made of it; the same object while nothing changes."""
         rows = self._ledger.projects.pool(*project.key)
-        with self._pools_lock:  # it takes long, and many may ask at once
+        # It takes long, and many may ask at once; kept with the rows, whose id is theirs alone.
+        with self._pools_lock:
             return self._pools.one((project.key, id(rows)), lambda: (rows, _pool(rows)))[1]
 
     def judgments(

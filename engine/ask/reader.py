@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -72,7 +72,7 @@ LONGEST_TITLE = 90
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
-@cache
+@lru_cache(maxsize=1)
 def _examples() -> tuple[frozenset[str], dict[str, str]]:
     """Words that no topic has, and questions by aspect; other aspects go by their names."""
     data = tomllib.loads((ASSETS / "questions.toml").read_text(encoding="utf-8"))

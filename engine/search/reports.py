@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from engine.search.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo, ImportReport
-from engine.types.documents import Document, Fact
+from engine.types.documents import Document, Fact, FactMatch
 from engine.types.evaluations import Evaluation
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, Reranking
@@ -39,10 +39,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "rank_change": r.rank_change,
                 "evidence": list(map(_evidence, r.evidence)),
                 "explanation": r.explanation,
-                "facts": [
-                    {"asked": f.asked.text, "score": f.score, **fact_report(f.found)}
-                    for f in r.facts
-                ],
+                "facts": [_answer(f) for f in r.facts],
                 "scenario": None if r.scenario is None else _scenario(r.scenario),
                 "terms": [_passage(found, r.document) for found in r.terms],
                 "strength": r.strength,
@@ -114,6 +111,10 @@ def fact_report(fact: Fact) -> dict[str, Any]:
     return {**asdict(fact), "span": list(fact.span), "about": list(fact.about)} | {
         "anchor": None if fact.anchor is None else list(fact.anchor)
     }
+
+
+def _answer(found: FactMatch) -> dict[str, Any]:
+    return {"asked": found.asked.text, "score": found.score, **fact_report(found.found)}
 
 
 def evaluation_report(found: Evaluation) -> dict[str, Any]:
