@@ -286,18 +286,18 @@ class GradePool(ModelTask[GradeCounts]):
         self._plan("")
 
     def held(self) -> AbstractContextManager[None]:
-        return self._facade.ledger.locks.hold(
+        return self._facade._ledger.locks.hold(
             "grading", *self.request.project.key, what=self.busy[:-1]
         )
 
     def _plan(self, model: str) -> GradingPlan:
-        corpus = self._facade.library.open(self.request.project.corpus)
+        corpus = self._facade._library.open(self.request.project.corpus)
         annotator = model_annotator(model) if model else ""
-        return make_plan(annotator, self.request, self._facade.projects, corpus)
+        return make_plan(annotator, self.request, self._facade._projects, corpus)
 
     def _prompts(self, plan: GradingPlan, items: Sequence[Item]) -> list[Prompt[Graded]]:
         """The questions about some candidates, in their order."""
-        searcher = self._facade.searcher(plan.project.corpus)
+        searcher = self._facade._searcher(plan.project.corpus)
         anchors = {item: plan.anchors_of(item) for item in items}
         wanted = {doc_id for of_item in anchors.values() for doc_id, _ in of_item}
         doc_ids = wanted.union(doc_id for _, doc_id in items)
@@ -366,7 +366,7 @@ class GradePool(ModelTask[GradeCounts]):
                 changed += held is not None and held.relevance != judgment.relevance
                 if held is None or (held.relevance, held.note) != (answer.grade, judgment.note):
                     new.append(judgment)
-            await asyncio.to_thread(self._facade.ledger.judging.add, new)
+            await asyncio.to_thread(self._facade._ledger.judging.add, new)
             made, done = grades.total(), grades.total() + failed
             run.progress(done, len(items), failed=failed, made=made, phase=self.phase)
         each = {value: grades[value] for value in plan.project.scale.values}
@@ -435,8 +435,8 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         settings: Settings,
     ) -> None:
         super().__init__(settings, ledger.answers)
-        self.projects, self.ledger, self.library = projects, ledger, library
-        self.searcher = searcher  # by corpus name
+        self._projects, self._ledger, self._library = projects, ledger, library
+        self._searcher = searcher  # by corpus name
         self.batch = BATCH  # candidates graded together: the most that an abort loses
 
     def _task(self, request: GradingRequest) -> GradePool:
@@ -450,7 +450,7 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
 
     def models(self, project: Project) -> list[str]:
         """The names by which models graded in a project, the latest to do so last."""
-        return models_of(self.projects.judgments(project))
+        return models_of(self._projects.judgments(project))
 
     # -- checking --------------------------------------------------------------------------
 
@@ -459,17 +459,17 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
     ) -> list[Item]:
         """A random sample of pool items that a model graded and no person has, without those that
         ``annotator`` skipped."""
-        known = self.library.open(project.corpus).row_of
-        pool = self.projects.pool(project)
-        judgments = self.projects.judgments(project)
+        known = self._library.open(project.corpus).row_of
+        pool = self._projects.pool(project)
+        judgments = self._projects.judgments(project)
         return draw_sample(pool, judgments, count, seed, annotator, known)
 
     def check(self, project: Project, annotator: str = "") -> ModelCheck:
         """People against a model, on the items that both graded; "" is the model that graded
         last."""
-        judgments = self.projects.judgments(project)
+        judgments = self._projects.judgments(project)
         models = models_of(judgments)
         name = annotator or next(reversed(models), "")
-        queries = self.projects.queries(project, retired=True)
+        queries = self._projects.queries(project, retired=True)
         aspects = {key: query.aspect or "" for key, query in queries.items()}
         return check_model(name, judgments, project.scale, aspects)
