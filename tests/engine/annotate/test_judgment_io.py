@@ -428,17 +428,6 @@ def test_grades_for_another_query_of_the_same_id_are_refused(
     assert [one.annotator for one in said] == ["ann", "cy"]
 
 
-def test_a_hand_over_says_nothing_of_another_query_of_the_same_id(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
-    annotation = other.annotation
-    project = annotation.save(judged.annotation.project("small", "p"), "lead")
-    annotation.add_queries(project, {"own": Query("small", text="When does the tide turn?")})
-    with pytest.raises(BadInputError, match=r"Query 'own' asks for something else here"):
-        annotation.exchange.import_("small", handed_over(judged, tmp_path), "p")
-    assert annotation.history(project) == []
-
-
 def test_files_that_are_too_large_for_a_page_are_refused_before_they_fill_the_memory(
     judged: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

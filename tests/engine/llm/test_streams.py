@@ -183,11 +183,6 @@ def test_streams_and_other_questions_share_a_client(server: ModelServer, store: 
     assert outcome.usage.answered == 2
 
 
-def test_a_stream_from_nowhere_is_an_error(store: Answers) -> None:
-    with pytest.raises(EndpointError, match="cannot be reached"):
-        streamed("http://127.0.0.1:9/v1", store)
-
-
 # -- answers that are asked for as a whole ------------------------------------------------
 
 
