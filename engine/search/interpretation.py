@@ -197,8 +197,8 @@ class Interpreter:
         wish = find_wish(query, self.lens)
         said = self.read(wish.words)
         subject = self.encode(said.subject) if said.subject else None
-        close = [] if subject is None else seed.sentences @ subject
-        if len(close) and float(max(close)) >= VERBATIM and not said.avoids.any():
+        close = np.zeros(0) if subject is None else seed.sentences @ subject
+        if len(close) and float(close.max()) >= VERBATIM and not said.avoids.any():
             nothing = np.zeros_like(said.wants)
             said = replace(said, wants=nothing, avoids=nothing, strength=0.0)
         asked = self._asked(query, wish, said)
