@@ -455,7 +455,9 @@ class Library(ForPerson):
                 "Name the corpus that holds them with --corpus.",
             )
         row = self._ledger.corpus(collection.name)
-        if row is None or row.state != "ready":
+        if row is None and Path(collection.documents).resolve() == DEMO.resolve():
+            self.add_demo()
+        elif row is None or row.state != "ready":
             request = ImportRequest(collection.documents, collection.name, collection.source_format)
             self.import_here(request, on_progress)
         return collection.name
