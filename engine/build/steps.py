@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from engine.annotate.judgments import BUILT, check_member, checked
-from engine.annotate.model_plan import Asked, grading, in_words
+from engine.annotate.model_grading import Asked, grading, in_words
 from engine.annotate.projects import check_annotator, model_annotator
 from engine.build.build_prompts import (
     DOCUMENT_TOKENS,

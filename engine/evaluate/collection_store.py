@@ -165,7 +165,7 @@ class CollectionStore(ForPerson):
             source = rest or "judged while exploring"
             info = replace(info, source=source, source_format="project")
             read = functools.partial(self._read_project, name, rest)
-        return _Place(info, read, is_synthetic(corpus) and row is None)
+        return _Place(info, read, Library.is_synthetic(corpus) and row is None)
 
     def _source_of(self, corpus: str) -> Path | None:
         """Where a corpus was imported from, if both are there."""
