@@ -6,40 +6,30 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from engine.explorer import Explorer
-from engine.types.evaluations import NDCG, CollectionInfo, Evaluation
-from pages._common import figure_file, shared
+from engine.types.evaluations import NDCG, Evaluation
+from pages._common import shared
+from pages._common.charts import FigureFile, frame_csv
 from pages._common.components import chart
-from pages._common.figure_file import FigureFile
 from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, escape_label, note
-from pages._evaluate.evaluate_charts import (
-    interval_plot,
-    interval_rows,
-    strip_plot,
-    strip_rows,
-    trade_off,
-    trade_off_rows,
-)
-from pages._evaluate.evaluate_page import request_of, set_measure
+from pages._common.state import control
+from pages._common.tables import MEASURES, table
+from pages._evaluate import evaluate_charts as charts
+from pages._evaluate.evaluate_page import answered
+from pages._evaluate.evaluate_state import CHARTED, EvaluatePage
 from pages._evaluate.evaluate_tables import (
-    MEASURES,
-    REPORT_HELP,
-    REPORT_LABELS,
     aspect_rows,
     basis,
     leaderboard_rows,
     pair_rows,
     query_rows,
+    report_columns,
     report_rows,
-    table,
     tested,
     verdict,
 )
-from pages._evaluate.evaluate_url import CHARTED, EvaluateView
 from pages._evaluate.published import beside_the_paper
 from pages._evaluate.unjudged import unjudged_documents
 
@@ -51,68 +41,43 @@ SENTENCES = 6
 """Differences that are put into words; the table has all."""
 
 
-def results(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
-) -> None:
-    """Everything that one evaluation says."""
+def evaluation_results(page: EvaluatePage) -> None:
+    """Everything that the evaluation says, once there is one."""
+    evaluation = answered(page)
+    if evaluation is None:
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Systems", anchor=False)
         definitions("Measures", MEASURES, READING)
-        _export(explorer, view, info, evaluation)
-    _leaderboard(evaluation)
+        _export(page, evaluation)
+    for sentence in evaluation.notes:
+        note(sentence)
+    columns = {
+        "Queries": "Number of queries.",
+        "p-MRR queries": "Queries whose seed is judged for another aspect.",
+        "Seconds": "Ranking time, without model and evidence.",
+    }
+    rows, alt = leaderboard_rows(evaluation), "Systems and their measures"
+    table(rows, "evaluate_leaderboard", alt, columns)
+    st.html(f'<div class="sl-facts">{escape(basis(evaluation))}</div>')
     sections: tuple[Callable[[], None], ...] = (
-        lambda: unjudged_documents(explorer, view, info),
-        lambda: _asked(evaluation),
+        lambda: unjudged_documents(page),
+        lambda: _requests(evaluation),
         lambda: _verdicts(evaluation),
-        lambda: _queries(explorer, view, info, evaluation),
-        lambda: _aspects(explorer, view, info, evaluation),
-        lambda: beside_the_paper(info, evaluation),
+        lambda: _queries(page, evaluation),
+        lambda: _aspects(page, evaluation),
+        lambda: beside_the_paper(page.info, evaluation),
     )
     for section in sections:
         with error_boundary():
             section()
 
 
-def _leaderboard(evaluation: Evaluation) -> None:
-    for sentence in evaluation.notes:
-        note(sentence)
-    table(
-        leaderboard_rows(evaluation),
-        "evaluate_leaderboard",
-        "Systems and their measures",
-        {
-            "Queries": st.column_config.NumberColumn(help="Number of queries."),
-            "p-MRR queries": st.column_config.NumberColumn(
-                help="Queries whose seed is judged for another aspect."
-            ),
-            "Seconds": st.column_config.NumberColumn(
-                help="Ranking time, without model and evidence."
-            ),
-        },
-    )
-    st.html(f'<div class="sl-facts">{escape(basis(evaluation))}</div>')
-
-
-def _asked(evaluation: Evaluation) -> None:
-    """What a language model was asked, where one took part."""
-    reports = evaluation.model_reports
-    if not reports:
-        return
-    st.subheader("Model requests", anchor=False)
-    table(
-        report_rows(reports), "evaluate_reports", "Model requests per system",
-        {
-            name: st.column_config.Column(REPORT_LABELS.get(name), help=words)
-            for name, words in REPORT_HELP.items()
-        },
-    )  # fmt: skip
-
-
 def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
     """What the words of the page mean, behind a button.
 
     Args:
-        more: what is said after the list.
+        more: below the list.
     """
     with st.popover(label, type="tertiary"):
         lines = "".join(
@@ -125,31 +90,38 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
         )
 
 
+def _requests(evaluation: Evaluation) -> None:
+    """What a language model was asked, where one took part."""
+    if reports := evaluation.model_reports:
+        st.subheader("Model requests", anchor=False)
+        alt = "Model requests per system"
+        table(report_rows(reports), "evaluate_reports", alt, report_columns())
+
+
 def _verdicts(evaluation: Evaluation) -> None:
     pairs = sorted(evaluation.significance, key=lambda r: (tested(r)[1], -abs(r["difference"])))
     moves = [s.metrics["p-MRR"] for s in evaluation.systems.values()]
-    follows = any(moves)
-    if not pairs and not follows:
+    if not pairs and not any(moves):
         return
     with st.container(key="evaluate_pair_verdicts"):
-        left, right = st.columns([7, 5], gap="medium") if follows else (st.container(), None)
+        left, right = st.columns([7, 5], gap="medium") if any(moves) else (st.container(), None)
         with left:
             if pairs:
                 _sentences(pairs)
             else:
                 st.caption("Add a second system to test differences.")
-            if not follows and any(value is not None for value in moves):
+            if not any(moves) and any(value is not None for value in moves):
                 st.caption("p-MRR is 0: these rankings do not depend on the aspect.")
         if right is not None:
+            frame = charts.trade_off_frame(evaluation)
             with right:
                 chart(
-                    lambda dark: trade_off(evaluation, dark=dark),
-                    FigureFile(
+                    lambda dark: charts.trade_off(frame, dark=dark),
+                    FigureFile.of(
                         "relevance and instruction following",
                         "Relevance and instruction following of every system",
                         f"Means with 95 % intervals. {basis(evaluation)}.",
-                        ["system", NDCG, "low", "high", "p-MRR", "low", "high"],
-                        trade_off_rows(evaluation),
+                        frame,
                     ),
                     alt="Relevance against instruction following of every system, with intervals",
                     key="evaluate_trade",
@@ -161,26 +133,32 @@ def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
     items = "".join(f"<li>{escape(verdict(row))}</li>" for row in pairs[:SENTENCES])
     st.html(f'<div class="sl-facts">In {NDCG}:</div><ul class="sl-verdicts">{items}</ul>')
     every = f"All {len(pairs)} pairs as a table" if len(pairs) > 1 else "As a table"
+    columns = {
+        "Difference": "First minus second.",
+        "t-test p": "Paired, Holm-corrected.",
+        "Random signs p": "Holm-corrected.",
+    }
     with st.expander(every, type="compact"):
-        table(
-            pair_rows(pairs),
-            "evaluate_pairs_table",
-            "Differences between systems and how sure they are",
-            {
-                "Difference": st.column_config.NumberColumn(help="First minus second."),
-                "t-test p": st.column_config.NumberColumn(help="Paired, Holm-corrected."),
-                "Random signs p": st.column_config.NumberColumn(help="Holm-corrected."),
-            },
-        )
+        alt = "Differences between systems and how sure they are"
+        table(pair_rows(pairs), "evaluate_pairs_table", alt, columns)
 
 
-def _queries(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
-) -> None:
+def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
     st.header("Query by query", anchor=False)
-    measure = _measure_box(view, evaluation)
-    titles = explorer.collections.query_titles(info.key)
-    frame = query_rows(evaluation, measure, titles, info)
+    scores = evaluation.systems.values()
+    defined = [m for m in CHARTED if any(s.metrics[m] is not None for s in scores)]
+    measure = page.view.measure if page.view.measure in defined else defined[0]
+    control(
+        *(page.view, "measure", st.segmented_control, "Measure", defined),
+        shown=measure,
+        read=lambda chosen: chosen or measure,
+        also={"model": page.view.model},
+        label_visibility="collapsed",
+    )
+    st.caption(MEASURES[measure])
+    frame = query_rows(evaluation, measure, page.titles, page.info)
+    strip = charts.strip_frame(evaluation, measure, page.titles)
+    column = st.column_config
     with st.container(key="evaluate_pair_queries"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
@@ -189,75 +167,50 @@ def _queries(
                 "evaluate_queries",
                 f"{measure} of every query",
                 {
-                    "Seed": st.column_config.TextColumn(width="medium", pinned=True),
-                    "Spread": st.column_config.NumberColumn(help="Best minus worst system."),
-                    "Explore": st.column_config.LinkColumn(
+                    "Seed": column.TextColumn(width="medium", pinned=True),
+                    "Spread": "Best minus worst system.",
+                    "Explore": column.LinkColumn(
                         display_text="open", help="This seed and aspect on the Explore page."
                     ),
                 },
                 most=8,
             )
-        aspects = _aspect_order(explorer, info)
         with right:
             chart(
-                lambda dark: strip_plot(evaluation, measure, titles, aspects, dark=dark),
-                FigureFile(
+                lambda dark: charts.strip_plot(strip, evaluation, page.aspects, dark=dark),
+                FigureFile.of(
                     "queries",
                     f"{measure} of every query",
                     f"Each mark is a query; lines show means. {basis(evaluation)}.",
-                    ["system", "query", "seed", "aspect", measure],
-                    strip_rows(evaluation, measure, titles),
+                    strip,
                 ),
                 alt=f"{measure}: one dot per query and system, lines show means",
                 key="evaluate_strip",
             )
 
 
-def _measure_box(view: EvaluateView, evaluation: Evaluation) -> str:
-    defined = [
-        m for m in CHARTED if any(s.metrics[m] is not None for s in evaluation.systems.values())
-    ]
-    measure = view.measure if view.measure in defined else defined[0]
-    st.session_state["evaluate_measure"] = measure
-    st.segmented_control(
-        "Measure", defined, key="evaluate_measure", on_change=partial(set_measure, view),
-        label_visibility="collapsed",
-    )  # fmt: skip
-    st.caption(MEASURES[measure])
-    return measure
-
-
-def _aspect_order(explorer: Explorer, info: CollectionInfo) -> list[str]:
-    """As in the lens, which gives aspects their colours everywhere."""
-    return [aspect.key for aspect in explorer.library.lens(info.corpus).aspects]
-
-
-def _aspects(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
-) -> None:
-    aspects = _aspect_order(explorer, info)
-    if not any(s.by_aspect for s in evaluation.systems.values()):
+def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
+    scores = evaluation.systems.values()
+    if not any(s.by_aspect for s in scores):
         return
     st.header("Aspect by aspect", anchor=False)
-    measure = view.measure if view.measure in CHARTED[:3] else CHARTED[0]
-    if all(s.metrics[measure] is None for s in evaluation.systems.values()):
+    measure = page.view.measure if page.view.measure in CHARTED[:3] else CHARTED[0]
+    if all(s.metrics[measure] is None for s in scores):
         measure = CHARTED[0]
+    frame = charts.interval_frame(evaluation, measure, page.aspects)
     with st.container(key="evaluate_pair_aspects"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
-            table(
-                aspect_rows(evaluation, aspects), "evaluate_aspects",
-                "Measures of every system for every aspect",
-            )  # fmt: skip
+            alt = "Measures of every system for every aspect"
+            table(aspect_rows(evaluation, page.aspects), "evaluate_aspects", alt)
         with right:
             chart(
-                lambda dark: interval_plot(evaluation, measure, aspects, dark=dark),
-                FigureFile(
+                lambda dark: charts.interval_plot(frame, evaluation, page.aspects, dark=dark),
+                FigureFile.of(
                     "aspects",
                     f"{measure} by aspect",
                     f"Means with 95 % intervals. {basis(evaluation)}.",
-                    ["system", "aspect", measure, "low", "high"],
-                    interval_rows(evaluation, measure, aspects),
+                    frame,
                 ),
                 alt=f"{measure} of every aspect per system with 95 % intervals",
                 key="evaluate_intervals",
@@ -265,40 +218,33 @@ def _aspects(
 
 
 @st.fragment
-def _export(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
-) -> None:
+def _export(page: EvaluatePage, evaluation: Evaluation) -> None:
     popover = st.popover("Export", key="evaluate_export", on_change="rerun")
     if not popover.open:
         return
-    evaluations, request = explorer.evaluations, request_of(explorer, view, info)
-    titles = explorer.collections.query_titles(info.key)
+    evaluations, measure = page.explorer.evaluations, page.view.measure
+    frames = {
+        "Systems (CSV)": ("systems.csv", lambda: leaderboard_rows(evaluation)),
+        "Queries (CSV)": (
+            f"queries-{measure}.csv",
+            lambda: query_rows(evaluation, measure, page.titles, page.info),
+        ),
+    }
+    if reports := evaluation.model_reports:
+        frames["Model (CSV)"] = ("model.csv", lambda: report_rows(reports))
     with popover:
-        download("Systems (CSV)", lambda: to_csv(leaderboard_rows(evaluation)), "systems.csv")
-        download(
-            "Queries (CSV)", lambda: to_csv(query_rows(evaluation, view.measure, titles, info)),
-            f"queries-{view.measure}.csv",
-        )  # fmt: skip
-        reports = evaluation.model_reports
-        if reports:
-            download("Model (CSV)", lambda: to_csv(report_rows(reports)), "model.csv")
+        for label, (file, make) in frames.items():
+            download(label, lambda make=make: frame_csv(make()), file)  # type: ignore[misc]
         download("Everything (JSON)", lambda: evaluations.to_json(evaluation), "evaluation.json")
         for name, scores in evaluation.systems.items():
             # A run that ended early is not kept.
             if scores.kind != "human" and not (scores.llm and scores.llm.stopped):
-                download(
-                    escape_label(f"Run of {name} (TREC)"),
-                    partial(evaluations.run_file, request, name), f"{'-'.join(name.split())}.run",
-                )  # fmt: skip
+                make = partial(evaluations.run_file, page.request, name)
+                label = escape_label(f"Run of {name} (TREC)")
+                download(label, make, f"{'-'.join(name.split())}.run")
         st.caption("Copy the address to share this page.")
 
 
 def download(name: str, data: Callable[[], str], file: str) -> None:
     """A button for a file of this page."""
     shared.download(name, file, data, key=f"evaluate_dl_{file}", type="tertiary")
-
-
-def to_csv(frame: pd.DataFrame) -> str:
-    """A table as CSV, in which no text is a formula to a spreadsheet program."""
-    cells = frame.astype(object).where(frame.notna(), "")
-    return figure_file.to_csv(list(frame.columns), cells.itertuples(index=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -21,7 +22,7 @@ from engine.types.searches import (
     SavedSearch,
     TrailInfo,
 )
-from pages._common.components import component, inbox
+from pages._common.components import Event, component, inbox
 from pages._common.document_view import meta, title_of
 from pages._common.outside_text import escape
 from pages._common.shared import (
@@ -34,7 +35,7 @@ from pages._common.shared import (
     show_error,
     show_problem,
 )
-from pages._explore.explore_url import View
+from pages._explore.explore_state import View
 from pages._login import login
 
 OPEN, CHANGED, UNDO = "reading_list_open", "reading_list_changed", "reading_list_undo"
@@ -44,6 +45,7 @@ TABS = ("Reading list", "Export", "Previous trails", "Saved searches")
 PREVIEW = 3000
 """Characters of an export that are shown."""
 _LIST, _ITEMS = component("reading_list"), "reading_list_items"
+_try = partial(attempt_at, "reading_list")
 
 
 @st.fragment
@@ -56,15 +58,18 @@ def reading_list(explorer: Explorer, view: View, open_step: Callable[[Query], No
     if st.session_state.pop(CHANGED, False):
         st.rerun()
     kept = explorer.notebook.kept(view.trail)
-    popover = st.popover(
-        f"Reading list ({len(kept)})", key=OPEN, on_change="rerun", width="content"
-    )
+    label = f"Reading list ({len(kept)})"
+    popover = st.popover(label, key=OPEN, on_change="rerun", width="content")
     if not popover.open:
         return
     with popover, st.container(key="reading_list"):
         st.html(ASSETS / "components" / "reading_list_page.css")
         show_problem("reading_list", keep=True)
-        _undo()
+        if UNDO in st.session_state:
+            words, bring_back = st.session_state[UNDO]
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                _line(words)
+                st.button("Undo", "reading_list_undo_button", on_click=_do, args=(bring_back,))
         tabs = st.tabs(TABS, key="reading_list_tab", on_change="rerun")
         parts: tuple[Callable[[], None], ...] = (
             lambda: _kept(explorer, view, kept),
@@ -81,125 +86,115 @@ def reading_list(explorer: Explorer, view: View, open_step: Callable[[Query], No
 def _do(change: Callable[[], object], *, stays_open: bool = True) -> None:
     """Do what a click asked for; the page around the list shows it too."""
     st.session_state.pop(UNDO, None)
-    attempt_at("reading_list", change)
+    _try(change)
     st.session_state[CHANGED] = True
     st.session_state[OPEN] = stays_open
 
 
-def _remove(title: str, change: Callable[..., object]) -> None:
+def _remove(title: str, change: Callable[[bool], object]) -> None:
     """Remove what ``change(False)`` removes and ``change(True)`` brings back."""
     _do(lambda: change(False))
     st.session_state[UNDO] = (f"Removed: {title}", lambda: change(True))
 
 
-def _undo() -> None:
-    if UNDO in st.session_state:
-        words, bring_back = st.session_state[UNDO]
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            _line(words)
-            st.button("Undo", key="reading_list_undo_button", on_click=_do, args=(bring_back,))
-
-
 def _line(words: str, more: str = "") -> None:
-    st.html(
-        f'<div class="rl-line">{escape(words)}</div>'
-        + (f'<div class="rl-dim">{escape(more)}</div>' if more else "")
-    )
+    details = f'<div class="rl-dim">{escape(more)}</div>' if more else ""
+    st.html(f'<div class="rl-line">{escape(words)}</div>{details}')
+
+
+def _button(label: str, key: str, title: str, do: Callable[..., object], *args: Any) -> None:
+    """A button of a line; its tooltip says which line."""
+    st.button(label, key, escape_label(f"{label} “{title}”"), on_click=do, args=args)
 
 
 # -- the list ----------------------------------------------------------------------------
 
 
 def _kept(explorer: Explorer, view: View, kept: list[KeptDocument]) -> None:
-    notebook, key = explorer.notebook, "reading_list_name"
-
-    def rename() -> None:
-        name = st.session_state[key]
-        attempt_at("reading_list", notebook.name_trail, view.trail, name, login.owner())
-
-    st.session_state[key] = notebook.trail_name(view.trail)
-    st.text_input("Trail name", key=key, on_change=rename, placeholder="Unnamed", max_chars=200)
+    notebook, key, trail = explorer.notebook, "reading_list_name", view.trail
+    st.session_state[key] = notebook.trail_name(trail)
+    st.text_input(
+        "Trail name",
+        key=key,
+        on_change=lambda: _try(notebook.name_trail, trail, st.session_state[key], login.owner()),
+        placeholder="Unnamed",
+        max_chars=200,
+    )
     if not kept:
         note("Your reading list is empty.", "Use “Keep” on a result to add it.")
         return
-    received, receives = inbox(_ITEMS, _events(explorer, view))
-    _LIST(
-        key=_ITEMS,
-        data={"documents": [_entry(one, view.corpus) for one in kept], **received},
-        **receives,
-    )
+    received, receives = inbox(_ITEMS, _events(explorer, trail))
+    documents = [
+        {
+            "corpus": one.corpus,
+            "doc_id": one.document.doc_id,
+            "title": title_of(one.document),
+            "meta": _about(one, view.corpus),
+            "url": one.document.url or "",
+            "note": one.note,
+        }
+        for one in kept
+    ]
+    _LIST(key=_ITEMS, data={"documents": documents, **received}, **receives)
 
 
-def _entry(one: KeptDocument, corpus: str) -> dict[str, Any]:
-    about = [meta(one.document), "" if one.corpus == corpus else f"corpus {one.corpus}"]
-    return {
-        "corpus": one.corpus,
-        "doc_id": one.document.doc_id,
-        "title": title_of(one.document),
-        "meta": " · ".join(filter(None, about)),
-        "url": one.document.url or "",
-        "note": one.note,
-    }
+def _about(one: KeptDocument, corpus: str) -> str:
+    elsewhere = "" if one.corpus == corpus else f"corpus {one.corpus}"
+    return " · ".join(filter(None, (meta(one.document), elsewhere)))
 
 
-def _events(explorer: Explorer, view: View) -> dict[str, Callable[[Mapping[str, Any]], object]]:
-    notebook, trail = explorer.notebook, view.trail
+def _events(explorer: Explorer, trail: str) -> dict[str, Event]:
+    notebook = explorer.notebook
 
     def remove(event: Mapping[str, Any]) -> None:
         corpus, doc_id = event["corpus"], event["doc_id"]
-        document = explorer.library.open(corpus).document(doc_id)
-        _remove(title_of(document), lambda kept: notebook.keep(trail, corpus, doc_id, kept=kept))
+        title = title_of(explorer.library.open(corpus).document(doc_id))
+        _remove(title, lambda kept: notebook.keep(trail, corpus, doc_id, kept=kept))
+
+    def start(event: Mapping[str, Any]) -> None:
+        corpus, doc_id = event["corpus"], event["doc_id"]
+
+        def started(now: View) -> View:
+            if now.corpus != corpus:  # its aspects and fields may be others
+                return View(corpus=corpus, seed=doc_id, trail=now.trail)
+            return replace(now, seed=doc_id, text_id="", focus=(), page=1)
+
+        View.change(started)
 
     return {
-        "seed": lambda e: _do(lambda: _start_from(e["corpus"], e["doc_id"]), stays_open=False),
-        "move": lambda e: attempt_at(
-            "reading_list", notebook.move, trail, e["corpus"], e["doc_id"], e["by"]
-        ),
+        "seed": lambda e: _do(lambda: start(e), stays_open=False),
+        "move": lambda e: _try(notebook.move, trail, e["corpus"], e["doc_id"], e["by"]),
         "remove": remove,
-        "note": lambda e: attempt_at(
-            "reading_list", notebook.annotate, trail, e["corpus"], e["doc_id"], e["note"]
-        ),
+        "note": lambda e: _try(notebook.annotate, trail, e["corpus"], e["doc_id"], e["note"]),
     }
-
-
-def _start_from(corpus: str, doc_id: str) -> None:
-    def start(now: View) -> View:
-        if now.corpus != corpus:  # its aspects and fields may be others
-            return View(corpus=corpus, seed=doc_id, trail=now.trail)
-        return replace(now, seed=doc_id, text_id="", focus=(), page=1)
-
-    View.change(start)
 
 
 # -- export ------------------------------------------------------------------------------
 
 
 def _export(explorer: Explorer, view: View) -> None:
-    kinds = [kind for kind in EXPORT_FORMATS if not kind.endswith("-html")]
     kind = st.selectbox(
-        "Format", kinds, key="reading_list_format",
+        "Format",
+        [kind for kind in EXPORT_FORMATS if not kind.endswith("-html")],
+        key="reading_list_format",
         format_func=lambda name: EXPORT_FORMATS[name].label,
-    )  # fmt: skip
-    form, in_italics = EXPORT_FORMATS[kind], f"{kind}-html"
+    )
+    form, export = EXPORT_FORMATS[kind], explorer.notebook.export_trail
     try:
-        text = explorer.notebook.export_trail(view.trail, kind)
-        cited = kind in CITATION_STYLES
-        page = explorer.notebook.export_trail(view.trail, in_italics) if cited else ""
+        text = export(view.trail, kind)
+        page = export(view.trail, f"{kind}-html") if kind in CITATION_STYLES else ""
     except SeedLensError as error:
         show_error(error)
         return
     if not text.strip("[] \n"):
         note("Nothing to export. Keep a result first.")
         return
-    download(
-        f"Download {form.label}", f"reading-list.{form.suffix}", lambda: text,
-        key=f"explore_export_{kind}", mime=form.mime,
-    )  # fmt: skip
+    label, file, key = f"Download {form.label}", f"reading-list.{form.suffix}", "explore_export"
+    download(label, file, lambda: text, key=f"{key}_{kind}", mime=form.mime)
     if page:
-        download(
-            "Download with italics (HTML)", "reading-list.html", lambda: page,
-            key=f"explore_export_{in_italics}", mime=EXPORT_FORMATS[in_italics].mime,
-        )  # fmt: skip
+        label, file, html = "Download with italics (HTML)", "reading-list.html", f"{kind}-html"
+        mime = EXPORT_FORMATS[html].mime
+        download(label, file, lambda: page, key=f"{key}_{html}", mime=mime)
         st.caption("Plain text has no italics; copy from the HTML file to keep them.")
     st.code(text[:PREVIEW], language=None, wrap_lines=True, height=240)
     if len(text) > PREVIEW:
@@ -210,11 +205,15 @@ def _export(explorer: Explorer, view: View) -> None:
 
 
 def _former(explorer: Explorer, view: View, open_step: Callable[[Query], None]) -> None:
-    trails = [one for one in explorer.notebook.trails(login.owner()) if one.trail_id != view.trail]
-    st.button(
-        "New trail", key="reading_list_new",
-        on_click=lambda: _do(lambda: View.change(_without_trail), stays_open=False),
-    )  # fmt: skip
+    notebook, owner = explorer.notebook, login.owner()
+    trails = [one for one in notebook.trails(owner) if one.trail_id != view.trail]
+
+    def begin() -> None:
+        trail = engine().notebook.own_trail("", owner)
+        View.change(lambda now: replace(now, trail=trail))
+
+    new = partial(_do, begin, stays_open=False)
+    st.button("New trail", key="reading_list_new", on_click=new)
     if not trails:
         note("No previous trails.", "Trails with two searches or a kept document appear here.")
     for number, one in enumerate(trails):
@@ -222,65 +221,60 @@ def _former(explorer: Explorer, view: View, open_step: Callable[[Query], None]) 
             _former_trail(explorer, one, number, open_step)
 
 
-def _without_trail(now: View) -> View:
-    return replace(now, trail=engine().notebook.own_trail("", login.owner()))
-
-
 def _former_trail(
     explorer: Explorer, trail: TrailInfo, number: int, open_step: Callable[[Query], None]
 ) -> None:
-    notebook, owner = explorer.notebook, login.owner()
+    notebook, owner, trail_id = explorer.notebook, login.owner(), trail.trail_id
     seeds = " › ".join(trail.seeds[:3]) + (" › …" if len(trail.seeds) > 3 else "")
-    title, key = trail.name or seeds, f"reading_list_rename_{trail.trail_id}"
+    title, key = trail.name or seeds, f"reading_list_rename_{trail_id}"
 
     def reopen() -> None:
-        open_step(notebook.trail(trail.trail_id)[-1])
-        View.change(lambda now: replace(now, trail=trail.trail_id))
+        open_step(notebook.trail(trail_id)[-1])
+        View.change(lambda now: replace(now, trail=trail_id))
 
-    def rename() -> None:
-        attempt_at(
-            "reading_list", notebook.name_trail, trail.trail_id, st.session_state[key], owner
-        )
+    def keep(kept: bool) -> None:
+        notebook.delete_trail(trail_id, owner, deleted=not kept)
 
-    facts = f"{trail.kept:,} kept · {counted(trail.searches, 'search', 'searches')} · "
-    facts += f"{trail.time.astimezone():%Y-%m-%d %H:%M}"
+    facts = (
+        f"{trail.kept:,} kept · {counted(trail.searches, 'search', 'searches')} · "
+        f"{trail.time.astimezone():%Y-%m-%d %H:%M}"
+    )
     _line(title, f"{facts} · {seeds}" if trail.name else facts)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            "Reopen", key=f"reading_list_reopen_{number}", on_click=_do, args=(reopen,),
-            kwargs={"stays_open": False}, help=escape_label(f"Reopen “{title}”"),
-        )  # fmt: skip
+        again = partial(_do, reopen, stays_open=False)
+        _button("Reopen", f"reading_list_reopen_{number}", title, again)
         st.session_state[key] = trail.name
         st.text_input(
-            escape_label(f"Name of “{title}”"), key=key, on_change=rename, placeholder="Name",
-            label_visibility="collapsed", max_chars=200,
-        )  # fmt: skip
-        st.button(
-            "Delete", key=f"reading_list_delete_{number}", help=escape_label(f"Delete “{title}”"),
-            on_click=_remove,
-            args=(
-                title,
-                lambda kept: notebook.delete_trail(trail.trail_id, owner, deleted=not kept),
-            ),
-        )  # fmt: skip
+            escape_label(f"Name of “{title}”"),
+            key=key,
+            on_change=lambda: _try(notebook.name_trail, trail_id, st.session_state[key], owner),
+            placeholder="Name",
+            label_visibility="collapsed",
+            max_chars=200,
+        )
+        _button("Delete", f"reading_list_delete_{number}", title, _remove, title, keep)
 
 
 # -- saved searches ----------------------------------------------------------------------
 
 
 def _saved(explorer: Explorer, view: View) -> None:
-    notebook, key = explorer.notebook, "reading_list_save_name"
+    notebook, key, owner = explorer.notebook, "reading_list_save_name", login.owner()
 
     def save() -> None:
-        name, link = st.session_state[key], View.read().link()
-        attempt_at("reading_list", notebook.save_search, name, link, login.owner())
+        _try(notebook.save_search, st.session_state[key], View.read().link(), owner)
 
     if key not in st.session_state:
-        st.session_state[key] = _proposed_name(explorer, view)
+        try:
+            title = notebook.seed_title(view.to_query(explorer))
+        except SeedLensError:
+            title = ""
+        parts = (" ".join(title.split())[:80], view.aspect, view.instruction)
+        st.session_state[key] = " · ".join(filter(None, parts)) if title else ""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input("Search name", key=key, max_chars=200)
         st.button("Save search", key="reading_list_save", on_click=save)
-    searches = notebook.saved_searches(login.owner())
+    searches = notebook.saved_searches(owner)
     if not searches:
         note("No saved searches.", "Saving keeps seed, aspect, instruction and filters.")
     for number, search in enumerate(searches):
@@ -288,32 +282,18 @@ def _saved(explorer: Explorer, view: View) -> None:
             _saved_search(explorer, search, number)
 
 
-def _proposed_name(explorer: Explorer, view: View) -> str:
-    try:
-        title = explorer.notebook.seed_title(view.to_query(explorer))
-    except SeedLensError:
-        return ""
-    return " · ".join(filter(None, (" ".join(title.split())[:80], view.aspect, view.instruction)))
-
-
 def _saved_search(explorer: Explorer, search: SavedSearch, number: int) -> None:
+    name, link, owner = search.name, search.link, login.owner()
+
     def show() -> None:
-        params = dict(parse_qsl(search.link.removeprefix("?")))
+        params = dict(parse_qsl(link.removeprefix("?")))
         View.change(lambda now: replace(View.from_params(params), trail=now.trail))
 
-    _line(search.name)
+    def save(saved: bool) -> None:
+        explorer.notebook.save_search(name, link, owner, saved=saved)
+
+    _line(name)
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            "Open", key=f"reading_list_search_open_{number}", on_click=_do, args=(show,),
-            kwargs={"stays_open": False}, help=escape_label(f"Open “{search.name}”"),
-        )  # fmt: skip
-        st.button(
-            "Remove", key=f"reading_list_forget_{number}", on_click=_remove,
-            help=escape_label(f"Remove “{search.name}”"),
-            args=(
-                search.name,
-                lambda saved: explorer.notebook.save_search(
-                    search.name, search.link, login.owner(), saved=saved
-                ),
-            ),
-        )  # fmt: skip
+        again = partial(_do, show, stays_open=False)
+        _button("Open", f"reading_list_search_open_{number}", name, again)
+        _button("Remove", f"reading_list_forget_{number}", name, _remove, name, save)
