@@ -9,8 +9,7 @@ from pages._common.page import open_page
 from pages._common.shared import error_boundary, show_error, show_problem
 from pages._compare import compare_model, compare_page, sections
 from pages._compare.collection import whole_collection
-from pages._compare.compare_session import ComparePage
-from pages._compare.compare_state import open_view
+from pages._compare.compare_state import ComparePage, open_view
 from pages._model.model_settings import endpoint
 
 with error_boundary():

@@ -8,7 +8,7 @@ from pages._common.filter_panel import PageFilters
 from pages._common.page import open_page
 from pages._common.shared import error_boundary, note, show_problem
 from pages._common.state import corpus_box
-from pages._explore import explain, explore_model, explore_page, reading_chips, results, trail
+from pages._explore import explore_model, explore_page, reading_chips, results, trail
 from pages._explore.explore_state import ExplorePage, View, open_view
 
 with error_boundary():
@@ -59,7 +59,7 @@ with error_boundary():
         doc_ids = [one.doc_id for one in found.results.results]
         if doc_ids:
             with st.container():
-                generated = explain.explanations(explorer, page.query, doc_ids)
+                generated = explore_model.explanations(explorer, page.query, doc_ids)
             kept = trail.kept_here(page)
             results.result_list(page, found, kept=kept, generated=generated, on=events)
         else:

@@ -126,10 +126,7 @@ def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[],
     def checked() -> None:
         now = values()
         if any(now.get(key) != value for key, value in drawn.items()):
-            raise BadInputError(
-                "Settings changed before your click.",
-                "Check and click again.",
-            )
+            raise BadInputError("Settings changed before your click.", "Check and click again.")
         do()
 
     return checked
@@ -224,10 +221,7 @@ def begun_from(key: str, field: str, now: T) -> T:
     value: T = st.session_state[key]
     with st.container():  # always there: the fields below it keep their place
         if value != now:
-            note(
-                "Edited by someone else.",
-                "Copy your text and reload.",
-            )
+            note("Edited by someone else.", "Copy your text and reload.")
     return value
 
 

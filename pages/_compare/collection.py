@@ -20,8 +20,7 @@ from pages._common.outside_text import escape
 from pages._common.shared import attempt, download, error_boundary, note, show_error
 from pages._common.state import control
 from pages._common.tables import SENSITIVITY, SIMILARITY, floats, interval, table
-from pages._compare.compare_session import ComparePage
-from pages._compare.compare_state import CompareView
+from pages._compare.compare_state import ComparePage, CompareView
 from pages._compare.sections import similarity_chart
 from pages._evaluate.published import COLUMNS, published
 from pages._login import login

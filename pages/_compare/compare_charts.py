@@ -271,12 +271,9 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
             cliponaxis=False,
             line={"color": ACCENT[dark], "width": 1.5},
             marker={"size": 7, "color": ACCENT[dark]},
-            customdata=[
-                (number(x, signed=judged), number(y), f"{w:.0%}")
-                for w, x, y in zip(weights, following, relevance, strict=True)
-            ],
-            hovertemplate="aspect weight %{customdata[2]}<br>instruction following "
-            "%{customdata[0]}, relevance %{customdata[1]}<extra></extra>",
+            customdata=weights,
+            hovertemplate="aspect weight %{customdata:.0%}<br>instruction following %{x:.3f}, "
+            "relevance %{y:.3f}<extra></extra>",
         )
     )
     figure.add_scatter(

@@ -13,9 +13,9 @@ from pages._common.charts import FigureFile
 from pages._common.components import component, dark, listen
 from pages._common.shared import system_label
 from pages._compare import compare_charts
-from pages._compare.compare_session import ComparePage
 from pages._compare.compare_state import (
     MOST_VARIANTS,
+    ComparePage,
     CompareView,
     Row,
     free_name,

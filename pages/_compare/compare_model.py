@@ -28,8 +28,14 @@ from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, note, show_error
-from pages._compare.compare_session import ComparePage, Stamp, estimated, request_of
-from pages._compare.compare_state import RERANK_DEPTH, CompareView
+from pages._compare.compare_state import (
+    RERANK_DEPTH,
+    ComparePage,
+    CompareView,
+    Stamp,
+    estimated,
+    request_of,
+)
 from pages._compare.sections import KINDS
 from pages._explore.explore_state import DEEPEST
 from pages._login import login

@@ -18,8 +18,8 @@ from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note
 from pages._common.state import corpus_box, pages
 from pages._compare.compare_components import variant_rows
-from pages._compare.compare_session import ComparePage
 from pages._compare.compare_state import (
+    ComparePage,
     CompareView,
     against_instructed,
     five_kinds,

@@ -23,8 +23,7 @@ from pages._common.tables import SIMILARITY, floats, table
 from pages._common.waiting import renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
-from pages._compare.compare_session import ComparePage, evidence, traded
-from pages._compare.compare_state import DEPTHS, MATRICES, SHOWS
+from pages._compare.compare_state import DEPTHS, MATRICES, SHOWS, ComparePage, evidence, traded
 
 KINDS = {
     "follows": ("follows", "full"),

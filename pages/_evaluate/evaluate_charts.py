@@ -59,8 +59,13 @@ def _error_bars(frame: pd.DataFrame, value: str, **look: Any) -> dict[str, Any]:
     }
 
 
-def _numbers(frame: pd.DataFrame, names: Sequence[str], *, signed: bool) -> list[list[str]]:
-    return [[number(row[n], signed=signed) for n in names] for _, row in frame.iterrows()]
+def _intervals(frame: pd.DataFrame) -> list[str]:
+    """``(95 % interval 0.5 to 0.7)`` of every row; "" where there is none."""
+    bounds = zip(frame["low"], frame["high"], strict=True)
+    return [
+        f"(95 % interval {number(low)} to {number(high)})" if low == low else ""
+        for low, high in bounds
+    ]
 
 
 # -- queries -------------------------------------------------------------------------------
@@ -93,20 +98,19 @@ def strip_plot(
         aspects: in the order of the lens, which gives them their colours.
     """
     figure, measure = go.Figure(), str(frame.columns[-1])
-    names, signed = _best_last(evaluation, measure), measure == SIGNED
+    names, value = _best_last(evaluation, measure), f"%{{x:{_format(measure)}}}"
     for aspect in [*aspects, ""]:
         part = frame[frame["aspect"] == aspect]
         if len(part):
-            rows = [names.index(name) for name in part["system"]]
+            dots = zip(part["system"], part["query"], strict=True)
             figure.add_scatter(
                 x=part[measure].tolist(),
-                y=[row + _jitter(*of) for row, of in zip(rows, _pairs(part), strict=True)],
+                y=[names.index(name) + _jitter(name, query) for name, query in dots],
                 text=[label(seed, 90) for seed in part["seed"]],
                 mode="markers",
                 name=label(aspect or "queries"),
                 marker=_marker(aspects, aspect, dark),
-                customdata=[number(value, signed=signed) for value in part[measure]],
-                hovertemplate="%{text}<br>%{customdata}<extra>%{fullData.name}</extra>",
+                hovertemplate=f"%{{text}}<br>{value}<extra>%{{fullData.name}}</extra>",
             )
     for row, name in enumerate(names):
         mean = evaluation.systems[name].metrics[measure]
@@ -116,18 +120,17 @@ def strip_plot(
                 y=[row - JITTER - 0.1, row + JITTER + 0.1],
                 mode="lines",
                 line={"color": ACCENT[dark], "width": 2.5},
-                name=label(name),
                 showlegend=False,
                 # A name inside the template itself would have its own %{...} filled in.
                 text=[label(name, 60)] * 2,
-                customdata=[number(mean, signed=signed)] * 2,
-                hovertemplate="mean of %{text}: %{customdata}<extra></extra>",
+                hovertemplate=f"mean of %{{text}}: {value}<extra></extra>",
             )
     return _rows_styled(figure, names, measure, dark)
 
 
-def _pairs(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    return list(zip(frame["system"], frame["query"], strict=True))
+def _format(measure: str) -> str:
+    """The format of a measure in Plotly's templates."""
+    return "+.3f" if measure == SIGNED else ".3f"
 
 
 def _jitter(name: str, query_id: str) -> float:
@@ -197,6 +200,7 @@ def interval_plot(
 ) -> go.Figure:
     """The mean of every aspect per system, with its 95 % interval where there is one."""
     measure = str(frame.columns[2])
+    value = f"%{{x:{_format(measure)}}}"
     names, shown = (
         _best_last(evaluation, measure),
         [a for a in aspects if a in set(frame["aspect"])],
@@ -212,9 +216,8 @@ def interval_plot(
             name=label(aspect),
             marker=_marker(aspects, aspect, dark, size=9, opacity=1.0),
             error_x=_error_bars(part, measure, thickness=1.3, width=3),
-            customdata=_numbers(part, (measure, "low", "high"), signed=measure == SIGNED),
-            hovertemplate="%{customdata[0]} (95 % interval %{customdata[1]} to "
-            "%{customdata[2]})<extra>%{fullData.name}</extra>",
+            customdata=_intervals(part),
+            hovertemplate=f"{value} %{{customdata}}<extra>%{{fullData.name}}</extra>",
         )
     return _rows_styled(figure, names, measure, dark)
 
@@ -273,9 +276,7 @@ def trade_off(frame: pd.DataFrame, *, dark: bool) -> go.Figure:
                 "color": ACCENT[dark] if kind == "system" else INK[dark],
                 "symbol": _KINDS[kind],
             },
-            customdata=[[number(x), number(y, signed=True)]],
-            hovertemplate=NDCG + " %{customdata[0]}<br>p-MRR %{customdata[1]}"
-            "<extra>%{fullData.name}</extra>",
+            hovertemplate=NDCG + " %{x:.3f}<br>p-MRR %{y:+.3f}<extra>%{fullData.name}</extra>",
             **bars,
         )
     room = 0.14 * max(high - low, 0.05)
@@ -345,7 +346,6 @@ def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
     )
     for name, side, colour, symbol in sides:
         part = frame[frame["line"] == f"{side} bound"]
-        numbers = _numbers(part, (gap.measure, "low", "high"), signed=False)
         figure.add_scatter(
             x=places,
             y=part[gap.measure].tolist(),
@@ -361,11 +361,9 @@ def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
             error_y=_error_bars(part, gap.measure, thickness=1, width=4, color=colour),
             fill="tonexty" if side == "lower" else None,
             fillcolor=TINT[dark],
-            customdata=[
-                [f"{size:,}", *row] for size, row in zip(part["pool"], numbers, strict=True)
-            ],
-            hovertemplate="pool %{customdata[0]}: %{customdata[1]}<br>95 % interval "
-            "%{customdata[2]} to %{customdata[3]}<extra>%{fullData.name}</extra>",
+            text=[f"pool {size:,}" for size in part["pool"]],
+            customdata=_intervals(part),
+            hovertemplate="%{text}: %{y:.3f}<br>%{customdata}<extra>%{fullData.name}</extra>",
         )
     _bracket(figure, gap, places[-1], dark)
     ticks = []

@@ -18,7 +18,7 @@ from pages._common.seed_finder import seed_finder as find_seed
 from pages._common.shared import attempt, escape_label, system_label
 from pages._common.state import control, weight_slider
 from pages._common.visit_memory import memory
-from pages._explore import explain
+from pages._explore import explore_model
 from pages._explore.explore_state import DEFAULT, ExplorePage, View
 from pages._login import login
 
@@ -143,7 +143,7 @@ def events(page: ExplorePage) -> dict[str, Event]:
         "grade": lambda e: notebook.judge(
             query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
         ),
-        "explain": partial(explain.ask, page.explorer, query),
+        "explain": partial(explore_model.ask, page.explorer, query),
         "layout": lambda e: View.change(lambda now: now.shown_as(e["layout"])),
         "sort": lambda e: View.change(lambda now: replace(now, sort=e["sort"])),
     }

@@ -74,7 +74,7 @@ def result_list(
 
     Args:
         kept: the documents on the reading list.
-        generated: what ``explain.explanations`` found.
+        generated: what ``explore_model.explanations`` found.
         on: what to do on ``grade``, ``keep``, ``seed``, ``explain``, ``layout`` and
             ``sort``.
     """

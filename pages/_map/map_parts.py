@@ -107,8 +107,7 @@ def layout_part(key: str, corpus: str, layout: Layout, label: str) -> bytes:
         "fine": list(fine.names),
     }
     return packed(
-        about,
-        {"positions": places, "coarse": _labels(coarse.labels), "fine": _labels(fine.labels)},
+        about, {"positions": places, "coarse": _labels(coarse.labels), "fine": _labels(fine.labels)}
     )
 
 

@@ -175,8 +175,7 @@ def _query_name(title: str, query: Query) -> str:
 def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence[str]) -> None:
     if len(doc_ids) > MOST_POOLED:
         raise BadInputError(
-            f"{len(doc_ids):,} documents are too many for a pool.",
-            f"Select up to {MOST_POOLED:,}.",
+            f"{len(doc_ids):,} documents are too many for a pool.", f"Select up to {MOST_POOLED:,}."
         )
     seed = explorer.annotation.queries(project)[query_id].seed
     ids = tuple(doc_id for doc_id in doc_ids if doc_id != seed)

@@ -247,7 +247,7 @@ def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
 def test_a_steer_whose_obedience_is_undefined_is_left_out_of_the_frontier() -> None:
     points = (FrontierPoint(0.0, 0.9, None), FrontierPoint(0.5, 0.8, 0.1))
     figure = drawn(frontier(Frontier(points, True), 0.0))
-    assert figure["data"][0]["customdata"][0][2] == "50%"
+    assert figure["data"][0]["customdata"][0] == 0.5
     assert len(figure["data"][0]["x"]) == 1
     assert compare_charts.frontier_frame(Frontier(points[:1], True)).empty
 
