@@ -1,15 +1,17 @@
-"""Tables of measures: what each measure means, said once, and one way to show a table."""
+"""Tables and charts of measures: what each measure means, and one way to show a frame."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Interval
-from pages._common.charts import number
+from pages._common.charts import FigureFile, number
+from pages._common.components import chart
 from pages._common.outside_text import table_with_marks
 
 MEASURES: Mapping[str, str] = {
@@ -46,8 +48,8 @@ SENSITIVITY: Mapping[str, str] = {
     "WISE": "Weighted Instruction Sensitivity Evaluation (InfoSearch): SICR weighted by rank "
     "change, with penalties for the wrong way. −1 to 1; often below 0 with many relevant "
     "documents.",
-    "Robustness@10": "Robustness@10 (InstructIR): the lowest nDCG@10 over base, definition and "
-    "paraphrases, mean over queries. 0 to 1.",
+    "system's Robustness@10": "Robustness@10 (InstructIR): the lowest nDCG@10 over base, definition "
+    "and paraphrases, mean over queries. 0 to 1.",
     "correct aspect": "Share of queries whose aspect was recognised in the instruction. Empty "
     "where it does not apply.",
 }
@@ -122,3 +124,25 @@ def table(
             column_config={**defined, **own},
             alt=alt,
         )
+
+
+def frame_chart(
+    frame: pd.DataFrame,
+    draw: Callable[..., go.Figure],
+    *about: str,
+    alt: str,
+    key: str,
+    heading: str = "",
+    words: str = "",
+) -> None:
+    """A chart of a frame, which is also its file.
+
+    Args:
+        draw: gets the frame and ``dark``.
+        about: name, title and caption of the file.
+        heading, words: HTML above the chart.
+    """
+    name, title, caption = about
+    file = FigureFile.of(name, title, caption, frame)
+    look = {"alt": alt, "key": key, "heading": heading, "words": words}
+    chart(lambda dark: draw(frame, dark=dark), file, **look)

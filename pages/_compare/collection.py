@@ -19,13 +19,17 @@ from pages._common.job_words import joined, time_left
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, download, error_boundary, note, show_error
 from pages._common.state import control
-from pages._common.tables import SENSITIVITY, SIMILARITY, floats, interval, table
+from pages._common.tables import SENSITIVITY, SIMILARITY, floats, table
 from pages._compare.compare_state import ComparePage, CompareView
 from pages._compare.sections import similarity_chart
 from pages._evaluate.published import COLUMNS, published
 from pages._login import login
 
 SYSTEMS = ("aspect", "instructed", "dense")
+_SIMILAR = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
+_BOUNDED = [f"{m}{end}" for m in (CSFCUBE_NDCG, "p-MRR") for end in ("", " low", " high")]
+_OVERVIEW = ("system", "variant", *_BOUNDED, *SENSITIVITY, *_SIMILAR)
+"""Columns of the table on the page; the file has all."""
 WORDINGS = tuple(name for name in Explorer.wording_sets if name != "reverse")
 """Compared unless somebody chooses others. SICR and WISE need the reverse, shown or not."""
 
@@ -180,43 +184,19 @@ def _table(explorer: Explorer, found: Sensitivity) -> None:
         f'<div class="cmp-dim">{found.queries} queries. Queries with a judged pool rank only its '
         "documents.</div>"
     )
-    table(*_overview(frame), most=24)
+    compared = {name: f"{SIMILARITY[key][1]} Compared with base." for name, key in _SIMILAR.items()}
+    own = frame[[name for name in _OVERVIEW if name in frame]]
+    table(own, "compare_sensitivity", "Sensitivity to the instruction", compared, most=24)
     if found.single_aspect:
         words = "No seed is judged for two aspects, so p-MRR is undefined."
         note(words, "RBO, tau and overlap need no judgments.")
     aspects = sorted({name for s in found.systems for r in s.rows for name in r.by_aspect})
     if aspects:
-        shown = ["system", "variant"]
-        shown += [f"{measure} {a}" for measure in (CSFCUBE_NDCG, "p-MRR") for a in aspects]
+        figures = [f"{measure} {a}" for measure in (CSFCUBE_NDCG, "p-MRR") for a in aspects]
+        own = frame[["system", "variant", *(name for name in figures if name in frame)]]
         with st.expander("By aspect"):
-            own = [name for name in shown if name in frame]
-            table(frame[own], "compare_by_aspect", "Measures of every variant by aspect", most=24)
+            table(own, "compare_by_aspect", "Measures of every variant by aspect", most=24)
     _similarity(found)
-
-
-def _overview(frame: pd.DataFrame) -> tuple[pd.DataFrame, str, str, dict[str, Any]]:
-    """The table as it is shown, its key and name, and the meaning of its columns."""
-    shown = frame[["system", "variant"]].copy()
-    for measure in (CSFCUBE_NDCG, "p-MRR"):
-        if measure in frame:
-            shown[measure] = frame[measure]
-        if f"{measure} low" in frame:
-            bounds = frame[[f"{measure} low", f"{measure} high"]].to_numpy().tolist()
-            column = "95 % interval" if measure == CSFCUBE_NDCG else "p-MRR interval"
-            shown[column] = [interval(None if a != a else (a, b)) for a, b in bounds]
-    names = {"rbo": "RBO", "tau": "tau", "overlap@20": "overlap"}
-    for name in ("SICR", "WISE", *names, "correct aspect"):
-        if name in frame:
-            shown[names.get(name, name)] = frame[name]
-    shown["Robustness@10"] = frame["system's Robustness@10"]
-    compared = {"RBO": "rbo", "tau": "tau", "overlap": "overlap"}
-    meanings = {n: f"{SIMILARITY[key][1]} Compared with base." for n, key in compared.items()}
-    return (
-        shown,
-        "compare_sensitivity",
-        "Sensitivity to the instruction",
-        {**meanings, **SENSITIVITY},
-    )
 
 
 def _similarity(found: Sensitivity) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -14,12 +15,11 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.evaluations import CSFCUBE_NDCG
-from pages._common.charts import FigureFile, to_csv
-from pages._common.components import chart
+from pages._common.charts import to_csv
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.state import control
-from pages._common.tables import SIMILARITY, floats, table
+from pages._common.tables import SIMILARITY, floats, frame_chart, table
 from pages._common.waiting import renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
@@ -204,9 +204,9 @@ def similarity_chart(
         words: under the chart; the file says ``source``, too.
     """
     title, frame = f"{SIMILARITY[measure][0]} {between}", compare_charts.matrix_frame(names, values)
-    chart(
-        lambda dark: compare_charts.matrix(frame, measure, dark=dark),
-        FigureFile.of(file, title, f"{words} {source}", frame),
+    frame_chart(
+        *(frame, partial(compare_charts.matrix, measure=measure), file, title),
+        f"{words} {source}",
         words=words,
         alt=title,
         key=key,
@@ -268,10 +268,9 @@ def _likeness(page: ComparePage, comparison: Comparison) -> None:
         "Estimate from sentence vectors: similarity gain of the top 20 over the same system "
         "without an instruction, in standard deviations over the corpus."
     )
-    caption = f"{words} {page.about(comparison)}"
-    chart(
-        lambda dark: compare_charts.likeness(frame, page.lens, dark=dark),
-        FigureFile.of("similarity by aspect", title, caption, frame),
+    frame_chart(
+        *(frame, partial(compare_charts.likeness, lens=page.lens), "similarity by aspect", title),
+        f"{words} {page.about(comparison)}",
         heading=f"<h3>{title}</h3>",
         words=words,
         alt="Gain in similarity of the top 20 by aspect, for each variant (estimate)",
@@ -329,10 +328,11 @@ def _draw_frontier(curve: Frontier, variant: Variant, words: str, source: str) -
         else "Estimate (no judgments). x: change of the top 20 relative to 0 %. y: overall "
         "similarity to the seed, in standard deviations over the corpus."
     )
-    title, weight = f"Relevance-adherence trade-off of “{variant.name}”", variant.steer
-    chart(
-        lambda dark: compare_charts.frontier(frame, weight, judged=curve.judged, dark=dark),
-        FigureFile.of("trade-off", title, f"{words} {source}", frame),
+    weight = variant.steer
+    frame_chart(
+        *(frame, partial(compare_charts.frontier, current=weight, judged=curve.judged)),
+        *("trade-off", f"Relevance-adherence trade-off of “{variant.name}”"),
+        f"{words} {source}",
         heading=TRADE_OFF,
         words=words,
         alt="Instruction following against relevance from aspect weight 0 to 100 %; "

@@ -13,12 +13,11 @@ from engine.types.annotating import PoolRequest
 from engine.types.evaluations import NDCG, Evaluation
 from pages._annotate.annotate_url import annotator, is_lead, of_project
 from pages._common import shared
-from pages._common.charts import FigureFile, frame_csv
-from pages._common.components import chart
+from pages._common.charts import frame_csv
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, error_boundary, escape_label, note
 from pages._common.state import control
-from pages._common.tables import MEASURES, table
+from pages._common.tables import MEASURES, frame_chart, table
 from pages._evaluate import evaluate_charts as charts
 from pages._evaluate.evaluate_page import answered
 from pages._evaluate.evaluate_state import CHARTED, EvaluatePage
@@ -117,14 +116,10 @@ def _verdicts(evaluation: Evaluation) -> None:
         if right is not None:
             frame = charts.trade_off_frame(evaluation)
             with right:
-                chart(
-                    lambda dark: charts.trade_off(frame, dark=dark),
-                    FigureFile.of(
-                        "relevance and instruction following",
-                        "Relevance and instruction following of every system",
-                        f"Means with 95 % intervals. {basis(evaluation)}.",
-                        frame,
-                    ),
+                frame_chart(
+                    *(frame, charts.trade_off, "relevance and instruction following"),
+                    "Relevance and instruction following of every system",
+                    f"Means with 95 % intervals. {basis(evaluation)}.",
                     alt="Relevance against instruction following of every system, with intervals",
                     key="evaluate_trade",
                 )
@@ -160,6 +155,7 @@ def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
     st.caption(MEASURES[measure])
     frame = query_rows(evaluation, measure, page.titles, page.info)
     strip = charts.strip_frame(evaluation, measure, page.titles)
+    of = {"evaluation": evaluation, "aspects": page.aspects}
     column = st.column_config
     with st.container(key="evaluate_pair_queries"):
         left, right = st.columns([7, 5], gap="medium")
@@ -178,14 +174,10 @@ def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
                 most=8,
             )
         with right:
-            chart(
-                lambda dark: charts.strip_plot(strip, evaluation, page.aspects, dark=dark),
-                FigureFile.of(
-                    "queries",
-                    f"{measure} of every query",
-                    f"Each mark is a query; lines show means. {basis(evaluation)}.",
-                    strip,
-                ),
+            frame_chart(
+                *(strip, partial(charts.strip_plot, **of), "queries"),
+                f"{measure} of every query",
+                f"Each mark is a query; lines show means. {basis(evaluation)}.",
                 alt=f"{measure}: one dot per query and system, lines show means",
                 key="evaluate_strip",
             )
@@ -200,20 +192,17 @@ def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
     if all(s.metrics[measure] is None for s in scores):
         measure = CHARTED[0]
     frame = charts.interval_frame(evaluation, measure, page.aspects)
+    of = {"evaluation": evaluation, "aspects": page.aspects}
     with st.container(key="evaluate_pair_aspects"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
             alt = "Measures of every system for every aspect"
             table(aspect_rows(evaluation, page.aspects), "evaluate_aspects", alt)
         with right:
-            chart(
-                lambda dark: charts.interval_plot(frame, evaluation, page.aspects, dark=dark),
-                FigureFile.of(
-                    "aspects",
-                    f"{measure} by aspect",
-                    f"Means with 95 % intervals. {basis(evaluation)}.",
-                    frame,
-                ),
+            frame_chart(
+                *(frame, partial(charts.interval_plot, **of), "aspects"),
+                f"{measure} by aspect",
+                f"Means with 95 % intervals. {basis(evaluation)}.",
                 alt=f"{measure} of every aspect per system with 95 % intervals",
                 key="evaluate_intervals",
             )

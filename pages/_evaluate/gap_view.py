@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.models import Estimate
 from engine.types.reranking import Gap, GapRecord
-from pages._common.charts import FigureFile, frame_csv
-from pages._common.components import chart
+from pages._common.charts import frame_csv
 from pages._common.job_words import report_line
 from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, note, system_label
 from pages._common.state import control
-from pages._common.tables import table
+from pages._common.tables import frame_chart, table
 from pages._evaluate.evaluate_charts import gap_chart, gap_frame
 from pages._evaluate.evaluate_page import (
     DRAWN_BUSY,
@@ -134,9 +135,8 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         left, right = st.columns([8, 4], gap="medium")
         with left:
             title = f"Retrieval–verification gap: {gap.collection}"
-            chart(
-                lambda dark: gap_chart(frame, gap, dark=dark),
-                FigureFile.of("gap", title, words, frame),
+            frame_chart(
+                *(frame, partial(gap_chart, gap=gap), "gap", title, words),
                 alt=f"{gap.measure} of the verifier against pool size, lower and upper bound, and "
                 "of every retriever alone",
                 key="evaluate_gap_chart",
