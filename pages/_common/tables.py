@@ -48,8 +48,8 @@ SENSITIVITY: Mapping[str, str] = {
     "WISE": "Weighted Instruction Sensitivity Evaluation (InfoSearch): SICR weighted by rank "
     "change, with penalties for the wrong way. −1 to 1; often below 0 with many relevant "
     "documents.",
-    "system's Robustness@10": "Robustness@10 (InstructIR): the lowest nDCG@10 over base, definition "
-    "and paraphrases, mean over queries. 0 to 1.",
+    "system's Robustness@10": "Robustness@10 (InstructIR): the lowest nDCG@10 over base, "
+    "definition and paraphrases, mean over queries. 0 to 1.",
     "correct aspect": "Share of queries whose aspect was recognised in the instruction. Empty "
     "where it does not apply.",
 }

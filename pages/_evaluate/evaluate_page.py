@@ -218,7 +218,8 @@ def answered(page: EvaluatePage) -> Evaluation | None:
         empty("Choose at least one system.")
         return None
     panel, job = measuring(evaluations, "evaluation", "evaluate"), evaluations.job()
-    evaluation, missing = evaluations.find(request), evaluations.missing(request)
+    evaluation = evaluations.find(request)
+    missing = [] if evaluation is not None else evaluations.missing(request)
     if evaluation is None and not missing and not _runs_or_failed(job, page):
         evaluations.measure(request, login.owner())
         job = evaluations.job()
