@@ -1,4 +1,4 @@
-"""Explore: pick a seed and an aspect, read what is alike, and why."""
+"""Explore: pick a seed and an aspect, read similar documents, and why they are similar."""
 
 from __future__ import annotations
 

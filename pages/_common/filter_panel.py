@@ -86,7 +86,7 @@ class PageFilters:
         st.button(f"{sign}{label}", key, help_, on_click=attempt, args=(do,))
 
     def panel(self, *, unfolds: bool = True) -> None:
-        """Facets of the corpus, folded until something is set or somebody unfolds them.
+        """Facets of the corpus, folded until something is set or a person unfolds them.
 
         Nothing is counted while they are folded.
 

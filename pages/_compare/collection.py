@@ -31,7 +31,7 @@ _BOUNDED = [f"{m}{end}" for m in (CSFCUBE_NDCG, "p-MRR") for end in ("", " low",
 _OVERVIEW = ("system", "variant", *_BOUNDED, *SENSITIVITY, *_SIMILAR)
 """Columns of the table on the page; the file has all."""
 WORDINGS = tuple(name for name in Explorer.wording_sets if name != "reverse")
-"""Compared unless somebody chooses others. SICR and WISE need the reverse, shown or not."""
+"""Compared by default. SICR and WISE need the reverse, shown or not."""
 
 
 def whole_collection(page: ComparePage) -> None:

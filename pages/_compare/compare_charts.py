@@ -87,7 +87,7 @@ def grade_styles(grades: Iterable[int], *, dark: bool) -> dict[int, dict[str, An
 
     Returns:
         Per grade ``colour``, ``width`` (pixels) and ``dash`` (SVG's; "" for a solid line). Grade
-        0 is dashed, so that it is told apart without colours, too.
+        0 is dashed, so that it can be recognised without colours.
     """
     found = sorted(set(grades))
     top, steps = max([1, *found]), len(GRADES[dark]) - 1
@@ -173,7 +173,7 @@ def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:
 
 
 def _cell_colour(value: float, signed: bool, dark: bool) -> str:
-    """Paler the more alike: the accent for what differs, its opposite for what is negative."""
+    """Paler the more similar: the accent for what differs, its opposite for what is negative."""
     if value != value:
         return str(label_rgb(hex_to_rgb(QUIET[dark])))
     end, strength = (ACCENT, 1.0 - value)
@@ -204,7 +204,7 @@ def likeness_frame(comparison: Comparison) -> pd.DataFrame:
 
 
 def likeness(frame: pd.DataFrame, lens: Lens, *, dark: bool) -> go.Figure:
-    """In which aspects each variant's top 20 are more alike to the seed than without a wording."""
+    """In which aspects each variant's top 20 are more similar to the seed than without an instruction."""
     figure, variants = go.Figure(), list(dict.fromkeys(frame["variant"]))
     places = list(range(len(variants)))
     reach = 1.35 * max(frame.iloc[:, 2].abs().max(), 0.02) if len(frame) else 1.0

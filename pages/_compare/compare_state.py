@@ -69,7 +69,7 @@ SHOWS = {"seed": "This seed", "collection": "Whole collection"}
 RERANK_DEPTH = 50
 """A request grows with every document of every variant: less than for one search."""
 OPENING_SYSTEMS = ("aspect", "instructed", "dense")
-"""One wording on a system that reads it, one that is told it, and one that does neither."""
+"""One wording on a system that reads it, one that is conditioned on it, and one that does neither."""
 DEMO_ASPECT = "result"
 """Of the demo's first seed: there the three systems differ most plainly."""
 _DEFAULT = Variant("", "")
@@ -494,5 +494,5 @@ def traded(
     variant: Variant,
     stamp: Stamp,  # noqa: ARG001 - part of the key
 ) -> Future[Frontier]:
-    """The frontier of one variant, begun beside the page: it takes eleven rankings."""
+    """The frontier of one variant, computed in the background: it takes eleven rankings."""
     return beside(partial(_explorer.comparing.frontier, request, variant))

@@ -25,7 +25,7 @@ SYSTEMS = ("bm25", "dense", "aspect")
 """Chosen on a first visit."""
 SAMPLES = (5, 10, 20, 40, 100)
 SAMPLE = 40
-"""Seeds asked for unless somebody chooses otherwise, of collections with many more."""
+"""Seeds by default, of collections with many more."""
 MANY_SEEDS = 60
 GAP_SAMPLE, GAP_MANY_SEEDS = 10, 12
 """The same for the gap, for which a model reads eight pools a query."""
@@ -120,7 +120,7 @@ class EvaluatePage:
 
     @cached_property
     def connected(self) -> str:
-        """Which model would be asked, as evaluations are told apart by it; "" where none is."""
+        """Which model would be asked, part of the key of an evaluation; "" for none."""
         explorer = self.explorer
         return explorer.evaluations.model(chosen(explorer)) if endpoint(explorer).set_up else ""
 

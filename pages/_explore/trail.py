@@ -1,4 +1,4 @@
-"""The trail of the Explore page: the breadcrumb of seeds, and the bar that it stands in."""
+"""The bar above the Explore page: the trail of seeds, links, and the reading list."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def kept_here(page: ExplorePage) -> set[str]:
 
 
 def remember(page: ExplorePage, stored: Sequence[Query]) -> None:
-    """Add the search to the trail, unless it is a former step that somebody went back to.
+    """Add the search to the trail, unless it is a former step.
 
     Results are not held back by a ledger that is busy.
 

@@ -15,7 +15,7 @@ from pages._map.map_state import CLUSTER, LIKENESS, MARKS, WHOLE, MapPage
 
 NO_VALUE = 255
 MOST_CATEGORIES = 11
-"""Values with a colour of their own; all others share one, as twelve colours are told apart."""
+"""Values with a colour of their own; all others share one, as people distinguish twelve colours."""
 OTHERS = "others"
 YEAR, GRADE, FIELD = "year", "grade", "field:"
 """Begin or are the keys of colours."""
