@@ -165,7 +165,8 @@ def frame_csv(frame: pd.DataFrame) -> str:
 
 def _cells(frame: pd.DataFrame) -> Iterable[Sequence[object]]:
     cells = frame.astype(object).where(frame.notna(), "")
-    return cells.itertuples(index=False, name=None)
+    rows: Iterable[Sequence[object]] = cells.itertuples(index=False, name=None)
+    return rows
 
 
 def for_file(figure: go.Figure) -> dict[str, Any]:

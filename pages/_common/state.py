@@ -91,6 +91,17 @@ class BadParamError(BadInputError):
         self.name = name
 
 
+@cache
+def _adapter(view: type) -> TypeAdapter[Any]:
+    return TypeAdapter(view)
+
+
+@cache
+def _shared_names(view: type) -> tuple[str, ...]:
+    hints = get_type_hints(view, include_extras=True)
+    return tuple(n for n, hint in hints.items() if "shared" in getattr(hint, "__metadata__", ()))
+
+
 # -- a view --------------------------------------------------------------------------------
 
 
@@ -109,17 +120,8 @@ class PageView:
     renewed: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
-    @cache
-    def _adapter(cls) -> TypeAdapter[Self]:
-        return TypeAdapter(cls)
-
-    @classmethod
-    @cache
     def _shared(cls) -> tuple[str, ...]:
-        hints = get_type_hints(cls, include_extras=True)
-        return tuple(
-            n for n, hint in hints.items() if "shared" in getattr(hint, "__metadata__", ())
-        )
+        return _shared_names(cls)
 
     def shared(self) -> dict[str, Any]:
         """The fields that other pages share."""
@@ -127,7 +129,7 @@ class PageView:
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out."""
-        values = self._adapter().dump_python(self, by_alias=True, exclude_defaults=True)
+        values = _adapter(type(self)).dump_python(self, by_alias=True, exclude_defaults=True)
         return {name: text for name, value in values.items() if (text := _text(value))}
 
     @classmethod
@@ -137,7 +139,7 @@ class PageView:
         BadParamError names the one that cannot be read.
         """
         try:
-            return cls._adapter().validate_python(dict(params))
+            view: Self = _adapter(cls).validate_python(dict(params))
         except ValidationError as error:
             first = error.errors()[0]
             name, message = str(first["loc"][0]), first["msg"]
@@ -145,6 +147,7 @@ class PageView:
             own = first["type"] == "value_error"
             problem = f"{name} is {value}, {message[:1].lower()}{message[1:]}"
             raise BadParamError(name, str(first["ctx"]["error"]) if own else problem) from error
+        return view
 
     def on_corpus(self, corpus: str) -> Self:
         """This page on a corpus that it has not been on yet: nothing of another one goes along."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -60,7 +61,7 @@ def whole_collection(page: ComparePage) -> None:
         control(
             *(page.view, field, st.pills, label, options),
             shown=list(values),
-            read=lambda now, values=values: now or values,  # without any, there is nothing to do
+            read=partial(_or_before, values),
             selection_mode="multi",
             disabled=running,
             help=None
@@ -94,6 +95,11 @@ def whole_collection(page: ComparePage) -> None:
         elif job is not None:
             note(f"The table was not finished. {job.error}", job.remedy, kind="error")
     _paper_table()
+
+
+def _or_before(before: tuple[str, ...], now: list[str]) -> tuple[str, ...]:
+    """What was chosen; without any there would be nothing to compute, and the last one stays."""
+    return tuple(now) or before
 
 
 def _chosen(view: CompareView) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -145,9 +151,9 @@ def sensitivity_frame(found: Sensitivity) -> pd.DataFrame:
         places = [i for i, row in enumerate(own) if row["variant"].startswith("paraphrase-")]
         if len(places) > 1:
             mean = pd.DataFrame([own[i] for i in places]).mean(numeric_only=True)
-            bounds = [n for n in mean.index if n.endswith((" low", " high"))]
+            ends = [n for n in mean.index if n.endswith((" low", " high"))]
             named = {"system": system.system, "variant": "paraphrases, mean"}
-            own.insert(places[-1] + 1, named | mean.drop(bounds).to_dict())
+            own.insert(places[-1] + 1, named | mean.drop(ends).to_dict())
         rows += own
     return floats(rows, *(name for row in rows for name in list(row)[2:]))
 

@@ -204,7 +204,7 @@ def likeness_frame(comparison: Comparison) -> pd.DataFrame:
 
 
 def likeness(frame: pd.DataFrame, lens: Lens, *, dark: bool) -> go.Figure:
-    """In which aspects each variant's top 20 are more similar to the seed than without an instruction."""
+    """In which aspects each variant's top 20 became more similar to the seed."""
     figure, variants = go.Figure(), list(dict.fromkeys(frame["variant"]))
     places = list(range(len(variants)))
     reach = 1.35 * max(frame.iloc[:, 2].abs().max(), 0.02) if len(frame) else 1.0

@@ -69,7 +69,7 @@ SHOWS = {"seed": "This seed", "collection": "Whole collection"}
 RERANK_DEPTH = 50
 """A request grows with every document of every variant: less than for one search."""
 OPENING_SYSTEMS = ("aspect", "instructed", "dense")
-"""One wording on a system that reads it, one that is conditioned on it, and one that does neither."""
+"""One wording on a system that reads it, one conditioned on it, and one that does neither."""
 DEMO_ASPECT = "result"
 """Of the demo's first seed: there the three systems differ most plainly."""
 _DEFAULT = Variant("", "")
@@ -110,10 +110,15 @@ class Row(BaseModel):
     @classmethod
     def of(cls, variant: Variant) -> Self:
         """The row of a variant."""
-        same = {name: getattr(variant, name) for name in ("name", "system", "steer", "subset")}
-        lists = {"sentences": join(variant.focus), "reading": join(variant.reading)}
         return cls.model_construct(
-            **same, **lists, wording=variant.instruction, aspect=variant.aspect
+            name=variant.name,
+            wording=variant.instruction,
+            system=variant.system,
+            steer=variant.steer,
+            subset=variant.subset,
+            aspect=variant.aspect,
+            sentences=join(variant.focus),
+            reading=join(variant.reading),
         )
 
     def variant(self) -> Variant:
@@ -443,7 +448,8 @@ class ComparePage(Page[CompareView]):
             which: tells a model's orders apart: id and state of the reranking, and how many
                 variants are done.
         """
-        return _compared(self.explorer, self.request, self.stamp, which, orders)
+        found: Comparison = _compared(self.explorer, self.request, self.stamp, which, orders)
+        return found
 
     def about(self, comparison: Comparison) -> str:
         """What a comparison is of, for the captions of exported figures."""

@@ -155,7 +155,6 @@ def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
     st.caption(MEASURES[measure])
     frame = query_rows(evaluation, measure, page.titles, page.info)
     strip = charts.strip_frame(evaluation, measure, page.titles)
-    of = {"evaluation": evaluation, "aspects": page.aspects}
     column = st.column_config
     with st.container(key="evaluate_pair_queries"):
         left, right = st.columns([7, 5], gap="medium")
@@ -175,7 +174,11 @@ def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
             )
         with right:
             frame_chart(
-                *(strip, partial(charts.strip_plot, **of), "queries"),
+                *(
+                    strip,
+                    partial(charts.strip_plot, evaluation=evaluation, aspects=page.aspects),
+                    "queries",
+                ),
                 f"{measure} of every query",
                 f"Each mark is a query; lines show means. {basis(evaluation)}.",
                 alt=f"{measure}: one dot per query and system, lines show means",
@@ -192,7 +195,6 @@ def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
     if all(s.metrics[measure] is None for s in scores):
         measure = CHARTED[0]
     frame = charts.interval_frame(evaluation, measure, page.aspects)
-    of = {"evaluation": evaluation, "aspects": page.aspects}
     with st.container(key="evaluate_pair_aspects"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
@@ -200,7 +202,11 @@ def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
             table(aspect_rows(evaluation, page.aspects), "evaluate_aspects", alt)
         with right:
             frame_chart(
-                *(frame, partial(charts.interval_plot, **of), "aspects"),
+                *(
+                    frame,
+                    partial(charts.interval_plot, evaluation=evaluation, aspects=page.aspects),
+                    "aspects",
+                ),
                 f"{measure} by aspect",
                 f"Means with 95 % intervals. {basis(evaluation)}.",
                 alt=f"{measure} of every aspect per system with 95 % intervals",

@@ -215,7 +215,7 @@ def _line(words: str, more: str = "") -> None:
     st.html(f'<div class="rl-line">{escape(words)}</div>{details}')
 
 
-def _button(label: str, key: str, title: str, do: Callable[..., object], *args: Any) -> None:
+def _button(label: str, key: str, title: str, do: Callable[..., None], *args: Any) -> None:
     """A button of a line; its tooltip says which line."""
     st.button(label, key, escape_label(f"{label} “{title}”"), on_click=do, args=args)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,7 +180,10 @@ def marks(page: MapPage) -> list[Mark]:
     """What is marked on the map, the seed last: it is drawn above all else."""
     view, found = page.view, []
     for name in view.marks:
-        rows = _results(page) if name in ("results", "holes") else _laid(page, name)
+        if name in ("pool", "judged"):
+            rows = _laid(page, "pool" if name == "pool" else "judged")
+        else:
+            rows = _results(page)
         if name == "holes":
             pooled = set(_laid(page, "pool"))
             rows = [row for row in rows if row not in pooled]
@@ -188,7 +192,7 @@ def marks(page: MapPage) -> list[Mark]:
     return found if row is None else [*found, Mark("seed", "Seed", [row])]
 
 
-def _laid(page: MapPage, name: str) -> list[int]:
+def _laid(page: MapPage, name: Literal["pool", "judged"]) -> list[int]:
     rows: list[int] = page.explorer.maps.overlay(
         page.corpus, name, project=page.project
     ).rows.tolist()

@@ -26,7 +26,7 @@ from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
 from pages._map.map_parts import bits_from_rows, draw_map
-from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, selected
+from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, selected
 from pages._model.beside import beside
 from pages._model.model_settings import chosen, endpoint
 
@@ -125,15 +125,9 @@ def _pool_and_system(page: MapPage) -> None:
         also={"query": ""},
     )
     if queries := explorer.annotation.queries(page.project):
-        titles = explorer.notebook.seed_titles([*queries.values()])
-        names = {"": "Seed and layout of the map"} | {
-            one: " · ".join(filter(None, (" ".join(title.split())[:60], query.aspect)))
-            for (one, query), title in zip(queries.items(), titles, strict=True)
-        }
-        control(
-            *(view, "query", st.selectbox, "Results of", list(names)),
-            format_func=lambda one: with_marks(names[one]),
-        )
+        names = {"": "Seed and layout of the map"} | query_names(explorer, queries)
+        labels = names.__getitem__
+        control(view, "query", st.selectbox, "Results of", list(names), format_func=labels)
     systems = list(explorer.systems_of(page.corpus))
     control(view, "system", st.selectbox, "System", systems, format_func=system_label)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
@@ -12,9 +12,11 @@ import numpy as np
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from engine.errors import BadInputError
+from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.maps import CorpusMap
 from engine.types.searches import Query
+from pages._common.outside_text import with_marks
 from pages._common.page import Page
 from pages._common.state import Commas, PageView, Shared, some_of
 from pages._common.visit_memory import memory
@@ -103,6 +105,15 @@ class MapPage(Page[MapView]):
             return None
         allowed = self.explorer.library.open(self.corpus).scope(filters).allowed
         return None if allowed is None else np.flatnonzero(allowed).tolist()
+
+
+def query_names(explorer: Explorer, queries: Mapping[str, Query]) -> dict[str, str]:
+    """The queries of a project by id, each as its title and aspect."""
+    titles = explorer.notebook.seed_titles(list(queries.values()))
+    return {
+        query_id: with_marks(" · ".join(filter(None, (" ".join(title.split())[:60], query.aspect))))
+        for (query_id, query), title in zip(queries.items(), titles, strict=True)
+    }
 
 
 def select(doc_ids: Sequence[str]) -> None:

@@ -13,16 +13,16 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
 from engine.types.documents import Document, paper_link
-from engine.types.searches import EXPORT_FORMATS, Query, Ranking
+from engine.types.searches import EXPORT_FORMATS, Ranking
 from pages._annotate.annotate_url import NEW, AnnotateView, annotator, is_lead
 from pages._common.charts import to_csv
 from pages._common.document_view import title_of
-from pages._common.outside_text import escape, with_marks
+from pages._common.outside_text import escape
 from pages._common.shared import as_drawn, attempt, download, note, show_error
 from pages._common.state import PageView
 from pages._explore.explore_state import View
 from pages._login import login
-from pages._map.map_state import MOST_IN_LINK, WHOLE, MapPage, MapView
+from pages._map.map_state import MOST_IN_LINK, WHOLE, MapPage, MapView, query_names
 
 MOST_ROWS = 50
 """Rows of the table; the export has all."""
@@ -153,12 +153,9 @@ def _pool(page: MapPage, doc_ids: Sequence[str]) -> None:
     if not queries:
         note("The project has no query yet.", "Add one on Annotate, under Pool.")
         return
-    titles = dict(zip(queries, explorer.notebook.seed_titles(list(queries.values())), strict=True))
-    query = st.selectbox(
-        *("Query", list(queries)),
-        key="map_pool_query",
-        format_func=lambda one: with_marks(_query_name(titles[one], queries[one])),
-    )
+    names = query_names(explorer, queries)
+    labels = names.__getitem__
+    query = st.selectbox("Query", list(names), key="map_pool_query", format_func=labels)
     add = partial(_fill, explorer, projects[name], query, doc_ids)
     st.button(
         *(f"Add {counted(len(doc_ids), 'document')} to the pool", "map_pool_add"),
@@ -166,10 +163,6 @@ def _pool(page: MapPage, doc_ids: Sequence[str]) -> None:
         on_click=attempt,
         args=(as_drawn(("map_pool_project", "map_pool_query"), add),),
     )
-
-
-def _query_name(title: str, query: Query) -> str:
-    return " · ".join(filter(None, (" ".join(title.split())[:60], query.aspect)))
 
 
 def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence[str]) -> None:
