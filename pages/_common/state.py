@@ -91,15 +91,14 @@ class BadParamError(BadInputError):
         self.name = name
 
 
-@cache
-def _adapter(view: type) -> TypeAdapter[Any]:
-    return TypeAdapter(view)
-
-
-@cache
-def _shared_names(view: type) -> tuple[str, ...]:
+def _describe(view: Any) -> tuple[TypeAdapter[Any], tuple[str, ...]]:
     hints = get_type_hints(view, include_extras=True)
-    return tuple(n for n, hint in hints.items() if "shared" in getattr(hint, "__metadata__", ()))
+    shared = (n for n, hint in hints.items() if "shared" in getattr(hint, "__metadata__", ()))
+    return TypeAdapter(view), tuple(shared)
+
+
+_described: Callable[[Any], tuple[TypeAdapter[Any], tuple[str, ...]]] = cache(_describe)
+"""What reads and writes a kind of view, and its fields that pages share."""
 
 
 # -- a view --------------------------------------------------------------------------------
@@ -121,7 +120,7 @@ class PageView:
 
     @classmethod
     def _shared(cls) -> tuple[str, ...]:
-        return _shared_names(cls)
+        return _described(cls)[1]
 
     def shared(self) -> dict[str, Any]:
         """The fields that other pages share."""
@@ -129,7 +128,7 @@ class PageView:
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out."""
-        values = _adapter(type(self)).dump_python(self, by_alias=True, exclude_defaults=True)
+        values = _described(type(self))[0].dump_python(self, by_alias=True, exclude_defaults=True)
         return {name: text for name, value in values.items() if (text := _text(value))}
 
     @classmethod
@@ -139,7 +138,7 @@ class PageView:
         BadParamError names the one that cannot be read.
         """
         try:
-            view: Self = _adapter(cls).validate_python(dict(params))
+            view: Self = _described(cls)[0].validate_python(dict(params))
         except ValidationError as error:
             first = error.errors()[0]
             name, message = str(first["loc"][0]), first["msg"]
