@@ -60,28 +60,24 @@ def selection_panel(page: MapPage, doc_ids: Sequence[str]) -> None:
 
 def _table(view: MapView, documents: Sequence[Document]) -> str:
     """Titles that lead to Explore, with years and links to the papers, in HTML."""
+    links = [paper_link(document) for document in documents]
     rows = []
-    for document in documents:
-        title, link = title_of(document), paper_link(document)
-        search = PageView.link(explore_view(view, document.doc_id))
-        paper = (
+    for document, link in zip(documents, links, strict=True):
+        title = title_of(document)
+        search = escape(PageView.link(explore_view(view, document.doc_id)))
+        cells = [
+            f'<a href="./{search}" target="_self">{escape(title)}</a>',
+            str(document.year or ""),
             f'<a href="{escape(link)}" target="_blank" rel="noopener noreferrer" '
             f'aria-label="{escape(f"Open “{title}”, in a new tab")}">paper</a>'
             if link
-            else ""
-        )
-        rows.append(
-            f'<tr><td><a href="./{escape(search)}" target="_self">{escape(title)}</a></td>'
-            f"<td>{document.year or ''}</td><td>{paper}</td></tr>"
-        )
-    heads = "".join(
-        f'<th scope="col">{head}</th>'
-        for head in ("Document, as a seed on Explore", "Year", "Link")
-    )
-    return (
-        f'<table class="map-rows"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+            else "",
+        ]
+        rows.append("".join(f"<td>{cell}</td>" for cell in cells[: 3 if any(links) else 2]))
+    heads = ["Document, as a seed on Explore", "Year", *(["Link"] if any(links) else [])]
+    top = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<table class="map-rows"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def explore_view(view: MapView, doc_id: str) -> View:
