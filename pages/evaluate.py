@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages._common.page import open_page
 from pages._common.shared import error_boundary, show_problem
-from pages._evaluate import evaluate_files, evaluate_page, evaluate_results, gap_view
+from pages._evaluate import evaluate_files, evaluate_page, evaluate_results
 from pages._evaluate.evaluate_state import open_view
 
 with error_boundary():
@@ -23,11 +23,12 @@ with error_boundary():
         page = open_view(explorer, collections)
         gap = page.view.part == "gap"
         with st.container(key="evaluate_controls"):
-            (gap_view.controls if gap else evaluate_page.controls)(page)
+            (evaluate_page.gap_controls if gap else evaluate_page.controls)(page)
         evaluate_page.about(page.info)
         if not page.info.problem:
             with error_boundary():
-                (gap_view.results if gap else evaluate_results.evaluation_results)(page)
+                show = evaluate_results.gap_results if gap else evaluate_results.evaluation_results
+                show(page)
         if not gap:
             if not page.info.problem:
                 evaluate_page.history(page)

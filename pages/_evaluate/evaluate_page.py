@@ -26,6 +26,7 @@ from pages._evaluate.evaluate_state import (
     moment,
     of_request,
     seeds_of,
+    sizes_of,
 )
 from pages._login import login
 from pages._model.model_form import apply_model_style, calls_box, folded_panel, most_calls
@@ -194,6 +195,57 @@ def model_row(page: EvaluatePage, estimate: Estimate) -> None:
     with st.container(key="evaluate_model", gap="xsmall"):
         st.html(f'<div class="md-line"><span>{escape(words)}</span></div>')
         folded_panel(page.explorer, "evaluate")
+
+
+# -- controls of the gap --------------------------------------------------------------------
+
+
+def gap_controls(page: EvaluatePage) -> None:
+    """Which gap to measure, what that costs, and the button that does it."""
+    explorer, view, info = page.explorer, page.view, page.info
+    choose_collection(page)
+    modes = explorer.rerank_modes
+    left, middle, right = st.columns([6, 3, 3])
+    retrievers = dict.fromkeys([*explorer.systems_of(info.corpus), *view.retrievers])
+    control(
+        *(view, "retrievers", left.multiselect, "Retrievers", retrievers),
+        format_func=system_label,
+        help="Candidates come from all of them; the verifier is compared with the best one alone.",
+    )
+    control(
+        *(view, "verifier", middle.selectbox, "Verifier", list(modes)),
+        help="How the model ranks a pool. "
+        + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
+    )
+    control(
+        *(view, "sizes", right.text_input, "Pool sizes"),
+        shown=", ".join(map(str, view.sizes)),
+        read=sizes_of,
+        help="Candidates per query, separated by commas.",
+    )
+    estimate = _gap_estimate(page)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        seeds_box(page)
+        calls_box(explorer, MOST)
+
+        def run() -> None:
+            request = page.renewed().gap_request
+            explorer.gaps.start(request, chosen(explorer), most_calls(MOST), login.owner())
+
+        ready, lacks_model = estimate is not None, not page.connected
+        job, key = explorer.gaps.job(info.key), "evaluate_gap_run"
+        run_button(page, "Measure", key, run, job, ready=ready, lacks_model=lacks_model)
+    if estimate is not None:
+        model_row(page, estimate)
+
+
+def _gap_estimate(page: EvaluatePage) -> Estimate | None:
+    """What it will cost at most; None where there is nothing to measure."""
+    if page.info.problem or not page.view.retrievers:
+        return None
+    with error_boundary():
+        return page.explorer.gaps.estimate(page.gap_request, endpoint=usable(page.explorer))
+    return None
 
 
 # -- the run -------------------------------------------------------------------------------

@@ -8,27 +8,41 @@ from typing import Any
 
 import streamlit as st
 
+from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import PoolRequest
 from engine.types.evaluations import NDCG, Evaluation
+from engine.types.reranking import Gap, GapRecord
 from pages._annotate.annotate_url import annotator, is_lead, of_project
 from pages._common import shared
 from pages._common.charts import frame_csv
+from pages._common.job_words import report_line
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, error_boundary, escape_label, note
 from pages._common.state import control
 from pages._common.tables import MEASURES, frame_chart, table
 from pages._evaluate import evaluate_charts as charts
-from pages._evaluate.evaluate_page import answered
-from pages._evaluate.evaluate_state import CHARTED, EvaluatePage
+from pages._evaluate.evaluate_page import (
+    DRAWN_BUSY,
+    answered,
+    empty,
+    measuring,
+    previous_runs,
+)
+from pages._evaluate.evaluate_state import CHARTED, EvaluatePage, moment, of_gap, seeds_of
 from pages._evaluate.evaluate_tables import (
+    GAP_TERMS,
     aspect_rows,
     basis,
+    gap_verdict,
     leaderboard_rows,
     pair_rows,
+    point_columns,
+    point_rows,
     query_rows,
     report_columns,
     report_rows,
+    retriever_rows,
     tested,
     verdict,
 )
@@ -314,3 +328,91 @@ def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
         (some if lacking else in_pool) if waiting else "",
     ]
     return " ".join(filter(None, parts))
+
+
+# -- the gap --------------------------------------------------------------------------------
+
+
+def gap_results(page: EvaluatePage) -> None:
+    """The gap, or how far it is, or what to do to get it; then those of previous runs."""
+    view, info, gaps = page.view, page.info, page.explorer.gaps
+    if not view.retrievers:
+        empty("Choose at least one retriever.")
+        return
+    request = gaps.checked(page.gap_request)
+    job, records = gaps.job(info.key), gaps.history(info.key)
+    latest = next((record.model for record in records if record.request == request), "")
+    gap = gaps.find(request, view.model or page.connected or latest)
+    running, own = job is not None and job.running, job is not None and job.request == request
+    if not running and st.session_state.get(DRAWN_BUSY):
+        st.rerun()  # it ended while the page was drawn: the button above is out of date
+    if job is not None and (running or (own and job.state != "done")):
+        measuring(gaps, info.key, "evaluate_gap").card(resume=False)
+    if job is not None and own and job.report is not None:
+        gap = gap or job.report.result
+    if gap is not None:
+        with error_boundary():
+            _gap(page.explorer, gap)
+    elif not running:
+        empty(
+            "Not measured yet. A language model ranks the retrieved pool at every size. Press "
+            "Measure; it runs in the background."
+        )
+    previous_runs("evaluate_previous_gap", [(_gap_line(r), of_gap(view, r)) for r in records])
+
+
+def _gap(explorer: Explorer, gap: Gap) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Retrieval–verification gap", anchor=False)
+        definitions("Definitions", GAP_TERMS)
+        _export_gap(explorer, gap)
+    for sentence in gap.notes:
+        note(sentence)
+    if gap.report.stopped:
+        note("Partial result.", gap.report.problem)
+    words, frame = gap_verdict(gap), charts.gap_frame(gap)
+    st.html(f'<p class="sl-gap-verdict">{escape(words)}</p>')
+    alt = f"{gap.measure} and gap at every pool size"
+    table(point_rows(gap), "evaluate_gap_points", alt, point_columns(), most=20)
+    st.html(f'<div class="md-line md-quiet">{report_line(gap.report)}</div>')
+    with st.container(key="evaluate_pair_gap"):
+        left, right = st.columns([8, 4], gap="medium")
+        with left:
+            title = f"Retrieval–verification gap: {gap.collection}"
+            frame_chart(
+                *(frame, partial(charts.gap_chart, gap=gap), "gap", title, words),
+                alt=f"{gap.measure} of the verifier against pool size, lower and upper bound, and "
+                "of every retriever alone",
+                key="evaluate_gap_chart",
+            )
+        with right:
+            st.subheader("Retrievers alone", anchor=False)
+            alt = f"{gap.measure} of every retriever without the verifier"
+            table(retriever_rows(gap), "evaluate_gap_retrievers", alt)
+
+
+@st.fragment
+def _export_gap(explorer: Explorer, gap: Gap) -> None:
+    popover = st.popover("Export", key="evaluate_gap_export", on_change="rerun")
+    if popover.open:
+        with popover:
+            download("Gap (CSV)", lambda: frame_csv(point_rows(gap, plain=True)), "gap.csv")
+            download("Everything (JSON)", lambda: explorer.gaps.to_json(gap), "gap.json")
+            st.caption(
+                "The chart menu exports SVG, PNG and CSV. Copy the address to share this page."
+            )
+
+
+def _gap_line(record: GapRecord) -> str:
+    """When, how it was asked, and how wide it is."""
+    request, (low, high) = record.request, record.bounds
+    return " · ".join(
+        [
+            moment(record.time),
+            f"{request.verifier} by {record.model.partition(' at ')[0]}",
+            ", ".join(request.systems),
+            "pools " + ", ".join(map(str, request.sizes)),
+            seeds_of(request.sample),
+            f"gap {low:+.3f} to {high:+.3f}".replace("-", "−"),
+        ]
+    )
