@@ -30,7 +30,7 @@ def integer(name: str, low: int, high: int) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not text.isdecimal() or not low <= int(text) <= high:
-            raise ValueError(f"{name} is '{text}', not a whole number from {low} to {high}")
+            raise ValueError(f"{name} is {text}, not a number from {low} to {high}")
         return int(text)
 
     return read
