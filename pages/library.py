@@ -26,8 +26,8 @@ with error_boundary():
     if corpora:
         corpora_list(explorer, corpora, running)
     elif not running:
-        empty("No corpus yet. Add documents below, or index the demo (480 synthetic abstracts).")
-        button("Index the demo", "library_demo", explorer.library.start_demo, place="corpora")
+        empty("No corpus yet. Add documents below, or the demo (480 synthetic abstracts).")
+        button("Add the demo", "library_demo", explorer.library.add_demo, place="corpora")
     else:
         empty("Importing the first corpus…")
     undo_list(explorer)

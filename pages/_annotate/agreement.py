@@ -25,9 +25,8 @@ from engine.types.annotating import (
 from engine.types.evaluations import NDCG, Interval, SystemScores
 from pages._annotate.annotate_url import MEASURES, AnnotateView
 from pages._annotate.annotate_url import go as show_part
-from pages._common.chart_style import ACCENT, INK, styled
+from pages._common.charts import ACCENT, INK, FigureFile, styled
 from pages._common.components import chart
-from pages._common.figure_file import FigureFile
 from pages._common.kit import Html, button, el, empty, facts, grid, html, select
 from pages._common.kit import table as html_table
 from pages._common.shared import remembered

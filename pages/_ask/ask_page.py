@@ -81,7 +81,7 @@ def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenar
         box.html(el("span.sl-tag", "synthetic, written for this demo"))
     look: Any = {"help": "System that retrieves the passages.", "format_func": system_label}
     right.selectbox("Retriever", explorer.systems, **view.bound("system", "ask_system"), **look)
-    bound, words = view.bound("passages", "ask_passages"), "Passages given to the model."
+    bound, words = view.bound("k", "ask_passages"), "Passages given to the model."
     st.slider("Passages", 1, MOST_PASSAGES, **bound, help=f"{words} More cost more.")
     with st.container(gap="xsmall"):
         bound = view.bound("scenarios", "ask_scenarios", view.scenarios and has_scenarios)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from engine.cli import main
+from engine.explorer import Explorer
 from tests.cli.command_line import (
     assert_refused,
     assert_shape,
@@ -21,23 +23,35 @@ from tests.fakes.small_corpus import DOCUMENTS
 
 SYSTEMS = ("bm25", "dense", "late-interaction", "hybrid", "aspect")
 SEED = "bees-network"
+CONTEXT = click.Context(main)
+COMMANDS = [(), *((name,) for name in main.list_commands(CONTEXT))]
 TEXTS = {d["doc_id"]: d.get("text") or " ".join(d["sentences"]) for d in DOCUMENTS}
 
 
 # --- help -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", [(), *((name,) for name in main.commands)], ids=str)
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
 def test_help_explains_every_command_and_option(command: tuple[str, ...], tmp_path: Path) -> None:
     shown = run_inside(tmp_path / "home", *command, "--help")
     assert (shown.code, shown.stderr) == (0, "")
     assert "Usage:" in shown.stdout
-    explained = main.commands[command[0]] if command else main
+    explained = main.get_command(CONTEXT, command[0]) if command else main
+    assert explained is not None
     words = " ".join(shown.stdout.split())  # the terminal's width breaks long lines
     assert (explained.help or "").split(".")[0].split("\n")[0] in words
     for option in explained.params:
         assert option.opts[0] in shown.stdout or option.name.upper() in shown.stdout
     assert not (tmp_path / "home").exists()
+
+
+def test_help_names_all_systems_and_modes_of_reranking() -> None:
+    search = main.get_command(CONTEXT, "search")
+    assert search is not None
+    words = {one.name: getattr(one, "help", "") for one in search.params}
+    for name in (*Explorer.known_systems, *Explorer.model_systems):
+        assert name in words["system"]
+    assert all(mode in words["rerank"] for mode in Explorer.rerank_modes)
 
 
 def test_the_version_is_printed(tmp_path: Path) -> None:
