@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -30,7 +31,8 @@ from pages._common.components import chart
 from pages._common.kit import Html, button, el, empty, facts, grid, html, select
 from pages._common.kit import table as html_table
 from pages._common.shared import remembered
-from pages._evaluate.evaluate_tables import table
+from pages._common.state import control
+from pages._common.tables import table
 
 WORDS = (
     "1 = perfect agreement, 0 = chance. Krippendorff's alpha is ordinal and handles missing "
@@ -350,12 +352,10 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
         empty(no_agreement_words(project))
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bound = view.bound("measure", "annotate_measure")
-        names = AGREEMENT_MEASURES.__getitem__
-        st.selectbox("Measure", MEASURES, format_func=names, width=260, **bound)
-        bound = view.bound("step", "annotate_step")
-        names = STEPS.__getitem__
-        st.segmented_control("Points", list(STEPS), format_func=names, required=True, **bound)
+        look: Any = {"format_func": AGREEMENT_MEASURES.__getitem__, "width": 260}
+        control(view, "measure", st.selectbox, "Measure", MEASURES, **look)
+        look = {"format_func": STEPS.__getitem__, "required": True}
+        control(view, "step", st.segmented_control, "Points", list(STEPS), **look)
     found = [(p, next(m for m in p.measures if m.name == view.measure)) for p in points]
     title, undefined = AGREEMENT_MEASURES[view.measure], undefined_words(found)
     rows = [
