@@ -63,7 +63,7 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
     def asked() -> None:
         """What the widgets say now: a click may come together with the last change."""
         state = st.session_state
-        fields = (state[f"ask_{one}"] for one in ("corpus", "system", "k", "scenarios"))
+        fields = (state[f"ask_{one}"] for one in ("corpus", "system", "passages", "scenarios"))
         ask(explorer, AskRequest(state["ask_question"].strip(), *fields))
 
     with line("ask_go"):
@@ -83,7 +83,7 @@ def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenar
     look: Any = {"help": "System that retrieves the passages.", "format_func": system_label}
     control(view, "system", right.selectbox, "Retriever", explorer.systems, **look)
     words = "Passages given to the model. More cost more."
-    control(view, "k", st.slider, "Passages", 1, MOST_PASSAGES, help=words)
+    control(view, "passages", st.slider, "Passages", 1, MOST_PASSAGES, help=words)
     with st.container(gap="xsmall"):
         on, words = view.scenarios and has_scenarios, "Adds scenarios to the context."
         look = {"shown": on, "help": words, "disabled": not has_scenarios}

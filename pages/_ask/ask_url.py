@@ -35,7 +35,7 @@ class AskView(PageView):
     corpus: Shared = ""
     question: str = ""
     system: Annotated[str, one_of(Explorer.systems)] = DEFAULT.system
-    k: Annotated[int, Field(ge=1, le=MOST_PASSAGES)] = DEFAULT.k
+    passages: Annotated[int, Field(alias="k", ge=1, le=MOST_PASSAGES)] = DEFAULT.k
     scenarios: bool = False
     answer: str = ""  # the id of an answer, which may be one to another question
 
@@ -66,4 +66,4 @@ class AskView(PageView):
     def request(self, *, has_scenarios: bool = True) -> AskRequest:
         """What the view asks. ``has_scenarios``: the corpus has some that can go along."""
         along = self.scenarios and has_scenarios
-        return AskRequest(self.question.strip(), self.corpus, self.system, self.k, along)
+        return AskRequest(self.question.strip(), self.corpus, self.system, self.passages, along)
