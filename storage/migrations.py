@@ -137,7 +137,8 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         last = [of[-1] for of in _grouped(kept.get(key, []), "corpus", "doc_id").values()]
         last.sort(key=lambda row: (row["place"], row["id"]))
         fields = ("corpus", "doc_id", "note", "kept")
-        named = names[key][-1] if key in names else {"name": "", "deleted": False, "owner": ""}
+        named: Row = {"name": "", "deleted": False, "owner": ""}
+        named = names[key][-1] if key in names else named
         trail = {
             "name": named["name"],
             "deleted": bool(named["deleted"]),
