@@ -84,15 +84,8 @@ def m0012_documents(connection: Connection) -> None:
 Row = dict[str, Any]
 BEFORE_DOCUMENTS = (
     *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
-    *(
-        "query_states",
-        "saved_searches",
-        "asked",
-        "model_capabilities",
-        "ended_logins",
-        "spent",
-        "texts",
-    ),
+    *("query_states", "saved_searches", "asked", "texts", "model_capabilities"),
+    *("ended_logins", "spent"),
 )
 """Tables of versions before 12."""
 
