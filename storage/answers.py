@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Index, Select, func, select
+from sqlalchemy import Connection, Index, func, select
 
 from storage.database import Database, LedgerTables
 from storage.documents import Documents
@@ -61,7 +60,7 @@ class Answers(LedgerTables):
             heads = np.frombuffer(bytes.fromhex(joined or ""), dtype=">u8").astype(np.uint64)
             return np.sort(heads)
 
-        stamp: Select[Any] = select(func.max(ANSWERS.c.rowid), func.count(ANSWERS.c.rowid))
+        stamp = select(*(of(ANSWERS.c.rowid) for of in (func.max, func.count)))
         return self._database.remembered(("heads", endpoint, model), stamp, read)
 
     def add(self, rows: Sequence[AnswerRow]) -> None:
