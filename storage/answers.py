@@ -60,7 +60,7 @@ class Answers(LedgerTables):
             heads = np.frombuffer(bytes.fromhex(joined or ""), dtype=">u8").astype(np.uint64)
             return np.sort(heads)
 
-        stamp = select(func.max(ANSWERS.c.rowid), func.count(ANSWERS.c.rowid))
+        stamp = select(*(of(ANSWERS.c.rowid) for of in (func.max, func.count)))
         return self._database.remembered(("heads", endpoint, model), stamp, read)
 
     def add(self, rows: Sequence[AnswerRow]) -> None:

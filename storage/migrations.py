@@ -84,15 +84,8 @@ def m0012_documents(connection: Connection) -> None:
 Row = dict[str, Any]
 BEFORE_DOCUMENTS = (
     *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
-    *(
-        "query_states",
-        "saved_searches",
-        "asked",
-        "model_capabilities",
-        "ended_logins",
-        "spent",
-        "texts",
-    ),
+    *("query_states", "saved_searches", "asked", "texts", "model_capabilities"),
+    *("ended_logins", "spent"),
 )
 """Tables of versions before 12."""
 
@@ -137,7 +130,8 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         last = [of[-1] for of in _grouped(kept.get(key, []), "corpus", "doc_id").values()]
         last.sort(key=lambda row: (row["place"], row["id"]))
         fields = ("corpus", "doc_id", "note", "kept")
-        named = names[key][-1] if key in names else {"name": "", "deleted": False, "owner": ""}
+        named: Row = {"name": "", "deleted": False, "owner": ""}
+        named = names[key][-1] if key in names else named
         trail = {
             "name": named["name"],
             "deleted": bool(named["deleted"]),

@@ -154,7 +154,7 @@ class StoredTable:
         self._table = table
         # SHA-256 over the file list of the opened version, as version numbers of homes that share a
         # corpus may collide
-        self.digest = self._digest_of(table) if remote is None else remote.digest
+        self.digest = self._digest() if remote is None else remote.digest
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
         self._whole: AsyncTable | None = None
@@ -231,7 +231,8 @@ class StoredTable:
     @property
     def made(self) -> str:
         """A random id from the table's creation; "" for tables of early versions."""
-        return _made(self._table)
+        metadata: dict[bytes, bytes] = self.schema.metadata or {}
+        return metadata.get(MADE.encode(), b"").decode()
 
     def is_newest(self) -> bool:
         """False when somebody wrote to this table, or put another one in its place."""
@@ -245,14 +246,14 @@ class StoredTable:
                 raise FileNotFoundError(errno.ENOENT, "no table", str(self.path))
             # Opened again: a table that is open goes to no version below its own, which is where
             # another in its place may be. This one stays as what was read of it.
-            found = lancedb.connect(str(self.path)).open_table(self.name)
-            own = (self.version, self.made, self.digest)
-            newest = (int(found.version), _made(found), self._digest_of(found)) == own
+            found = type(self).open(self.path)
+        own = (self.version, self.made, self.digest)
+        newest = (found.version, found.made, found.digest) == own
         self._newest = stamp if newest else None
         return newest
 
-    def _digest_of(self, table: LanceTable) -> str:
-        folder, version = self._dataset / "_versions", int(table.version)
+    def _digest(self) -> str:
+        folder, version = self._dataset / "_versions", self.version
         for name in (f"{2**64 - 1 - version:020}", version):  # counted down, or as earlier versions
             with suppress(OSError):
                 return digest_of(folder / f"{name}.manifest")
@@ -618,8 +619,3 @@ async def _opened(path: Path, remote: Remote | None, name: str, version: int) ->
     table = await connection.open_table(name)
     await table.checkout(version)
     return table
-
-
-def _made(table: LanceTable) -> str:
-    metadata: dict[bytes, bytes] = table.schema.metadata or {}
-    return metadata.get(MADE.encode(), b"").decode()

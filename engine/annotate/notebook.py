@@ -134,7 +134,9 @@ class Notebook(ForPerson):
             after = change(before)
             return None if after == before else after
 
-        self._trails.change(trail_id, changed, self._own(owner))
+        known = self._trails.get(trail_id)
+        first = self._own(owner) if known is None or not known.owner else ""
+        self._trails.change(trail_id, changed, first)
 
     def add_step(self, trail_id: str, query: Query) -> None:
         """Note a search in a trail, unless it is the last one again."""

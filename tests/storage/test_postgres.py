@@ -206,39 +206,6 @@ def test_without_the_package_it_says_what_to_install(
         Ledger(tmp_path / "ledger.sqlite", url="postgresql://localhost/seedlens")
 
 
-# Versions
-
-
-def test_a_ledger_of_a_newer_seedlens_is_refused(url: str, tmp_path: Path) -> None:
-    import psycopg
-
-    ledger = Ledger(tmp_path / "ledger.sqlite", url=url)
-    ledger.judging.add([judgment()])
-    with psycopg.connect(url, autocommit=True) as other:
-        other.execute("INSERT INTO schema_version VALUES (99, 'm0099', now())")
-        newer = Ledger(tmp_path / "ledger.sqlite", url=url)
-        for access in (newer.corpora, lambda: newer.judging.add([judgment("d2")])):
-            with pytest.raises(StorageError, match=r"newer SeedLens.*99.*Upgrade"):
-                access()
-        other.execute("DELETE FROM schema_version WHERE version = 99")
-    assert len(ledger.judging.history("demo")) == 1
-
-
-def test_processes_that_begin_at_once_make_one_schema(url: str, tmp_path: Path) -> None:
-    ledgers = [Ledger(tmp_path / "ledger.sqlite", url=url) for _ in range(6)]
-    threads = [
-        threading.Thread(target=ledger.judging.add, args=([judgment(f"d{n}")],))
-        for n, ledger in enumerate(ledgers)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(ledgers[0].judging.history("demo")) == 6
-    with ledgers[0]._database.read() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM schema_version").scalar() == 1
-
-
 def test_a_database_that_cannot_hold_every_letter_is_refused(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
