@@ -264,7 +264,7 @@ def closeness(corpus: OpenCorpus) -> float:
         sample = range(0, len(corpus), max(1, -(-len(corpus) // SAMPLE)))
         seeds = enumerate(corpus.seeds([corpus.doc_ids[row] for row in sample]))
         passages = [
-            find_words(seed, said[at % len(said)].span, corpus.rarity)
+            find_words(seed, said[at % len(said)].span, corpus.words.rarity)
             for at, seed in seeds
             if (said := seed.document.sentences)
         ]

@@ -32,7 +32,7 @@ def find_documents(
         return ()
     check_text(words)
     corpus = searcher.corpus
-    titles = corpus.find_titles(words, limit)
+    titles = corpus.words.find_titles(words, limit)
     texts = corpus.find_texts(words, limit)
     nearest, sentences = _nearest(searcher, words, limit) if by_meaning else ([], {})
     taking_turns = filter(None, chain.from_iterable(zip_longest(texts, nearest)))
@@ -41,7 +41,7 @@ def find_documents(
     found = [*titles[:room], *rest, *titles[room:]][:limit]
     by_title, by_text = set(titles), set(texts)
     asked = _words(words)
-    telling = [word for word in asked if corpus.rarity(word) >= MOST_COMMON] or asked
+    telling = [word for word in asked if corpus.words.rarity(word) >= MOST_COMMON] or asked
     return tuple(
         _in_title(document, asked)
         if document.doc_id in by_title

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 
 from engine.search.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
-from engine.types.corpora import CorpusInfo, ImportReport
-from engine.types.documents import Document, Fact, FactMatch
+from engine.types.corpora import CorpusInfo
+from engine.types.documents import Document, FactMatch
 from engine.types.evaluations import Evaluation
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, Reranking
@@ -85,7 +85,7 @@ def reranking_report(found: Reranking) -> dict[str, Any]:
 
 def llm_report(found: ModelReport) -> dict[str, Any]:
     """What a model was asked, and how it went; the key is nowhere in it."""
-    return {**asdict(found), "seconds": round(found.seconds, 3), "notes": list(found.notes)}
+    return {**asdict(found), "seconds": round(found.seconds, 3)}
 
 
 def llm_from_report(data: Mapping[str, Any]) -> ModelReport:
@@ -106,15 +106,8 @@ def gap_from_report(data: Mapping[str, Any]) -> Gap:
     return _GAP.validate_python({**data, "report": data["llm"]})
 
 
-def fact_report(fact: Fact) -> dict[str, Any]:
-    """A fact in ``seedlens facts --json`` and, with what it answers, in ``search --json``."""
-    return {**asdict(fact), "span": list(fact.span), "about": list(fact.about)} | {
-        "anchor": None if fact.anchor is None else list(fact.anchor)
-    }
-
-
 def _answer(found: FactMatch) -> dict[str, Any]:
-    return {"asked": found.asked.text, "score": found.score, **fact_report(found.found)}
+    return {"asked": found.asked.text, "score": found.score, **asdict(found.found)}
 
 
 def evaluation_report(found: Evaluation) -> dict[str, Any]:
@@ -153,11 +146,6 @@ def corpus_report(info: CorpusInfo) -> dict[str, Any]:
             for one in info.sources
         ],
     }
-
-
-def import_report(report: ImportReport) -> dict[str, Any]:
-    """``seedlens import --json``."""
-    return {**asdict(report), "warnings": list(report.warnings)}
 
 
 def sensitivity_report(found: Sensitivity) -> dict[str, Any]:

@@ -214,14 +214,14 @@ class Searcher:
 
     def _encoded(self, document: Document, found: Encoding) -> Seed:
         """A seed that is not stored, with its vectors."""
-        idf = self.corpus.idf(document.text, found.token_spans)
+        idf = self.corpus.words.idf(document.text, found.token_spans)
         starts = found.token_spans[:, 0]
         return Seed(document, found.vector, found.sentences, found.tokens, starts, idf)
 
     def finder(self, seed: Seed, focus: Focus | None) -> EvidenceFinder:
         """What finds evidence for documents of this corpus."""
         around, close = self.corpus.surroundings(seed), closeness(self.corpus)
-        return EvidenceFinder(seed, focus, around, self.corpus.rarity, close)
+        return EvidenceFinder(seed, focus, around, self.corpus.words.rarity, close)
 
     def interpret(self, query: Query, seed: Seed) -> Interpretation:
         """What aspect, picked sentences and wording are read to ask for."""

@@ -290,7 +290,7 @@ def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScore
     naming, near = [none], [none]
     for text, vector in zip(term.alternatives, vectors, strict=True):
         near.append(corpus.near_meaning(vector, PARTLY))
-        words = name_by_words(text, corpus.rarity)
+        words = name_by_words(text, corpus.words.rarity)
         if words is None:
             continue
         written = dict.fromkeys([_PLURAL_SHORT.sub(r"\1", text.lower()), text])
@@ -315,7 +315,7 @@ def _other_forms(corpus: OpenCorpus, text: str, name: Name, rows: Rows) -> list[
     introduced = list(_introduced(corpus, rows))
     long = _most_seen(long for form, long in introduced if form.casefold() in short)
     if long:
-        return [found] if (found := name_by_words(long, corpus.rarity)) else []
+        return [found] if (found := name_by_words(long, corpus.words.rarity)) else []
     form = _most_seen(form for form, long in introduced if _is_named(name, long))
     if not form:
         return []

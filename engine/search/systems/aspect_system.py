@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.config import ASSETS
-from engine.corpora.aspect_space import passage_direction, token_roles, without_context
 from engine.corpora.contracts import (
     Focus,
     RankedDocuments,
@@ -21,6 +20,9 @@ from engine.corpora.contracts import (
     Seed,
     TokenRows,
     VectorPart,
+    passage_direction,
+    token_roles,
+    without_context,
 )
 from engine.corpora.schema import aspect_column
 from engine.numeric import FloatArray, distinct, standardised, unit
