@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from storage.errors import (
     CorpusBusyError,
     CorpusMissingError,
@@ -84,3 +86,10 @@ def check_between(what: str, value: float | None, low: float, high: float | None
     if value is not None and not low <= value <= (value if high is None else high):
         bounds = f"at least {low}" if high is None else f"{low} to {high:,}"
         raise BadInputError(f"{what} is {value}.", f"Give {bounds}.")
+
+
+def check_known(what: str, name: str, known: Iterable[str]) -> None:
+    """Raise UnknownNameError for a name that is not among those that are known."""
+    known = tuple(known)
+    if name not in known:
+        raise UnknownNameError(f"There is no {what} '{name}'.", f"Use one of {', '.join(known)}.")

@@ -54,7 +54,7 @@ from engine.collections.readers import read_collection, wording_of
 from engine.collections.trec import trec_lines
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, NotAllowedError, UnknownNameError
+from engine.errors import BadInputError, NotAllowedError, UnknownNameError, check_known
 from engine.permissions import all_for_leads
 from engine.search.queries import check_query, query_from_json, query_to_dict
 from engine.text import counted
@@ -589,10 +589,7 @@ class JudgmentFiles(ForPerson):
         (undecided items left out, or with their ``median``), or as ``annotator`` or everybody gave
         them; a hand-over has all of one annotator's history. ``spreadsheet`` escapes formulas in a
         ``csv``, not to be imported again; ``audit`` adds grades that check a model."""
-        if kind not in JUDGMENT_FORMATS:
-            raise UnknownNameError(
-                f"There is no format '{kind}'.", f"Use {', '.join(JUDGMENT_FORMATS)}."
-            )
+        check_known("format", kind, JUDGMENT_FORMATS)
         name, queries = (
             project.name or project.corpus,
             self._projects.queries(project, retired=True),

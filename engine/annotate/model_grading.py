@@ -62,23 +62,12 @@ class GradingPlan:
     candidates: tuple[Item, ...]  # query by query, in the project's order
     before: Mapping[Item, Judgment]  # the model's current grade of a candidate
     anchors: Mapping[str, Sequence[Anchor]]  # query_id -> known relevant documents, the best first
-    done: int = 0  # graded by this model before; ``judged``: by people, and left to them
-    judged: int = 0
-    gone: int = 0  # candidates not in the corpus any more, or of unaskable queries
+    counts: Mapping[str, int]  # as of an estimate, see :class:`ModelGrading`
+    gone: int  # candidates not in the corpus any more, or of unaskable queries
 
     @property
     def project(self) -> Project:
         return self.request.project
-
-    @property
-    def asked(self) -> list[str]:
-        """The queries that there are candidates for."""
-        return list(dict.fromkeys(query_id for query_id, _ in self.candidates))
-
-    @property
-    def without_anchors(self) -> int:
-        """How many of these have no document known to be relevant."""
-        return sum(not self.anchors.get(query_id) for query_id in self.asked)
 
     def anchors_of(self, item: Item) -> list[Anchor]:
         """The anchors for one candidate, which is never among them."""
@@ -100,21 +89,26 @@ def make_plan(
     to_grade: dict[str, list[Item]] = {
         q: [] for q in queries if q in (request.query_ids or queries)
     }
-    done = judged = gone = 0
+    kinds: Counter[str] = Counter()
     left_out = {*unaskable(corpus, queries)}
     for item in (i.item for i in projects.pool(project) if i.query_id in to_grade):
         if item[1] not in known or item[0] in left_out:
-            gone += 1
+            kinds["gone"] += 1
         elif item in before and not request.again:
-            done += 1
+            kinds["done"] += 1
         elif item in by_people and item not in before and not request.judged:
-            judged += 1
+            kinds["judged"] += 1
         else:
             to_grade[item[0]].append(item)
-    candidates = [item for items in to_grade.values() for item in items][: request.limit]
+    candidates = tuple(item for items in to_grade.values() for item in items)[: request.limit]
     anchors = known_positives(project, queries, judgments, known, annotator)
+    asked = {query_id for query_id, _ in candidates}
+    counts = {name: kinds[name] for name in ("done", "judged")} | {
+        "queries": len(asked),
+        "without_anchors": sum(not anchors.get(query_id) for query_id in asked),
+    }
     return GradingPlan(
-        annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
+        annotator, request, queries, candidates, before, anchors, counts, kinds["gone"]
     )
 
 
@@ -320,13 +314,7 @@ class GradePool(ModelTask[GradeCounts]):
         if known.model and total:  # else no text need be read
             sample = plan.candidates[:: -(-total // SAMPLE)]
             cost = known.estimate(self._prompts(plan, sample), total)
-        counts = {
-            "done": plan.done,
-            "judged": plan.judged,
-            "queries": len(plan.asked),
-            "without_anchors": plan.without_anchors,
-        }
-        return replace(cost, items=total, counts=counts)
+        return replace(cost, items=total, counts=plan.counts)
 
     async def run(self, run: TaskRun) -> TaskReport[GradeCounts]:
         report = await self.grade(run)
@@ -408,8 +396,8 @@ def _judgment(plan: GradingPlan, item: Item, answer: Graded) -> Judgment:
 
 def _notes(plan: GradingPlan) -> list[str]:
     notes = []
-    if plan.without_anchors and plan.request.anchors:
-        which = counted(plan.without_anchors, "query has", "queries have")
+    if (without := plan.counts["without_anchors"]) and plan.request.anchors:
+        which = counted(without, "query has", "queries have")
         notes.append(f"{which} no document that is known to be relevant, and so no examples.")
     if plan.gone:
         which = counted(plan.gone, "candidate is", "candidates are")

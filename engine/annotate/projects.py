@@ -20,7 +20,7 @@ from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
-from engine.errors import BadInputError, UnknownNameError, check_between, check_length
+from engine.errors import BadInputError, UnknownNameError, check_between, check_known, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
@@ -114,8 +114,7 @@ def check_project(project: Project) -> Project:
             "Use 1 to 64 letters, digits, - and _, a letter or digit first.",
         )
     check_between("The number of annotators of an item", project.per_item, 1)
-    if project.order not in ORDERS:
-        raise BadInputError(f"There is no order '{project.order}'.", f"Use {', '.join(ORDERS)}.")
+    check_known("order", project.order, ORDERS)
     check_length("text of the guidelines", "".join(project.guidelines.values()), LONGEST_GUIDELINES)
     return replace(
         project,

@@ -8,7 +8,7 @@ context, and a judge grades the answers against the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
@@ -173,21 +173,13 @@ GOLD = ""
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlan:
-    """What to test.
+    """What to test."""
 
-    Attributes:
-        sizes: documents given, one condition each.
-        systems: whose best documents are read as well; every size of each.
-        scenarios: every condition once more, with the documents' scenarios.
-        grade: a judge grades the answers.
-        sample: queries to ask; see :func:`engine.search.topics.sampled`.
-    """
-
-    sizes: tuple[int, ...] = SIZES
-    systems: tuple[str, ...] = ()
-    scenarios: bool = False
-    grade: bool = False
-    sample: int | None = None
+    sizes: tuple[int, ...] = SIZES  # documents given, one condition each
+    systems: tuple[str, ...] = ()  # whose best documents are read as well; every size of each
+    scenarios: bool = False  # every condition once more, with the documents' scenarios
+    grade: bool = False  # a judge grades the answers
+    sample: int | None = None  # queries to ask; see :func:`engine.search.topics.sampled`
 
     def __post_init__(self) -> None:
         for size in self.sizes or [0]:
@@ -272,7 +264,8 @@ def prepare(
     if plan.scenarios:
         need_scenarios(searcher.corpus)
     negatives = Negatives(searcher, collection)
-    topics = [t for t in topics if negatives.gold(t)]
+    gold = {t.query_id: negatives.gold(t) for t in topics}
+    topics = [t for t in topics if gold[t.query_id]]
     if not topics:
         raise BadInputError(
             f"The corpus '{searcher.corpus.name}' holds no relevant document of these queries.",
@@ -280,7 +273,7 @@ def prepare(
         )
     given: dict[Condition, Sequence[Asked]] = {}
     for system, k, chosen in _chosen(searcher, topics, plan, negatives, on_query):
-        asked = [_asked(topic, chosen[topic.query_id], negatives) for topic in topics]
+        asked = [_asked(topic, chosen[topic.query_id], gold[topic.query_id]) for topic in topics]
         for along in (False, True) if plan.scenarios else (False,):
             given[Condition(system, k, along)] = asked
     without = len(collection.topics) - len(readable)
@@ -312,8 +305,7 @@ def _among_negatives(topic: Topic, k: int, negatives: Negatives) -> tuple[str, .
     return shuffled(doc_ids, f"{topic.query_id} of {len(doc_ids)}")
 
 
-def _asked(topic: Topic, doc_ids: tuple[str, ...], negatives: Negatives) -> Asked:
-    relevant = set(negatives.gold(topic))
+def _asked(topic: Topic, doc_ids: tuple[str, ...], relevant: Container[str]) -> Asked:
     gold = tuple(d for d in doc_ids if d in relevant)
     return Asked(topic.query_id, topic.text or "", topic.answer or "", doc_ids, gold)
 
@@ -410,7 +402,14 @@ def _row(
     asked = prepared.given[condition]
     nothing: list[None] = [None] * len(asked)
     rows = zip(asked, *read_so_far.get(condition, (nothing, nothing)), strict=True)
-    answers = [_answer(one, answer, points) for one, answer, points in rows]
+    answers = [
+        ReadAnswer(
+            *(one.query_id, one.doc_ids, one.gold, answer),
+            rouge=None if answer is None else rouge_1_recall(answer, one.reference),
+            grade=points,
+        )
+        for one, answer, points in rows
+    ]
     said = [a for a in answers if a.answer is not None]
     rouge = [a.rouge for a in said]
     grades = [a.grade for a in said if a.grade is not None]
@@ -432,11 +431,6 @@ def _row(
         grade_interval=confidence_interval(grades),
         answers=tuple(answers),
     )
-
-
-def _answer(asked: Asked, answer: str | None, points: float | None) -> ReadAnswer:
-    rouge = None if answer is None else rouge_1_recall(answer, asked.reference)
-    return ReadAnswer(asked.query_id, asked.doc_ids, asked.gold, answer, rouge, points)
 
 
 def _notes(prepared: PreparedReading, rows: Sequence[ReadingRow], stopped: str) -> list[str]:

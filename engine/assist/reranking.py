@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from engine.errors import NotAllowedError, UnknownNameError, check_between
+from engine.errors import NotAllowedError, check_between, check_known
 from engine.jobs.runner import JobRunner
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
@@ -35,10 +35,7 @@ class Plan:
     depth: int = DEFAULT_DEPTH  # reranked documents of the first stage; the others follow
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise UnknownNameError(
-                f"There is no reranking mode '{self.mode}'.", f"Use one of {', '.join(MODES)}."
-            )
+        check_known("reranking mode", self.mode, MODES)
         check_between("The depth", self.depth, 1)
 
 
