@@ -82,10 +82,8 @@ def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
     builds = [name for _, name in reversed(explorer.builds.names(view.corpus))]
     with st.container(key="build_controls", horizontal=True, vertical_alignment="bottom"):
         corpus_box(view, names, "build_corpus", width=160)
-        st.selectbox(
-            "Build", ["", *builds], **view.bound("build", "build_name", step=""), width=260,
-            format_func=lambda name: name or _NEW,
-        )  # fmt: skip
+        bound = view.bound("build", "build_name", step="")
+        st.selectbox("Build", ["", *builds], **bound, width=260, format_func=lambda n: n or _NEW)
         if not names_come_from_login():
             name_field(annotator(explorer), "build_who", set_annotator)
 
@@ -112,7 +110,7 @@ def show_step(explorer: Explorer, view: BuildView, build: OpenBuild | None) -> N
     else:
         run = RUNS[view.step]
         if not any(step.done for step in state.steps if step.step == run):
-            st.html(f'<div class="bd-about">{_WORDS[view.step]}</div>')
+            st.html(el("div.bd-about", _WORDS[view.step]))
         with error_boundary():
             run_bar(explorer, build, state, run, job)
         # What a run makes as a whole, and not one by one, shows when it has ended.
@@ -193,7 +191,7 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState) -> None:
     """The way on where a step is complete, or back where one before it is not; and running it."""
     first, connected = earlier(state, step.step), endpoint(explorer).set_up
     place = (state.spec.corpus, state.spec.name)
-    panel = _panel(place)
+    panel = _panel(place, step.step)
     estimate = panel.estimate(StepRequest(*place, step.step), state)
     idle = step.is_complete and not estimate.items
     needs_model = step.step not in WITHOUT_MODEL
@@ -248,13 +246,14 @@ def under_way(job: StepJob | None) -> str:
     return SHOWN_BY[job.request] if job is not None and job.state == "running" else ""
 
 
-def _panel(place: tuple[str, str]) -> TaskPanel[StepRequest, int]:
+def _panel(place: tuple[str, str], which: str = "") -> TaskPanel[StepRequest, int]:
     return TaskPanel(
         *(engine().builds, place, "build"),
         doing=lambda job: (WORDS[job.request].doing, ""),
         outcome=lambda job, made: [many(made, WORDS[job.request].made)],
         # How many clusters become no query, and why, stands above the clusters.
         remarks=lambda report: (note for note in report.notes if " no query: " not in note),
+        which=which,
         place="build",
     )
 
