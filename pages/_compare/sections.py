@@ -16,7 +16,8 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.evaluations import CSFCUBE_NDCG
 from pages._common.charts import to_csv
-from pages._common.outside_text import escape, with_marks
+from pages._common.kit import dim, el, html
+from pages._common.outside_text import with_marks
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.state import control
 from pages._common.tables import SIMILARITY, floats, frame_chart, table
@@ -106,35 +107,34 @@ def all_sections(page: ComparePage, comparison: Comparison, changes: Mapping[str
 
 def _verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
     """One sentence a variant, its numbers on demand."""
-    rows = []
+    rows: list[object] = []
     if changes:
         how = "an estimate (no judgments)" if comparison.unjudged_reason else "judged documents"
-        rows.append(
-            '<h3 class="cmp-question">Does the model follow the instruction?</h3><div '
-            f'class="cmp-dim">By {how}. Each variant is compared with the model’s reranking of '
-            "the same system without an instruction.</div>"
+        words = (
+            f"By {how}. Each variant is compared with the model’s reranking of the same system "
+            "without an instruction."
         )
-    if comparison.best:
-        rows.append(f"<div><strong>{escape(comparison.best)}</strong></div>")
+        rows += [el("h3.cmp-question", "Does the model follow the instruction?")]
+        rows += [el("div.cmp-dim", words)]
+    rows += [comparison.best and el("div", el("strong", comparison.best))]
     for verdict in comparison.verdicts:
         word, mark = KINDS[verdict.kind]
-        change = escape(changes.get(verdict.variant, ""))
+        change = changes.get(verdict.variant, "")
+        icon = el(f"span.cmp-mark.cmp-{mark}", aria_hidden="true")
         # A figure does not break at the end of a line.
-        text = re.sub(
-            r"rank gain [+-][\d.]+\d|[\d.]+\d to [\d.]+\d",
-            r'<span class="cmp-figure">\g<0></span>',
-            escape(verdict.text),
+        parts = re.split(r"(rank gain [+-][\d.]+\d|[\d.]+\d to [\d.]+\d)", verdict.text)
+        text = [el("span.cmp-figure", part) if i % 2 else part for i, part in enumerate(parts)]
+        summary = el(
+            "summary",
+            el(f"span.cmp-kind.cmp-{word.split()[0]}", icon, f" {word}"),
+            " ",
+            el("span", text, change and el("span.cmp-change", change)),
+            el("span.cmp-more", "numbers"),
         )
-        more = f'<span class="cmp-change">{change}</span>' if change else ""
-        rows.append(
-            f'<details class="cmp-verdict"><summary><span class="cmp-kind cmp-{word.split()[0]}">'
-            f'<span class="cmp-mark cmp-{mark}" aria-hidden="true"></span> {word}</span> '
-            f'<span>{text}{more}</span><span class="cmp-more">numbers</span></summary>'
-            f"<div>{escape(verdict.numbers)}</div></details>"
-        )
+        rows.append(el("details.cmp-verdict", summary, el("div", verdict.numbers)))
     if len(comparison.variants) == 1:
-        rows.append('<div class="cmp-dim">Add a second variant to compare.</div>')
-    st.html("".join(rows))
+        rows.append(el("div.cmp-dim", "Add a second variant to compare."))
+    st.html(html(*rows))
 
 
 def _movers(page: ComparePage, comparison: Comparison) -> None:
@@ -146,10 +146,8 @@ def _movers(page: ComparePage, comparison: Comparison) -> None:
         except SeedLensError as error:
             show_error(error)
     if comparison.movers:
-        st.html(
-            '<h3>Largest rank changes</h3><div class="cmp-dim">Weighted towards top ranks. Select '
-            "a document to see its evidence per variant.</div>"
-        )
+        st.html("<h3>Largest rank changes</h3>")
+        dim("Weighted towards top ranks. Select a document to see its evidence per variant.")
     elif opened is not None:
         st.html("<h3>Selected document</h3>")
     else:
@@ -255,7 +253,7 @@ def _measures(comparison: Comparison) -> None:
     words = "One seed has no interval. Use the whole collection for intervals."
     if comparison.unjudged_reason:
         words = f"{comparison.unjudged_reason} Comparing rankings only."
-    st.html(f'<div class="cmp-dim">{escape(words)}</div>')
+    dim(words)
 
 
 def _likeness(page: ComparePage, comparison: Comparison) -> None:
@@ -301,8 +299,8 @@ def _frontier(page: ComparePage, comparison: Comparison, *, by_model: bool) -> N
     key = (explorer, page.request, replace(variant, name="steered", steer=0.5), page.stamp)
     work = traded(*key)
     if not work.done():
-        waiting = "Ranking at eleven aspect weights …"
-        st.html(f'{TRADE_OFF}<div class="cmp-dim" role="status">{waiting}</div>')
+        st.html(TRADE_OFF)
+        st.html(el("div.cmp-dim", "Ranking at eleven aspect weights …", role="status"))
         renew_when(work.done, every=0.5)
         return
     if work.exception() is not None:

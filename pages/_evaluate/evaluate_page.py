@@ -13,8 +13,9 @@ from engine.types.evaluations import CollectionInfo, Evaluation, EvaluationJob, 
 from engine.types.jobs import Job
 from engine.types.models import Estimate
 from pages._common.job_words import estimate_line
-from pages._common.outside_text import escape, with_marks
-from pages._common.shared import as_drawn, attempt, error_boundary, escape_label, note, system_label
+from pages._common.kit import button, el, empty, facts
+from pages._common.outside_text import with_marks
+from pages._common.shared import as_drawn, error_boundary, escape_label, note, system_label
 from pages._common.state import control, weight_slider
 from pages._evaluate.evaluate_state import (
     DEEPEST,
@@ -54,15 +55,9 @@ def about(info: CollectionInfo) -> None:
     ]
     if info.annotators:
         parts.append(f"graded by {len(info.annotators)} people")
-    tag = ' <span class="sl-tag">synthetic</span>' if info.synthetic else ""
-    st.html(f'<div class="sl-facts">{escape(" · ".join(parts))}{tag}</div>')
+    facts(" · ".join(parts), info.synthetic and [" ", el("span.sl-tag", "synthetic")])
     for warning in info.warnings:
         note(warning)
-
-
-def empty(words: str) -> None:
-    """What to do where there is nothing to show."""
-    st.html(f'<div class="sl-empty">{escape(words)}</div>')
 
 
 # -- controls ------------------------------------------------------------------------------
@@ -175,12 +170,9 @@ def run_button(
         lacks_model: a model is needed, and none is connected.
     """
     busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
-    st.button(
-        label,
-        key=key,
+    button(
+        *(label, key, as_drawn(page.view.widgets, run)),
         type="primary",
-        on_click=attempt,
-        args=(as_drawn(page.view.widgets, run),),
         disabled=busy or lacks_model or not ready or bool(page.info.problem),
         help="Connect a language model first." if lacks_model else None,
     )
@@ -193,7 +185,7 @@ def model_row(page: EvaluatePage, estimate: Estimate) -> None:
     if estimate.calls:
         words = f"Cost: {estimate_line(estimate)}; cached answers are free."
     with st.container(key="evaluate_model", gap="xsmall"):
-        st.html(f'<div class="md-line"><span>{escape(words)}</span></div>')
+        st.html(el("div.md-line", el("span", words)))
         folded_panel(page.explorer, "evaluate")
 
 
