@@ -17,7 +17,6 @@ from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.evaluations import CSFCUBE_NDCG
 from pages._common.charts import to_csv
 from pages._common.kit import dim, el, html
-from pages._common.outside_text import with_marks
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.state import control
 from pages._common.tables import SIMILARITY, floats, frame_chart, table
@@ -36,18 +35,14 @@ KINDS = {
 }
 """Kinds of verdicts: their words, and the icon that compare_page.css draws."""
 MEASURED = (CSFCUBE_NDCG, "p-MRR", "Judged@20")
+_ROW: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
 TRADE_OFF = "<h3>Relevance-adherence trade-off</h3>"
 
 
 def heading(page: ComparePage, comparison: Comparison | None) -> None:
     """What the right column is about: one seed, or all of them."""
     left, right = st.columns([4, 1.6], vertical_alignment="center")
-    control(
-        *(page.view, "show", left.segmented_control, "Scope", list(SHOWS)),
-        required=True,
-        format_func=SHOWS.__getitem__,
-        label_visibility="collapsed",
-    )
+    control(page.view, "show", left.segmented_control, "Scope", SHOWS, **_ROW)
     if comparison is not None and page.view.show == "seed":
         with right:
             _exports(page, comparison)
@@ -89,13 +84,9 @@ def all_sections(page: ComparePage, comparison: Comparison, changes: Mapping[str
     _verdicts(comparison, changes)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html("<h3>Rank flow</h3>")
-        control(
-            *(page.view, "depth", st.segmented_control, "Ranks shown", DEPTHS),
-            required=True,
-            format_func=lambda depth: f"Top {depth}",
-            label_visibility="collapsed",
-            width="content",
-        )
+        depths = {depth: f"Top {depth}" for depth in DEPTHS}
+        row = {**_ROW, "width": "content"}
+        control(page.view, "depth", st.segmented_control, "Ranks shown", depths, **row)
     flow(page, comparison)
     _movers(page, comparison)
     if len(comparison.variants) > 1:
@@ -162,12 +153,8 @@ def _similarity(page: ComparePage, comparison: Comparison) -> None:
     """Every variant against every other, by the measure that is chosen."""
     st.html("<h3>Rank similarity</h3>")
     measure = page.view.matrix
-    control(
-        *(page.view, "matrix", st.segmented_control, "Measure", MATRICES),
-        required=True,
-        format_func=lambda key: SIMILARITY[key][0],
-        label_visibility="collapsed",
-    )
+    measures = {key: SIMILARITY[key][0] for key in MATRICES}
+    control(page.view, "matrix", st.segmented_control, "Measure", measures, **_ROW)
     values = {(p.first, p.second): getattr(p, measure) for p in comparison.pairs}
     if measure == "rank_gain" and all(v is None for v in values.values()):
         reason = comparison.unjudged_reason or "No document is relevant for exactly one aspect."
@@ -290,12 +277,8 @@ def _frontier(page: ComparePage, comparison: Comparison, *, by_model: bool) -> N
         return
     variant = steered.get(view.steered) or next(iter(steered.values()))
     if len(steered) > 1:
-        # Names are people's words, and a select box shows its options as they are.
-        control(
-            *(view, "steered", st.selectbox, "Trade-off of", list(steered)),
-            shown=variant.name,
-            format_func=with_marks,
-        )
+        names = {name: name for name in steered}
+        control(view, "steered", st.selectbox, "Trade-off of", names, shown=variant.name)
     key = (explorer, page.request, replace(variant, name="steered", steer=0.5), page.stamp)
     work = traded(*key)
     if not work.done():

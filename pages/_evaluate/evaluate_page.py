@@ -14,7 +14,6 @@ from engine.types.jobs import Job
 from engine.types.models import Estimate
 from pages._common.job_words import estimate_line
 from pages._common.kit import button, el, empty, facts
-from pages._common.outside_text import with_marks
 from pages._common.shared import as_drawn, error_boundary, escape_label, note, system_label
 from pages._common.state import control, weight_slider
 from pages._evaluate.evaluate_state import (
@@ -65,20 +64,12 @@ def about(info: CollectionInfo) -> None:
 
 def choose_collection(page: EvaluatePage) -> None:
     """The collection, and which of the page's two measurements."""
-    labels = {c.key: with_marks(collection_label(c)) for c in page.collections}
+    labels, view = {c.key: collection_label(c) for c in page.collections}, page.view
     left, right = st.columns([4, 8])
     # Each collection and measurement has a number of seeds that is quick enough.
-    control(
-        *(page.view, "collection", left.selectbox, "Test collection", list(labels)),
-        format_func=labels.__getitem__,
-        also={"seeds": None},
-    )
-    control(
-        *(page.view, "part", right.segmented_control, "Measurement", list(PARTS)),
-        format_func=PARTS.__getitem__,
-        required=True,
-        also={"seeds": None},
-    )
+    also = {"seeds": None}
+    control(view, "collection", left.selectbox, "Test collection", labels, also=also)
+    control(view, "part", right.segmented_control, "Measurement", PARTS, also=also, required=True)
 
 
 def seeds_box(page: EvaluatePage) -> None:

@@ -17,7 +17,7 @@ from engine.types.searches import SELECTION
 from pages._common.job_card import JobCard
 from pages._common.job_words import at_most
 from pages._common.kit import button, el
-from pages._common.outside_text import escape, with_marks
+from pages._common.outside_text import escape
 from pages._common.shared import as_ours, escape_label, note, show_error, system_label
 from pages._common.state import control, corpus_box, seed_is_there
 from pages._common.waiting import renew_when
@@ -98,17 +98,9 @@ def controls(page: MapPage) -> None:
             format_func=lambda name: escape_label(labels.get(name or WHOLE, name or "")),
             help="Whole document or one aspect.",
         )
-        control(
-            *(view, "colour", st.selectbox, "Colour", list(colours)),
-            format_func=lambda key: with_marks(colours[key]),
-            width=255,
-        )
-        control(
-            *(view, "marks", st.multiselect, "Mark", list(MARKS)),
-            format_func=MARKS.__getitem__,
-            placeholder="Seed only",
-            width=300,
-        )
+        control(view, "colour", st.selectbox, "Colour", colours, width=255)
+        more = {"placeholder": "Seed only", "width": 300}
+        control(view, "marks", st.multiselect, "Mark", MARKS, **more)
         if view.marks:
             with st.popover("Pool and system", width="content"):
                 _pool_and_system(page)
@@ -117,16 +109,12 @@ def controls(page: MapPage) -> None:
 def _pool_and_system(page: MapPage) -> None:
     """Whose pool, judgments and top 20 are marked."""
     view, explorer = page.view, page.explorer
-    control(
-        *(view, "project", st.selectbox, "Project"),
-        ["", *(p.name for p in explorer.annotation.projects(page.corpus) if p.name)],
-        format_func=lambda name: with_marks(name) or "Judged on Explore",
-        also={"query": ""},
-    )
+    known = explorer.annotation.projects(page.corpus)
+    projects = {"": "Judged on Explore"} | {p.name: p.name for p in known if p.name}
+    control(view, "project", st.selectbox, "Project", projects, also={"query": ""})
     if queries := explorer.annotation.queries(page.project):
         names = {"": "Seed and layout of the map"} | query_names(explorer, queries)
-        labels = names.__getitem__
-        control(view, "query", st.selectbox, "Results of", list(names), format_func=labels)
+        control(view, "query", st.selectbox, "Results of", names)
     systems = list(explorer.systems_of(page.corpus))
     control(view, "system", st.selectbox, "System", systems, format_func=system_label)
 

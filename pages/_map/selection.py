@@ -17,7 +17,7 @@ from engine.types.searches import EXPORT_FORMATS, Ranking
 from pages._annotate.annotate_url import NEW, AnnotateView, annotator, is_lead
 from pages._common.charts import to_csv
 from pages._common.document_view import title_of
-from pages._common.kit import button, el
+from pages._common.kit import button, el, select
 from pages._common.shared import as_drawn, download, note, show_error
 from pages._common.state import PageView
 from pages._explore.explore_state import View
@@ -143,8 +143,7 @@ def _pool(page: MapPage, doc_ids: Sequence[str]) -> None:
         note("The project has no query yet.", "Add one on Annotate, under Pool.")
         return
     names = query_names(explorer, queries)
-    labels = names.__getitem__
-    query = st.selectbox("Query", list(names), key="map_pool_query", format_func=labels)
+    query = select("Query", names, "map_pool_query")
     add = partial(_fill, explorer, projects[name], query, doc_ids)
     add = as_drawn(("map_pool_project", "map_pool_query"), add)
     label = f"Add {counted(len(doc_ids), 'document')} to the pool"
@@ -173,7 +172,7 @@ def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence
 def _export(page: MapPage, doc_ids: Sequence[str]) -> None:
     labels = {"csv": "CSV: ids, titles, years, links"}
     labels |= {k: form.label for k, form in EXPORT_FORMATS.items() if not k.endswith("-html")}
-    kind = st.selectbox("Format", list(labels), key="map_format", format_func=labels.__getitem__)
+    kind = select("Format", labels, "map_format")
     if kind == "csv":
         make = partial(_csv, page.explorer, page.view, doc_ids)
         key, mime = "map_download_csv", "text/csv"
