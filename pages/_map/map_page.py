@@ -99,8 +99,8 @@ def controls(page: MapPage) -> None:
             help="Whole document or one aspect.",
         )
         control(view, "colour", st.selectbox, "Colour", colours, width=255)
-        more = {"placeholder": "Seed only", "width": 300}
-        control(view, "marks", st.multiselect, "Mark", MARKS, **more)
+        only = "Seed only"
+        control(view, "marks", st.multiselect, "Mark", MARKS, placeholder=only, width=300)
         if view.marks:
             with st.popover("Pool and system", width="content"):
                 _pool_and_system(page)

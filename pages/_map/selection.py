@@ -145,9 +145,9 @@ def _pool(page: MapPage, doc_ids: Sequence[str]) -> None:
     names = query_names(explorer, queries)
     query = select("Query", names, "map_pool_query")
     add = partial(_fill, explorer, projects[name], query, doc_ids)
-    add = as_drawn(("map_pool_project", "map_pool_query"), add)
+    start = as_drawn(("map_pool_project", "map_pool_query"), add)
     label = f"Add {counted(len(doc_ids), 'document')} to the pool"
-    button(label, "map_pool_add", add, type="primary")
+    button(label, "map_pool_add", start, type="primary")
 
 
 def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence[str]) -> None:
