@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import engine.evaluate.evaluations
 from engine.explorer import Explorer
+from engine.search.reports import evaluation_report
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
+from engine.types.evaluations import CSFCUBE_NDCG, Evaluation, EvaluationRequest
 from pages._common.shared import escape_label
 from pages._evaluate.evaluate_charts import strip_frame, strip_plot, trade_off, trade_off_frame
 from tests.fakes.small_corpus import write_collection
@@ -39,6 +42,26 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
     assert len(page.get("plotly_chart")) == 3
     assert CSFCUBE_NDCG in board
     assert CSFCUBE_NDCG in [caption.value for caption in page.caption], "beside the paper's figures"
+
+
+def test_a_measure_that_is_newer_than_a_stored_evaluation_is_a_dash(
+    lab: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def older(found: Evaluation) -> dict[str, Any]:
+        report = evaluation_report(found)
+        for scores in report["systems"].values():
+            groups = (*scores["by_aspect"].values(), *scores["per_query"])
+            for values in (scores["metrics"], scores["confidence"], *groups):
+                del values["R@100"], values[CSFCUBE_NDCG]
+        return report
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine.evaluate.evaluations, "evaluation_report", older)
+        lab.evaluations.run(EvaluationRequest("lab", ("dense", "bm25", "aspect")))
+    board = visit().dataframe[0].value
+    assert board["R@100"].isna().all()
+    assert board[CSFCUBE_NDCG].isna().all()
+    assert board["nDCG@20"].notna().all()
 
 
 def test_nothing_is_measured_that_was_changed_just_before_the_click(lab: Explorer) -> None:

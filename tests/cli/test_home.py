@@ -1,7 +1,8 @@
-"""``seedlens backup``, ``verify``, ``restore`` and ``doctor --rebuild``."""
+"""``seedlens backup``, ``verify``, ``restore``, ``sql`` and ``doctor --rebuild``."""
 
 from __future__ import annotations
 
+import csv
 import gc
 import os
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from engine.config import ROOT
 from tests.cli.command_line import assert_refused, run_inside, run_json
@@ -81,3 +83,24 @@ def test_the_commands_of_the_readme_back_up_restore_and_mend(
     (home / "ledger.sqlite").unlink()
     assert run_inside(home, *rebuild.split()).stdout.startswith("Listed again: small")
     assert corpora(home) == before
+
+
+QUERY = "SELECT doc_id, year, authors, title FROM documents ORDER BY doc_id LIMIT 3"
+
+
+def test_a_result_is_a_table_json_csv_and_parquet(small_home: Path, tmp_path: Path) -> None:
+    table = run_inside(small_home, "sql", "small", QUERY)
+    assert table.code == 0
+    assert table.stdout.splitlines()[0].split() == ["doc_id", "year", "authors", "title"]
+    files = {"csv": tmp_path / "found.csv", "parquet": tmp_path / "found.parquet"}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    run = run_inside(small_home, "sql", "small", QUERY, "--json", *options)
+    rows = run.json["rows"]
+    assert (len(rows), run.json["truncated"]) == (3, False)
+    assert list(rows[0]) == run.json["columns"] == ["doc_id", "year", "authors", "title"]
+    assert parquet.read_table(files["parquet"]).to_pylist() == rows
+    with files["csv"].open(encoding="utf-8", newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [row["doc_id"] for row in written] == [row["doc_id"] for row in rows]
+    assert [row["year"] for row in written] == [str(row["year"] or "") for row in rows]
+    assert "3 rows written" in run.stderr

@@ -1,7 +1,9 @@
-"""``seedlens trail``: trails listed, shown and exported."""
+"""``seedlens trail``, ``map``, and ``--within``."""
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,9 @@ import pytest
 from engine.ingest import open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.searches import Query
-from tests.cli.command_line import run_inside, write_lines
+from tests.cli.command_line import connected, run_inside, run_json, write_lines
+from tests.fakes.model_answers import MODEL, Knowledge, names
+from tests.fakes.model_server import serving
 from tests.support import make_explorer
 
 
@@ -91,3 +95,67 @@ def test_documents_are_exported_by_their_ids_in_every_form(home: Path, tmp_path:
     ids.write_text("b9\n", "utf-8")
     refused = run_inside(home, "export", "some", "--ids", ids)
     assert (refused.code, "no document 'b9'" in refused.stderr) == (2, True)
+
+
+NAMED = ("bees-sensor", "bees-survey", "bridges-survey")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Written on Windows, with a blank line and one id twice."""
+    file = tmp_path / "ids.txt"
+    lines = ["", *NAMED, NAMED[0], ""]
+    file.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+    return file
+
+
+def test_a_search_keeps_to_the_documents_of_a_file_and_prints_the_filter(
+    corpus: Path, file: Path
+) -> None:
+    search = ("search", "small", "--seed", "bees-network")
+    found = run_json(corpus, *search, "--within", file)
+    assert {one["doc_id"] for one in found["results"]} == set(NAMED)
+    (kept,) = found["query"]["filters"]
+    again = run_json(corpus, *search, "--filter", kept)
+    assert again["results"] == found["results"]
+    both = run_json(corpus, *search, "--within", file, "--filter", "year>=2030")
+    assert both["results"] == []
+
+
+def test_a_pool_keeps_to_them_too(corpus: Path, file: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.txt"
+    queries.write_text("bees-network_method\n")
+    pool = ("pool", "small", "--queries", queries, "--systems", "dense")
+    assert run_json(corpus, *pool, "--within", file)["items"] == 3
+
+
+def test_a_map_is_computed_once_written_and_kept_up_to_date(corpus: Path, tmp_path: Path) -> None:
+    first = run_inside(corpus, "map", "small", "--output", tmp_path / "map.csv")
+    assert "40 documents, 4 layouts made" in first.stdout, first.stderr
+    with (tmp_path / "map.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    assert len([row for row in rows if row["layout"] == "document"]) == 40
+    assert all(0 <= float(row["x"]) <= 1 and row["coarse"] and row["fine"] for row in rows)
+    again = run_inside(corpus, "map", "small", "--output", tmp_path / "map.json")
+    assert "the map is up to date" in again.stdout
+    written = json.loads((tmp_path / "map.json").read_text(encoding="utf-8"))
+    assert (written["corpus"], len(written["documents"])) == ("small", len(rows))
+    changed = run_inside(corpus, "lens", "set", "small", "posts")
+    assert changed.code == 0, changed.stderr
+    assert "the map is up to date" in run_inside(corpus, "map", "small").stdout, "by its aspects"
+
+
+def test_a_model_names_the_clusters_of_all_layouts(corpus: Path, tmp_path: Path) -> None:
+    assert run_inside(corpus, "map", "small", "--model-names").code == 2, "no model is connected"
+    file = tmp_path / "map.csv"
+    with serving(Knowledge({}, {}), handlers=[names()]) as server:
+        model = connected(server)
+        named = run_inside(corpus, "map", "small", "--model-names", "--output", file, **model)
+        assert named.code == 0, named.stderr
+        assert "4 calls, at most" in named.stderr
+        assert f"named by {MODEL}" in named.stdout
+        assert server.seen.questions == 4
+    assert ",Group 1," in file.read_text(encoding="utf-8")
+    back = run_inside(corpus, "map", "small", "--own-names", "--output", file)
+    assert back.code == 0
+    assert "Group" not in file.read_text(encoding="utf-8")
