@@ -17,12 +17,12 @@ from engine.types.evaluations import CSFCUBE_NDCG, NDCG
 from pages._common.charts import frame_csv
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, time_left
-from pages._common.kit import button, dim, el
+from pages._common.kit import button, dim
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.state import control
 from pages._common.tables import SENSITIVITY, SIMILARITY, floats, table
 from pages._compare.compare_state import ComparePage, CompareView
-from pages._compare.sections import similarity_chart
+from pages._compare.sections import similarity_chart, titled
 from pages._evaluate.published import COLUMNS, published
 from pages._login import login
 
@@ -45,10 +45,10 @@ def whole_collection(page: ComparePage) -> None:
         _paper_table()
         return
     pairs = sum(bool(t.aspect and t.seed) for t in collection.topics)
-    st.html(el("h3", collection.name))
-    dim(
+    titled(
+        collection.name,
         f"All {pairs} pairs of seed and aspect, every variant, every system. Systems get the "
-        "instruction only, not the aspect."
+        "instruction only, not the aspect.",
     )
     chosen = _chosen(page.view)
     job = comparing.find_sensitivity(corpus, *chosen)
@@ -233,14 +233,14 @@ def _paper_table() -> None:
     tables = {measure: published("wordings", measure) for measure in (NDCG, "p-MRR")}
     frame = tables[NDCG][["Ranker"]].rename(columns={"Ranker": "Variant"})
     frame = frame.reset_index(drop=True)
-    for place, column in enumerate(COLUMNS):
-        for measure, own in tables.items():
-            name = measure if not place else f"{measure} {column.capitalize()}"
-            frame[name] = own[column].to_numpy()
-    st.html("<h3>Published figures</h3>")
-    dim(
+    order = [(m, c) for columns in (COLUMNS[:1], COLUMNS[1:]) for m in tables for c in columns]
+    for measure, column in order:
+        name = measure if column == COLUMNS[0] else f"{measure} {column.capitalize()}"
+        frame[name] = tables[measure][column].to_numpy()
+    titled(
+        "Published figures",
         "GritLM-7B as published: Maheshwari, Mysore and Zamani, “Can Instructed Retrieval Models "
         "Really Support Exploration?”, CHIIR 2026, Table 3. Not directly comparable: it re-ranks "
-        "200 candidates out of 800,000 papers. Compare how the rows differ."
+        "200 candidates out of 800,000 papers. Compare how the rows differ.",
     )
     table(frame, "compare_paper", "Published figures of GritLM-7B")

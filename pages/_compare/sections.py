@@ -39,6 +39,11 @@ _ROW: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
 TRADE_OFF = "<h3>Relevance-adherence trade-off</h3>"
 
 
+def titled(title: str, words: str) -> None:
+    """A heading of a section, and what it is about."""
+    st.html(html(el("h3", title), el("div.cmp-dim", words)))
+
+
 def heading(page: ComparePage, comparison: Comparison | None) -> None:
     """What the right column is about: one seed, or all of them."""
     left, right = st.columns([4, 1.6], vertical_alignment="center")
@@ -137,8 +142,8 @@ def _movers(page: ComparePage, comparison: Comparison) -> None:
         except SeedLensError as error:
             show_error(error)
     if comparison.movers:
-        st.html("<h3>Largest rank changes</h3>")
-        dim("Weighted towards top ranks. Select a document to see its evidence per variant.")
+        words = "Weighted towards top ranks. Select a document to see its evidence per variant."
+        titled("Largest rank changes", words)
     elif opened is not None:
         st.html("<h3>Selected document</h3>")
     else:
@@ -198,11 +203,11 @@ def similarity_chart(
     )
 
 
-def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, str]]:
+def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, Any]]:
     """What each variant reaches where judged, and how far it is from the first everywhere.
 
     Returns:
-        The table, and the meaning of columns that need the first variant's name.
+        The table, and its columns beside the usual ones.
     """
     first = comparison.variants[0].variant.name
     after = {p.second: p for p in comparison.pairs if p.first == first}
@@ -229,7 +234,9 @@ def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, str]
         }
         for v in comparison.variants
     ]
-    meanings = {column: words for column, (words, _) in columns.items()}
+    text = st.column_config.TextColumn
+    meanings: dict[str, Any] = {"Variant": text(pinned=True), "System": text()}
+    meanings |= {column: words for column, (words, _) in columns.items()}
     return floats(rows, *measured, *columns), meanings
 
 
