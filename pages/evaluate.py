@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages._common.kit import empty
 from pages._common.page import open_page
 from pages._common.shared import error_boundary, show_problem
 from pages._evaluate import evaluate_files, evaluate_page, evaluate_results
@@ -14,7 +15,7 @@ with error_boundary():
     show_problem()
     collections = explorer.collections.all()
     if not collections:
-        evaluate_page.empty(
+        empty(
             "No collection with judgments. Import one on the Library page (CSFCube, BEIR, "
             "ImpliRet, or a folder with topics.jsonl and qrels.txt), or upload judgments below."
         )

@@ -25,7 +25,7 @@ from pages._common.kit import button, facts, grid, submit
 from pages._common.outside_text import with_marks
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import error_boundary, escape_label, note, system_label
-from pages._explore.explore_url import View
+from pages._explore.explore_state import View
 from pages._login import login
 
 WORDINGS = {

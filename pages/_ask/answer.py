@@ -23,7 +23,7 @@ from pages._common.job_words import duration, report_line
 from pages._common.kit import Html, button, dim, el, empty, line
 from pages._common.shared import download, engine, error_boundary, escape_label, note
 from pages._common.waiting import renew_when
-from pages._explore.explore_url import View
+from pages._explore.explore_state import View
 from pages._login import login
 from pages._model.model_settings import endpoint
 

@@ -19,7 +19,7 @@ from pages._build.build_tables import NUMBER, TEXT, table_height
 from pages._build.build_words import WORDS, many, percent
 from pages._common.kit import Html, empty, facts, grid, table
 from pages._common.shared import error_boundary, note
-from pages._evaluate.evaluate_url import EvaluateView
+from pages._evaluate.evaluate_state import EvaluateView
 
 
 def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None:

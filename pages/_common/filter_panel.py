@@ -18,6 +18,7 @@ from engine.explorer import Explorer
 from engine.types.corpora import FieldValues
 from engine.types.searches import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets, Filter
 from pages._common.components import component, dark, listen
+from pages._common.kit import button, line
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note
 from pages._common.state import PageView
@@ -67,7 +68,7 @@ class PageFilters:
         """What is set, each with a button that removes it; nothing where nothing is set."""
         with st.container():  # in any case: what follows keeps its place
             if self.unread:
-                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                with line():
                     st.html(f"Invalid filter: <strong>{escape(self.unread)}</strong>")
                     self._remover("Remove ", self.unread, partial(self._write, ()))
             if self.filters:
@@ -78,7 +79,7 @@ class PageFilters:
                     if len(self.filters) > 1:
                         clear, key = partial(self._write, ()), f"{self._key}_filter_clear"
                         label = "Clear all filters"
-                        st.button(label, key, type="tertiary", on_click=attempt, args=(clear,))
+                        button(label, key, clear, type="tertiary")
 
     def _remover(self, sign: str, words: str, do: Callable[[], None]) -> None:
         label, key = escape_label(words), f"{self._key}_filter_remove_{words}"

@@ -32,20 +32,12 @@ def open_engine() -> Explorer:
 
 
 def engine() -> Explorer:
-    """The engine, acting as the visitor, with their role.
-
-    Raises:
-        NotLoggedInError, RefusedError, LoginSetupError: nobody is, who may be.
-    """
+    """The engine, acting as the visitor, with their role."""
     return open_engine().acting_as(login.acting())
 
 
 def warm_up() -> None:
-    """Load what the first searches need, then keep the garbage collector off it.
-
-    Streamlit collects all generations after every script run; with 200,000 objects alive that
-    takes 200 ms, so they are frozen once they are there.
-    """
+    """Load what the first searches need, then keep the garbage collector off it."""
     try:
         open_engine().warm_up()
     except Exception:
@@ -74,8 +66,11 @@ def error_boundary() -> Iterator[None]:
         show_error(error)
     except Exception:
         log.exception("Unexpected error on a page")
-        note("Unexpected error. See the server log.",
-             "Reload the page. Your judgments are saved.", kind="error")  # fmt: skip
+        note(
+            "Unexpected error. See the server log.",
+            "Reload the page. Your judgments are saved.",
+            kind="error",
+        )
 
 
 def as_ours(error: BaseException, what: str) -> SeedLensError:
@@ -275,9 +270,14 @@ def file_name(words: str) -> str:
 
 
 def download(
-    label: str, file: str, make: Callable[[], str], *, key: str, mime: str = "text/plain",
+    label: str,
+    file: str,
+    make: Callable[[], str],
+    *,
+    key: str,
+    mime: str = "text/plain",
     **look: Any,
-) -> None:  # fmt: skip
+) -> None:
     """A button for a text file, which is made as the button is drawn.
 
     A file that Streamlit makes when it is asked for is lost ("Deferred file not found") when the
@@ -285,10 +285,16 @@ def download(
     a popover or tab that draws its content only while it is open.
     """
     st.download_button(
-        label, data=make().encode(), file_name=file_name(file), mime=mime, key=key,
-        on_click="ignore", width="stretch", help=SAFE_CSV if file.endswith(".csv") else None,
+        label,
+        data=make().encode(),
+        file_name=file_name(file),
+        mime=mime,
+        key=key,
+        on_click="ignore",
+        width="stretch",
+        help=SAFE_CSV if file.endswith(".csv") else None,
         **look,
-    )  # fmt: skip
+    )
 
 
 def uploader(

@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationErr
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
+from pages._common.outside_text import with_marks
 from pages._common.shared import attempt, note, show_error
 from pages._common.visit_memory import memory
 
@@ -303,10 +304,15 @@ def control(
     """A widget that shows a field of a view and changes it.
 
     Args:
+        args: of the widget; of choices, a mapping has their names.
         shown, read, also: see :meth:`PageView.bound`.
         options: of the widget; its key is ``SCRIPT_NAME``.
     """
     bound = view.bound(name, f"{view.script}_{name}", shown, read, **(also or {}))
+    if args and isinstance(args[0], Mapping):
+        labels: Mapping[Any, str] = args[0]
+        options.setdefault("format_func", lambda one: with_marks(labels[one]))
+        args = (list(labels), *args[1:])
     return widget(label, *args, **bound, **options)
 
 

@@ -75,10 +75,7 @@ _VISITS = Visits()
 def memory() -> Memory:
     """What this visit holds; that of this tab alone where the browser takes no cookies.
 
-    To be called from a page's run, not from a thread beside it.
-
-    Raises:
-        LoginSetupError, NotLoggedInError, RefusedError: nobody, or nobody who may be here.
+    To be called from a page's run, not from another thread.
     """
     if visit := _visit():
         return _VISITS.memory(visit, _person())

@@ -17,12 +17,12 @@ from engine.types.evaluations import CSFCUBE_NDCG, NDCG
 from pages._common.charts import frame_csv
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, time_left
-from pages._common.outside_text import escape
-from pages._common.shared import attempt, download, error_boundary, note, show_error
+from pages._common.kit import button, dim
+from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.state import control
 from pages._common.tables import SENSITIVITY, SIMILARITY, floats, table
 from pages._compare.compare_state import ComparePage, CompareView
-from pages._compare.sections import similarity_chart
+from pages._compare.sections import similarity_chart, titled
 from pages._evaluate.published import COLUMNS, published
 from pages._login import login
 
@@ -45,10 +45,10 @@ def whole_collection(page: ComparePage) -> None:
         _paper_table()
         return
     pairs = sum(bool(t.aspect and t.seed) for t in collection.topics)
-    st.html(
-        f'<h3>{escape(collection.name)}</h3><div class="cmp-dim">All {pairs} pairs of seed and '
-        "aspect, every variant, every system. Systems get the instruction only, not the "
-        "aspect.</div>"
+    titled(
+        collection.name,
+        f"All {pairs} pairs of seed and aspect, every variant, every system. Systems get the "
+        "instruction only, not the aspect.",
     )
     chosen = _chosen(page.view)
     job = comparing.find_sensitivity(corpus, *chosen)
@@ -83,13 +83,8 @@ def whole_collection(page: ComparePage) -> None:
         with error_boundary():
             _table(page.explorer, job.report)
     else:
-        st.button(
-            *("Compute table", "compare_start"),
-            type="primary",
-            on_click=attempt,
-            args=(lambda: _start(page.explorer),),
-        )
-        st.html('<div class="cmp-dim">Not computed yet.</div>')
+        button("Compute table", "compare_start", _start, page.explorer, type="primary")
+        dim("Not computed yet.")
         if job is not None and job.state == "cancelled":
             note("Cancelled. No results saved.")
         elif job is not None:
@@ -186,10 +181,7 @@ def _table(explorer: Explorer, found: Sensitivity) -> None:
             mime = "text/csv" if file.endswith("csv") else "application/json"
             download(label, file, make, key=f"compare_collection_{file}", mime=mime)
         st.caption("Copy the address to share this page.")
-    st.html(
-        f'<div class="cmp-dim">{found.queries} queries. Queries with a judged pool rank only its '
-        "documents.</div>"
-    )
+    dim(f"{found.queries} queries. Queries with a judged pool rank only its documents.")
     compared = {name: f"{SIMILARITY[key][1]} Compared with base." for name, key in _SIMILAR.items()}
     own = frame[[name for name in _OVERVIEW if name in frame]]
     table(own, "compare_sensitivity", "Sensitivity to the instruction", compared, most=24)
@@ -241,14 +233,14 @@ def _paper_table() -> None:
     tables = {measure: published("wordings", measure) for measure in (NDCG, "p-MRR")}
     frame = tables[NDCG][["Ranker"]].rename(columns={"Ranker": "Variant"})
     frame = frame.reset_index(drop=True)
-    for place, column in enumerate(COLUMNS):
-        for measure, own in tables.items():
-            name = measure if not place else f"{measure} {column.capitalize()}"
-            frame[name] = own[column].to_numpy()
-    st.html(
-        '<h3>Published figures</h3><div class="cmp-dim">GritLM-7B as published: Maheshwari, '
-        "Mysore and Zamani, “Can Instructed Retrieval Models Really Support Exploration?”, CHIIR "
-        "2026, Table 3. Not directly comparable: it re-ranks 200 candidates out of 800,000 "
-        "papers. Compare how the rows differ.</div>"
+    order = [(m, c) for columns in (COLUMNS[:1], COLUMNS[1:]) for m in tables for c in columns]
+    for measure, column in order:
+        name = measure if column == COLUMNS[0] else f"{measure} {column.capitalize()}"
+        frame[name] = tables[measure][column].to_numpy()
+    titled(
+        "Published figures",
+        "GritLM-7B as published: Maheshwari, Mysore and Zamani, “Can Instructed Retrieval Models "
+        "Really Support Exploration?”, CHIIR 2026, Table 3. Not directly comparable: it re-ranks "
+        "200 candidates out of 800,000 papers. Compare how the rows differ.",
     )
     table(frame, "compare_paper", "Published figures of GritLM-7B")

@@ -260,15 +260,11 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
     """
     weights, following, relevance = (frame.iloc[:, i].tolist() for i in range(3))
     here = min(range(len(weights)), key=lambda i: abs(weights[i] - current))
-    labelled = {0, here, len(weights) - 1}
     figure = go.Figure(
         go.Scatter(
             x=following,
             y=relevance,
-            mode="lines+markers+text",
-            text=[f"{w:.0%}" if i in labelled else "" for i, w in enumerate(weights)],
-            textposition="middle right",
-            cliponaxis=False,
+            mode="lines+markers",
             line={"color": ACCENT[dark], "width": 1.5},
             marker={"size": 7, "color": ACCENT[dark]},
             customdata=weights,
@@ -283,6 +279,18 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
         marker={"size": 17, "symbol": "circle-open", "color": INK[dark], "line": {"width": 2}},
         hoverinfo="skip",
     )
+    below = {0: 26, len(weights) - 1: -26} | {here: 44}  # pixels
+    for i, away in below.items():
+        figure.add_annotation(
+            x=following[i],
+            y=relevance[i],
+            text=f"{weights[i]:.0%}",
+            ax=26,
+            ay=away,
+            arrowhead=0,
+            arrowwidth=1,
+            arrowcolor=GRID[dark],
+        )
     figure.update_xaxes(title_text=frame.columns[1], zeroline=judged)
     figure.update_yaxes(title_text=frame.columns[2], zeroline=False)
-    return styled(figure, dark=dark, height=340, showlegend=False, margin={"t": 16, "r": 44})
+    return styled(figure, dark=dark, height=340, showlegend=False, margin={"t": 30, "r": 44})

@@ -26,8 +26,8 @@ from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
-from pages._common.outside_text import escape
-from pages._common.shared import attempt, note, show_error
+from pages._common.kit import button, dim, el, line
+from pages._common.shared import note, show_error
 from pages._compare.compare_state import (
     RERANK_DEPTH,
     ComparePage,
@@ -137,7 +137,7 @@ def model_controls(page: ComparePage, run: ModelRun) -> None:
     words = "A language model reorders the top documents of each variant by its instruction."
     rerank_controls(explorer, "compare", view, DEPTHS, depth_field="rerank_depth", words=words)
     if view.rerank and not run.info.set_up:
-        st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original rankings.</div>')
+        dim(NOT_CONNECTED, " Showing the original rankings.")
     one, many = "other comparison", "other comparisons"
     other_jobs(_jobs(explorer), run.job, "compare_cancel_others", one, many)
     folded_panel(explorer, "compare", needed=bool(view.rerank))
@@ -149,10 +149,7 @@ def run_area(page: ComparePage, run: ModelRun) -> None:
     if run.request is None:
         return
     if not run.info.set_up:
-        st.html(
-            '<div class="md-dim">Not reranked: no language model is connected. Connect one under '
-            "“Language model”, below the variants.</div>"
-        )
+        dim("Not reranked: no language model is connected. Connect one under “Language model”.")
         return
     if job is not None and job.running:
         _running(page.explorer, run, job)
@@ -160,14 +157,14 @@ def run_area(page: ComparePage, run: ModelRun) -> None:
         note(job.error, f"{job.remedy} Showing the original rankings.", kind="error")
     elif job is not None:
         what_was_asked(run.so_far.report)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with line():
         if run.has_orders:
             order_switch(ORDER, "Order of the rankings")
         if job is None or not (job.running or is_whole(job, run.so_far.report)):
             _button(page.explorer, run)
     if job is None:
         words = f"{run.info.model} will reorder the top documents of each variant."
-        st.html(f'<div class="md-dim">Not reranked yet. {escape(words)}</div>')
+        dim("Not reranked yet. ", words)
 
 
 def _running(explorer: Explorer, run: ModelRun, job: VariantsJob) -> None:
@@ -211,13 +208,13 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
             st.session_state[ORDER] = OWN
 
     label = ask_label("Rerank", run.job)
-    st.button(label, "compare_ask", type="primary", on_click=attempt, args=(start,))
-    line, count = estimate_line(estimate), len(request.variants)
+    button(label, "compare_ask", start, type="primary")
+    words, count = estimate_line(estimate), len(request.variants)
     if run.so_far.report.questions:
-        line += "; cached answers are free"
+        words += "; cached answers are free"
     elif count > 1:
-        line = f"All {count} variants: {line}"
-    st.html(f'<div class="md-line"><span title="{escape(BESIDE)}">{escape(line)}</span></div>')
+        words = f"All {count} variants: {words}"
+    st.html(el("div.md-line", el("span", words, title=BESIDE)))
 
 
 def progress_line(job: VariantsJob) -> str:

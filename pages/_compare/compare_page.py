@@ -9,11 +9,12 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.comparisons import Comparison, Variant
 from engine.types.documents import Document
 from pages._common.document_view import meta
 from pages._common.filter_panel import PageFilters
-from pages._common.outside_text import escape
+from pages._common.kit import Html, button, dim, el
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note
 from pages._common.state import corpus_box, pages
@@ -77,7 +78,7 @@ def left_column(
     with st.container(horizontal=True, gap="small", key="compare_presets"):
         for name, (make, meaning) in PRESETS.items():
             key, take = f"compare_preset_{make.__name__}", partial(_take_preset, explorer, make)
-            st.button(name, key, meaning, on_click=attempt, args=(take,))
+            button(name, key, take, help=meaning)
     count = 0 if comparison is None else len(view.variants)
     read = [_reading(comparison, i) for i in range(count)] if comparison else []
     variant_rows(page, read, [one.model if one.in_use else "" for one in found])
@@ -95,20 +96,17 @@ def _take_preset(
 
 def _seed_words(page: ComparePage, seed: Document) -> None:
     """The seed, and its sentences of the aspect."""
-    about, parts = meta(seed), []
-    if about:
-        parts.append(f'<div class="cmp-meta">{escape(about)}</div>')
     keys = [a.key for a in page.lens.aspects]
     index = keys.index(page.view.aspect) if page.view.aspect in keys else None
     serving = [s.text for s in seed.sentences if s.role == index]
     name = "" if index is None else page.lens.aspects[index].name
+    details: Html | None = None
     if name and serving:
-        noun = "sentence" if len(serving) == 1 else "sentences"
-        items = "".join(f"<li>{escape(text)}</li>" for text in serving)
-        summary = f"{len(serving)} {noun} of {escape(name)}"
-        parts.append(f"<details><summary>{summary}</summary><ul>{items}</ul></details>")
-    title = escape(seed.title or "Pasted text")
-    st.html(f'<div class="cmp-seed"><div class="cmp-title">{title}</div>{"".join(parts)}</div>')
+        summary = f"{counted(len(serving), 'sentence')} of {name}"
+        items = el("ul", [el("li", text) for text in serving])
+        details = el("details", el("summary", summary), items)
+    about, title = meta(seed), el("div.cmp-title", seed.title or "Pasted text")
+    st.html(el("div.cmp-seed", title, about and el("div.cmp-meta", about), details))
     if name and not serving:
         note(
             f"The seed has no sentence of {name}.",
@@ -136,7 +134,7 @@ def _aspect_box(page: ComparePage) -> None:
     )
     meant = next((a.name for a in page.lens.aspects if a.key == view.aspect), "")
     if words := _about_no_aspect(view, pages().found(View), meant):
-        st.html(f'<div class="cmp-dim">{escape(words)}</div>')
+        dim(words)
 
 
 def _about_no_aspect(view: CompareView, search: View, meant: str) -> str:

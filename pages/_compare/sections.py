@@ -16,7 +16,7 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.evaluations import CSFCUBE_NDCG
 from pages._common.charts import to_csv
-from pages._common.outside_text import escape, with_marks
+from pages._common.kit import dim, el, html
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.state import control
 from pages._common.tables import SIMILARITY, floats, frame_chart, table
@@ -35,18 +35,19 @@ KINDS = {
 }
 """Kinds of verdicts: their words, and the icon that compare_page.css draws."""
 MEASURED = (CSFCUBE_NDCG, "p-MRR", "Judged@20")
+_ROW: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
 TRADE_OFF = "<h3>Relevance-adherence trade-off</h3>"
+
+
+def titled(title: str, words: str) -> None:
+    """A heading of a section, and what it is about."""
+    st.html(html(el("h3", title), el("div.cmp-dim", words)))
 
 
 def heading(page: ComparePage, comparison: Comparison | None) -> None:
     """What the right column is about: one seed, or all of them."""
     left, right = st.columns([4, 1.6], vertical_alignment="center")
-    control(
-        *(page.view, "show", left.segmented_control, "Scope", list(SHOWS)),
-        required=True,
-        format_func=SHOWS.__getitem__,
-        label_visibility="collapsed",
-    )
+    control(page.view, "show", left.segmented_control, "Scope", SHOWS, **_ROW)
     if comparison is not None and page.view.show == "seed":
         with right:
             _exports(page, comparison)
@@ -88,13 +89,9 @@ def all_sections(page: ComparePage, comparison: Comparison, changes: Mapping[str
     _verdicts(comparison, changes)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html("<h3>Rank flow</h3>")
-        control(
-            *(page.view, "depth", st.segmented_control, "Ranks shown", DEPTHS),
-            required=True,
-            format_func=lambda depth: f"Top {depth}",
-            label_visibility="collapsed",
-            width="content",
-        )
+        depths = {depth: f"Top {depth}" for depth in DEPTHS}
+        row = {**_ROW, "width": "content"}
+        control(page.view, "depth", st.segmented_control, "Ranks shown", depths, **row)
     flow(page, comparison)
     _movers(page, comparison)
     if len(comparison.variants) > 1:
@@ -106,35 +103,34 @@ def all_sections(page: ComparePage, comparison: Comparison, changes: Mapping[str
 
 def _verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
     """One sentence a variant, its numbers on demand."""
-    rows = []
+    rows: list[object] = []
     if changes:
         how = "an estimate (no judgments)" if comparison.unjudged_reason else "judged documents"
-        rows.append(
-            '<h3 class="cmp-question">Does the model follow the instruction?</h3><div '
-            f'class="cmp-dim">By {how}. Each variant is compared with the model’s reranking of '
-            "the same system without an instruction.</div>"
+        words = (
+            f"By {how}. Each variant is compared with the model’s reranking of the same system "
+            "without an instruction."
         )
-    if comparison.best:
-        rows.append(f"<div><strong>{escape(comparison.best)}</strong></div>")
+        rows += [el("h3.cmp-question", "Does the model follow the instruction?")]
+        rows += [el("div.cmp-dim", words)]
+    rows += [comparison.best and el("div", el("strong", comparison.best))]
     for verdict in comparison.verdicts:
         word, mark = KINDS[verdict.kind]
-        change = escape(changes.get(verdict.variant, ""))
+        change = changes.get(verdict.variant, "")
+        icon = el(f"span.cmp-mark.cmp-{mark}", aria_hidden="true")
         # A figure does not break at the end of a line.
-        text = re.sub(
-            r"rank gain [+-][\d.]+\d|[\d.]+\d to [\d.]+\d",
-            r'<span class="cmp-figure">\g<0></span>',
-            escape(verdict.text),
+        parts = re.split(r"(rank gain [+-][\d.]+\d|[\d.]+\d to [\d.]+\d)", verdict.text)
+        text = [el("span.cmp-figure", part) if i % 2 else part for i, part in enumerate(parts)]
+        summary = el(
+            "summary",
+            el(f"span.cmp-kind.cmp-{word.split()[0]}", icon, f" {word}"),
+            " ",
+            el("span", text, change and el("span.cmp-change", change)),
+            el("span.cmp-more", "numbers"),
         )
-        more = f'<span class="cmp-change">{change}</span>' if change else ""
-        rows.append(
-            f'<details class="cmp-verdict"><summary><span class="cmp-kind cmp-{word.split()[0]}">'
-            f'<span class="cmp-mark cmp-{mark}" aria-hidden="true"></span> {word}</span> '
-            f'<span>{text}{more}</span><span class="cmp-more">numbers</span></summary>'
-            f"<div>{escape(verdict.numbers)}</div></details>"
-        )
+        rows.append(el("details.cmp-verdict", summary, el("div", verdict.numbers)))
     if len(comparison.variants) == 1:
-        rows.append('<div class="cmp-dim">Add a second variant to compare.</div>')
-    st.html("".join(rows))
+        rows.append(el("div.cmp-dim", "Add a second variant to compare."))
+    st.html(html(*rows))
 
 
 def _movers(page: ComparePage, comparison: Comparison) -> None:
@@ -146,10 +142,8 @@ def _movers(page: ComparePage, comparison: Comparison) -> None:
         except SeedLensError as error:
             show_error(error)
     if comparison.movers:
-        st.html(
-            '<h3>Largest rank changes</h3><div class="cmp-dim">Weighted towards top ranks. Select '
-            "a document to see its evidence per variant.</div>"
-        )
+        words = "Weighted towards top ranks. Select a document to see its evidence per variant."
+        titled("Largest rank changes", words)
     elif opened is not None:
         st.html("<h3>Selected document</h3>")
     else:
@@ -164,12 +158,8 @@ def _similarity(page: ComparePage, comparison: Comparison) -> None:
     """Every variant against every other, by the measure that is chosen."""
     st.html("<h3>Rank similarity</h3>")
     measure = page.view.matrix
-    control(
-        *(page.view, "matrix", st.segmented_control, "Measure", MATRICES),
-        required=True,
-        format_func=lambda key: SIMILARITY[key][0],
-        label_visibility="collapsed",
-    )
+    measures = {key: SIMILARITY[key][0] for key in MATRICES}
+    control(page.view, "matrix", st.segmented_control, "Measure", measures, **_ROW)
     values = {(p.first, p.second): getattr(p, measure) for p in comparison.pairs}
     if measure == "rank_gain" and all(v is None for v in values.values()):
         reason = comparison.unjudged_reason or "No document is relevant for exactly one aspect."
@@ -213,11 +203,11 @@ def similarity_chart(
     )
 
 
-def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, str]]:
+def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, Any]]:
     """What each variant reaches where judged, and how far it is from the first everywhere.
 
     Returns:
-        The table, and the meaning of columns that need the first variant's name.
+        The table, and its columns beside the usual ones.
     """
     first = comparison.variants[0].variant.name
     after = {p.second: p for p in comparison.pairs if p.first == first}
@@ -244,7 +234,9 @@ def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, str]
         }
         for v in comparison.variants
     ]
-    meanings = {column: words for column, (words, _) in columns.items()}
+    text = st.column_config.TextColumn
+    meanings: dict[str, Any] = {"Variant": text(pinned=True), "System": text()}
+    meanings |= {column: words for column, (words, _) in columns.items()}
     return floats(rows, *measured, *columns), meanings
 
 
@@ -255,7 +247,7 @@ def _measures(comparison: Comparison) -> None:
     words = "One seed has no interval. Use the whole collection for intervals."
     if comparison.unjudged_reason:
         words = f"{comparison.unjudged_reason} Comparing rankings only."
-    st.html(f'<div class="cmp-dim">{escape(words)}</div>')
+    dim(words)
 
 
 def _likeness(page: ComparePage, comparison: Comparison) -> None:
@@ -292,17 +284,13 @@ def _frontier(page: ComparePage, comparison: Comparison, *, by_model: bool) -> N
         return
     variant = steered.get(view.steered) or next(iter(steered.values()))
     if len(steered) > 1:
-        # Names are people's words, and a select box shows its options as they are.
-        control(
-            *(view, "steered", st.selectbox, "Trade-off of", list(steered)),
-            shown=variant.name,
-            format_func=with_marks,
-        )
+        names = {name: name for name in steered}
+        control(view, "steered", st.selectbox, "Trade-off of", names, shown=variant.name)
     key = (explorer, page.request, replace(variant, name="steered", steer=0.5), page.stamp)
     work = traded(*key)
     if not work.done():
-        waiting = "Ranking at eleven aspect weights …"
-        st.html(f'{TRADE_OFF}<div class="cmp-dim" role="status">{waiting}</div>')
+        st.html(TRADE_OFF)
+        st.html(el("div.cmp-dim", "Ranking at eleven aspect weights …", role="status"))
         renew_when(work.done, every=0.5)
         return
     if work.exception() is not None:

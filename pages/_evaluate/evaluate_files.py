@@ -14,9 +14,9 @@ from engine.types.evaluations import CollectionInfo
 from pages._annotate.annotate_url import annotator
 from pages._common import shared
 from pages._common.charts import to_csv
-from pages._common.outside_text import escape, table_with_marks
-from pages._common.shared import attempt, error_boundary, escape_label, note, uploader
-from pages._evaluate.evaluate_page import empty
+from pages._common.kit import button, dim, el, empty, facts, line
+from pages._common.outside_text import table_with_marks
+from pages._common.shared import error_boundary, escape_label, note, uploader
 from pages._evaluate.evaluate_state import EvaluateView, collection_label
 
 MEGABYTES = 100
@@ -89,9 +89,9 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
 
 
 def _line(name: str, words: str, key: str, remove: Callable[[Any], None], what: Any) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(f'<div class="sl-facts"><strong>{escape(name)}</strong> {escape(words)}</div>')
-        st.button("Remove", key=key, on_click=attempt, args=(lambda: remove(what),))
+    with line():
+        facts(el("strong", name), f" {words}")
+        button("Remove", key, remove, what)
 
 
 # -- SQL -----------------------------------------------------------------------------------
@@ -127,12 +127,10 @@ def sql_panel(explorer: Explorer, corpus: str) -> None:
                 st.session_state[_RESULT] = (corpus, found)
             _show_result(corpus)
         with error_boundary():
-            lines = "".join(
-                f"<li><strong>{escape(view)}</strong> {escape(', '.join(columns))}</li>"
-                for view, columns in explorer.analysis.views(corpus).items()
-            )
-            head = '<div class="md-dim">Views and their columns</div>'
-            st.html(f'{head}<ul class="sl-facts">{lines}</ul>')
+            views = explorer.analysis.views(corpus).items()
+            lines = [el("li", el("strong", view), f" {', '.join(of)}") for view, of in views]
+            dim("Views and their columns")
+            st.html(el("ul.sl-facts", lines))
 
 
 def _show_result(corpus: str) -> None:

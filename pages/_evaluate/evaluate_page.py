@@ -13,8 +13,8 @@ from engine.types.evaluations import CollectionInfo, Evaluation, EvaluationJob, 
 from engine.types.jobs import Job
 from engine.types.models import Estimate
 from pages._common.job_words import estimate_line
-from pages._common.outside_text import escape, with_marks
-from pages._common.shared import as_drawn, attempt, error_boundary, escape_label, note, system_label
+from pages._common.kit import button, el, empty, facts
+from pages._common.shared import as_drawn, error_boundary, escape_label, note, system_label
 from pages._common.state import control, weight_slider
 from pages._evaluate.evaluate_state import (
     DEEPEST,
@@ -54,15 +54,9 @@ def about(info: CollectionInfo) -> None:
     ]
     if info.annotators:
         parts.append(f"graded by {len(info.annotators)} people")
-    tag = ' <span class="sl-tag">synthetic</span>' if info.synthetic else ""
-    st.html(f'<div class="sl-facts">{escape(" · ".join(parts))}{tag}</div>')
+    facts(" · ".join(parts), info.synthetic and [" ", el("span.sl-tag", "synthetic")])
     for warning in info.warnings:
         note(warning)
-
-
-def empty(words: str) -> None:
-    """What to do where there is nothing to show."""
-    st.html(f'<div class="sl-empty">{escape(words)}</div>')
 
 
 # -- controls ------------------------------------------------------------------------------
@@ -70,20 +64,12 @@ def empty(words: str) -> None:
 
 def choose_collection(page: EvaluatePage) -> None:
     """The collection, and which of the page's two measurements."""
-    labels = {c.key: with_marks(collection_label(c)) for c in page.collections}
+    labels, view = {c.key: collection_label(c) for c in page.collections}, page.view
     left, right = st.columns([4, 8])
     # Each collection and measurement has a number of seeds that is quick enough.
-    control(
-        *(page.view, "collection", left.selectbox, "Test collection", list(labels)),
-        format_func=labels.__getitem__,
-        also={"seeds": None},
-    )
-    control(
-        *(page.view, "part", right.segmented_control, "Measurement", list(PARTS)),
-        format_func=PARTS.__getitem__,
-        required=True,
-        also={"seeds": None},
-    )
+    also = {"seeds": None}
+    control(view, "collection", left.selectbox, "Test collection", labels, also=also)
+    control(view, "part", right.segmented_control, "Measurement", PARTS, also=also, required=True)
 
 
 def seeds_box(page: EvaluatePage) -> None:
@@ -175,12 +161,9 @@ def run_button(
         lacks_model: a model is needed, and none is connected.
     """
     busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
-    st.button(
-        label,
-        key=key,
+    button(
+        *(label, key, as_drawn(page.view.widgets, run)),
         type="primary",
-        on_click=attempt,
-        args=(as_drawn(page.view.widgets, run),),
         disabled=busy or lacks_model or not ready or bool(page.info.problem),
         help="Connect a language model first." if lacks_model else None,
     )
@@ -193,7 +176,7 @@ def model_row(page: EvaluatePage, estimate: Estimate) -> None:
     if estimate.calls:
         words = f"Cost: {estimate_line(estimate)}; cached answers are free."
     with st.container(key="evaluate_model", gap="xsmall"):
-        st.html(f'<div class="md-line"><span>{escape(words)}</span></div>')
+        st.html(el("div.md-line", el("span", words)))
         folded_panel(page.explorer, "evaluate")
 
 

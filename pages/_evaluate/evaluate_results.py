@@ -17,15 +17,14 @@ from pages._annotate.annotate_url import annotator, is_lead, of_project
 from pages._common import shared
 from pages._common.charts import frame_csv
 from pages._common.job_words import report_line
-from pages._common.outside_text import escape
-from pages._common.shared import attempt, error_boundary, escape_label, note
+from pages._common.kit import button, el, empty, facts, html
+from pages._common.shared import error_boundary, escape_label, note
 from pages._common.state import control
 from pages._common.tables import MEASURES, frame_chart, table
 from pages._evaluate import evaluate_charts as charts
 from pages._evaluate.evaluate_page import (
     DRAWN_BUSY,
     answered,
-    empty,
     measuring,
     previous_runs,
 )
@@ -74,7 +73,7 @@ def evaluation_results(page: EvaluatePage) -> None:
     }
     rows, alt = leaderboard_rows(evaluation), "Systems and their measures"
     table(rows, "evaluate_leaderboard", alt, columns)
-    st.html(f'<div class="sl-facts">{escape(basis(evaluation))}</div>')
+    facts(basis(evaluation))
     sections: tuple[Callable[[], None], ...] = (
         lambda: unjudged_documents(page),
         lambda: _requests(evaluation),
@@ -94,15 +93,13 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
     Args:
         more: below the list.
     """
+    narrow, below = "max-width:60ch", "margin:0 0 .5rem"
     with st.popover(label, type="tertiary"):
-        lines = "".join(
-            f"<dt><strong>{escape(name)}</strong></dt>"
-            f'<dd style="margin:0 0 .5rem">{escape(words)}</dd>'
+        lines = [
+            html(el("dt", el("strong", name)), el("dd", words, style=below))
             for name, words in terms.items()
-        )
-        st.html(
-            f'<dl style="max-width:60ch">{lines}</dl><p style="max-width:60ch">{escape(more)}</p>'
-        )
+        ]
+        st.html(html(el("dl", lines, style=narrow), el("p", more, style=narrow)))
 
 
 def _requests(evaluation: Evaluation) -> None:
@@ -141,8 +138,8 @@ def _verdicts(evaluation: Evaluation) -> None:
 
 def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
     st.subheader("Significance", anchor=False)
-    items = "".join(f"<li>{escape(verdict(row))}</li>" for row in pairs[:SENTENCES])
-    st.html(f'<div class="sl-facts">In {NDCG}:</div><ul class="sl-verdicts">{items}</ul>')
+    facts(f"In {NDCG}:")
+    st.html(el("ul.sl-verdicts", [el("li", verdict(row)) for row in pairs[:SENTENCES]]))
     every = f"All {len(pairs)} pairs as a table" if len(pairs) > 1 else "As a table"
     columns = {
         "Difference": "First minus second.",
@@ -302,13 +299,8 @@ def unjudged_documents(page: EvaluatePage) -> None:
 
     with st.container(key="evaluate_unjudged", horizontal=True):
         if lacking and may_add:
-            st.button(
-                *(f"Add {lacking:,} to the pool", "evaluate_add_unjudged"),
-                help="Adds them to the project's queue.",
-                on_click=attempt,
-                args=(fill,),
-                type="primary",
-            )
+            label, words = f"Add {lacking:,} to the pool", "Adds them to the project's queue."
+            button(label, "evaluate_add_unjudged", fill, help=words, type="primary")
         may_judge = not project.annotators or who in (*project.annotators, *project.leads)
         waiting = may_judge and len(unjudged) > lacking + len(gone)
         if waiting and st.button("Judge them", key="evaluate_judge_unjudged"):
@@ -371,7 +363,7 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
     if gap.report.stopped:
         note("Partial result.", gap.report.problem)
     words, frame = gap_verdict(gap), charts.gap_frame(gap)
-    st.html(f'<p class="sl-gap-verdict">{escape(words)}</p>')
+    st.html(el("p.sl-gap-verdict", words))
     alt = f"{gap.measure} and gap at every pool size"
     table(point_rows(gap), "evaluate_gap_points", alt, point_columns(), most=20)
     st.html(f'<div class="md-line md-quiet">{report_line(gap.report)}</div>')

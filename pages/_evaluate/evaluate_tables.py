@@ -21,10 +21,9 @@ from engine.types.models import ModelReport
 from engine.types.reranking import Gap
 from pages._common.charts import number
 from pages._common.state import PageView
-from pages._common.tables import floats, interval, signed_number, table
+from pages._common.tables import floats, interval, signed_number
 from pages._explore.explore_state import View
 
-__all__ = ["table"]  # Annotate has it from here
 CERTAIN = 0.05
 """Below this, after Holm's correction, a difference is called one."""
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -26,12 +25,12 @@ from engine.types.reranking import (
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import estimate_line, progress_line
-from pages._common.outside_text import escape
-from pages._common.shared import as_ours, attempt, note, remembered
+from pages._common.kit import button, dim, el, line
+from pages._common.shared import as_ours, note, remembered
 from pages._common.waiting import renew_when
 from pages._explore.explore_state import DEEPEST, ExplorePage, View
 from pages._login import login
-from pages._model.beside import beside
+from pages._model.beside import answers, once
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
 from pages._model.reranking_controls import (
@@ -151,13 +150,9 @@ def run_area(page: ExplorePage, run: ModelRun) -> None:
     if request is None or not run.info.set_up:
         return
     if job is None:
-        model = escape(run.info.model)
-        words = "Not reranked yet."
-        if not request.mode:
-            words = (
-                f"Showing the ranking of dense. Press <b>Search with the model</b> to use {model}."
-            )
-        st.html(f'<div class="md-dim">{words}</div>')
+        press = el("b", "Search with the model")
+        by_model = ("Showing the ranking of dense. Press ", press, f" to use {run.info.model}.")
+        dim("Not reranked yet." if request.mode else by_model)
     elif job.running:
         _running(page.explorer, job)
     elif job.state == "failed":
@@ -199,7 +194,7 @@ def model_controls(page: ExplorePage, run: ModelRun) -> None:
     if wanted and run.info.set_up:
         _estimate_and_button(explorer, run)
     elif wanted:
-        st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original ranking.</div>')
+        dim(NOT_CONNECTED, " Showing the original ranking.")
     other_jobs(_jobs(explorer), run.job, "explore_cancel_others", "other search", "other searches")
     folded_panel(explorer, "explore", needed=wanted)
 
@@ -228,28 +223,17 @@ def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
         label = "Running"
     elif run.whole:
         label = "Reranked" if request.mode else "Searched"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            *(label, "explore_ask"),
-            type="primary",
-            disabled=running or run.whole,
-            on_click=attempt,
-            args=(start,),
-        )
-        line = KEPT if run.whole else estimate_line(estimate)
-        st.html(f'<div class="md-dim">{escape(line)}</div>')
+    with line():
+        done = running or run.whole
+        button(label, "explore_ask", start, type="primary", disabled=done)
+        dim(KEPT if run.whole else estimate_line(estimate))
 
 
 # -- explanations ---------------------------------------------------------------------------
 
 _POLL_SECONDS = 0.4
-_MOST_KEPT = 200
+_EXPLANATIONS = "explore_explanations"
 _Answer = Future[GeneratedExplanation]
-
-
-def _known() -> dict[object, _Answer]:
-    known: dict[object, _Answer] = st.session_state.setdefault("explore_explanations", {})
-    return known
 
 
 def _plain(query: Query) -> Query:
@@ -266,16 +250,13 @@ def _key(query: Query, doc_id: str, info: EndpointInfo) -> object:
 
 def ask(explorer: Explorer, query: Query, event: Mapping[str, Any]) -> None:
     """What the click on a result's "explain" does: one question, asked beside the page."""
-    info, doc_id, known = endpoint(explorer), str(event["doc_id"]), _known()
+    info, doc_id, known = endpoint(explorer), str(event["doc_id"]), answers(_EXPLANATIONS)
     key = _key(query, doc_id, info)
-    answer = known.get(key)
-    if answer is not None and not (answer.done() and answer.exception()):
-        return  # under way, or answered
-    while len(known) >= _MOST_KEPT:
-        del known[next(iter(known))]
+    if key in known and known[key].done() and known[key].exception():
+        del known[key]  # asked again
     if info.set_up:
-        explain = explorer.verifier.explain_with_model
-        known[key] = beside(partial(explain, _plain(query), doc_id, endpoint=chosen(explorer)))
+        given, explain = chosen(explorer), explorer.verifier.explain_with_model
+        once(_EXPLANATIONS, [key], lambda _: explain(_plain(query), doc_id, endpoint=given))
     else:
         known[key] = Future()
         known[key].set_exception(SeedLensError(info.problem))
@@ -287,12 +268,12 @@ def explanations(explorer: Explorer, query: Query, doc_ids: list[str]) -> list[l
     ``state`` is ``asking``, ``done``, ``error`` or ``connect``. The page is drawn again when a
     model has answered.
     """
-    known = _known()
+    known = answers(_EXPLANATIONS)
     if not known:
         return []
     info = endpoint(explorer)
-    answers = {doc_id: known.get(_key(query, doc_id, info)) for doc_id in doc_ids}
-    found = {doc_id: answer for doc_id, answer in answers.items() if answer is not None}
+    keys = {doc_id: _key(query, doc_id, info) for doc_id in doc_ids}
+    found = {doc_id: known[key] for doc_id, key in keys.items() if key in known}
     waiting = [answer for answer in found.values() if not answer.done()]
     if waiting:
         renew_when(lambda: any(answer.done() for answer in waiting), every=_POLL_SECONDS)

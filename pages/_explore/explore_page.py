@@ -13,7 +13,8 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.types.searches import SearchResults
 from pages._common.components import Event, component, dark, listeners
 from pages._common.filter_panel import PageFilters, without
-from pages._common.outside_text import escape, with_marks
+from pages._common.kit import button, el, empty, html, line
+from pages._common.outside_text import with_marks
 from pages._common.seed_finder import seed_finder as find_seed
 from pages._common.shared import attempt, escape_label, system_label
 from pages._common.state import control, weight_slider
@@ -181,7 +182,7 @@ def no_results(page: ExplorePage, found: SearchResults, filters: PageFilters) ->
     else:
         met = " and these filters" if query.filters else ""
         words = f"No results for this seed with this system{met}. Try another system."
-    st.html(f'<div class="sl-empty">{escape(words)}</div>')
+    empty(words)
 
 
 def _which_filter(page: ExplorePage, filters: PageFilters) -> None:
@@ -190,17 +191,17 @@ def _which_filter(page: ExplorePage, filters: PageFilters) -> None:
     st.html(f"<h2>No documents match {'the filter' if len(effects) == 1 else 'all filters'}.</h2>")
     most = max(effects, key=lambda effect: (effect.rest, -effect.alone))
     if len(effects) > 1 and most.rest:
-        st.html(f"<p><strong>{escape(most.filter.words)}</strong> excludes most.</p>")
+        st.html(el("p", el("strong", most.filter.words), " excludes most."))
     for position, effect in enumerate(effects):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(escape(f"{effect}."))
+        with line():
+            st.html(html(effect, "."))
             if effect.rest:
                 label = f"Remove {escape_label(effect.filter.words)}"
                 drop = partial(filters.change, partial(without, [effect.filter]))
-                st.button(label, f"explore_drop_{position}", on_click=attempt, args=(drop,))
+                button(label, f"explore_drop_{position}", drop)
     if len(effects) > 1:
         clear = partial(filters.change, lambda _: ())
-        st.button("Clear all filters", "explore_drop_all", on_click=attempt, args=(clear,))
+        button("Clear all filters", "explore_drop_all", clear)
 
 
 # -- help ----------------------------------------------------------------------------------

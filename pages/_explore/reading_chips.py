@@ -12,7 +12,7 @@ from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import WHOLE, SearchResults, Term
 from pages._common.components import component, dark, listen
-from pages._common.outside_text import escape
+from pages._common.kit import dim
 from pages._common.state import join
 from pages._explore.explore_state import ExplorePage, View
 from pages._model.wording_reading import (
@@ -65,7 +65,7 @@ def reading_control(page: ExplorePage, found: ModelReading) -> None:
         elif content and not found.terms:
             words = f"{found.model} found no aspect. Using the built-in interpretation."
         if words:
-            st.html(f'<div class="md-dim">{escape(words)}</div>')
+            dim(words)
 
 
 def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:

@@ -16,7 +16,7 @@ from engine.types.searches import Result, SearchResults
 from pages._common import document_view
 from pages._common.components import Event, component, dark, inbox, listeners
 from pages._common.job_words import change, change_sentence
-from pages._common.outside_text import escape
+from pages._common.kit import Html, el, html
 from pages._explore.explore_model import Found
 from pages._explore.explore_state import LAYOUTS, RANK, ExplorePage
 from pages._login import login
@@ -158,21 +158,22 @@ def header(found: Found) -> None:
     """What is shown, by which system, how fast, and how far aspect or model changed it."""
     results, reranking = found.results, found.reranking
     query = results.query
-    parts = ["No results"]
+    parts: list[object] = ["No results"]
     if results.results:
         more = " (ranked to this depth)" if results.truncated else ""
         last = query.offset + len(results.results)
-        parts = [f"<strong>{query.offset + 1}–{last}</strong> of {results.total:,}{more}"]
+        shown = el("strong", f"{query.offset + 1}–{last}")
+        parts = [[shown, f" of {results.total:,}{more}"]]
     details = [_ranked_by(query.system, reranking)]
-    if reranking is None:  # else the seconds that count stand in the model's report
+    if reranking is None:  # else the seconds that count are in the model's report
         details.append(f"{results.seconds * 1000:.0f} ms")
     if query.instruction and results.understood:
         wanted = " and ".join(f"{name} {weight:.0%}" for name, weight in results.understood)
         avoided = f", excluding {' and '.join(results.avoided)}" if results.avoided else ""
         details.append(f"interpreted as {wanted}{avoided}".replace(" 100%", ""))
-    parts += [f'<span class="sl-dim">{escape(detail)}</span>' for detail in details]
-    line = "".join(f"<span>{part}</span>" for part in parts)
-    st.html(f'<div class="sl-head">{line}</div>{_changed(found) if results.results else ""}')
+    parts += [el("span.sl-dim", detail) for detail in details]
+    line = el("div.sl-head", [el("span", part) for part in parts])
+    st.html(html(line, results.results and _changed(found)))
 
 
 def _ranked_by(system: str, reranking: Reranking | None) -> str:
@@ -183,8 +184,8 @@ def _ranked_by(system: str, reranking: Reranking | None) -> str:
     return f"{how} by {report.model}"
 
 
-def _changed(found: Found) -> str:
-    """How much the list changed, and whether each part of the wording is obeyed, in HTML."""
+def _changed(found: Found) -> Html:
+    """How much the list changed, and whether each part of the wording is obeyed."""
     results, reranking = found.results, found.reranking
     if reranking is None:
         meter = _changed_by_wording(found)
@@ -196,15 +197,15 @@ def _changed(found: Found) -> str:
         strengths = Counter(result.strength for result in results.results)
         counts = ", ".join(f"{strengths[word]} {word}" for word in ("strong", "moderate", "weak"))
         parts.append(f"Similar in {names}: {counts} of these {len(results.results)}")
-    return meter + "".join(f'<div class="sl-head sl-changed">{escape(p)}</div>' for p in parts)
+    return html(meter, [el("div.sl-head.sl-changed", part) for part in parts])
 
 
-def _changed_by_wording(found: Found) -> str:
+def _changed_by_wording(found: Found) -> Html:
     """How much the wording, or the aspect, changed the list."""
     results = found.results
     share, query = results.instruction_following, results.query
     if share is None:
-        return ""
+        return Html()
     by = "the instruction" if query.instruction or query.reading else "the aspect"
     top = min(20, results.total)
     count = round(share * top)
@@ -217,12 +218,16 @@ def _changed_by_wording(found: Found) -> str:
     return _meter(f"Changed by {by}", share, words, CHANGED_BY_WORDING)
 
 
-def _meter(name: str, share: float, words: str, title: str) -> str:
-    meaning = escape(title)
-    return (
-        f'<div class="sl-head sl-changed" title="{meaning}">'
-        f'<span>{name} <span class="sl-meter" role="meter" aria-label="{name}: {meaning}" '
-        f'aria-valuemin="0" aria-valuemax="100" aria-valuenow="{share * 100:.0f}" '
-        f'aria-valuetext="{share:.0%}">'
-        f'<span style="width:{share:.0%}"></span></span></span><span>{escape(words)}</span></div>'
+def _meter(name: str, share: float, words: str, meaning: str) -> Html:
+    meter = el(
+        "span.sl-meter",
+        el("span", style=f"width:{share:.0%}"),
+        role="meter",
+        aria_label=f"{name}: {meaning}",
+        aria_valuemin=0,
+        aria_valuemax=100,
+        aria_valuenow=f"{share * 100:.0f}",
+        aria_valuetext=f"{share:.0%}",
     )
+    line = html(el("span", f"{name} ", meter), el("span", words))
+    return el("div.sl-head.sl-changed", line, title=meaning)

@@ -25,7 +25,7 @@ from engine.types.searches import (
 )
 from pages._common.components import Event, component, inbox, listeners
 from pages._common.document_view import meta, title_of
-from pages._common.outside_text import escape
+from pages._common.kit import el, html, line
 from pages._common.shared import (
     ASSETS,
     attempt,
@@ -180,7 +180,7 @@ def reading_list(explorer: Explorer, view: View, open_step: Callable[[Query], No
         show_problem("reading_list", keep=True)
         if UNDO in st.session_state:
             words, bring_back = st.session_state[UNDO]
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with line():
                 _line(words)
                 st.button("Undo", "reading_list_undo_button", on_click=_do, args=(bring_back,))
         tabs = st.tabs(TABS, key="reading_list_tab", on_change="rerun")
@@ -211,8 +211,7 @@ def _remove(title: str, change: Callable[[bool], object]) -> None:
 
 
 def _line(words: str, more: str = "") -> None:
-    details = f'<div class="rl-dim">{escape(more)}</div>' if more else ""
-    st.html(f'<div class="rl-line">{escape(words)}</div>{details}')
+    st.html(html(el("div.rl-line", words), more and el("div.rl-dim", more)))
 
 
 def _button(label: str, key: str, title: str, do: Callable[..., None], *args: Any) -> None:
@@ -353,7 +352,7 @@ def _former_trail(
         f"{trail.time.astimezone():%Y-%m-%d %H:%M}"
     )
     _line(title, f"{facts} · {seeds}" if trail.name else facts)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with line():
         again = partial(_do, reopen, stays_open=False)
         _button("Reopen", f"reading_list_reopen_{number}", title, again)
         st.session_state[key] = trail.name

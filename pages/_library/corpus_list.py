@@ -15,7 +15,7 @@ from engine.text import counted, size
 from engine.types.corpora import CorpusInfo, ImportJob
 from pages._common.kit import button, el, facts, line, open_part
 from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
-from pages._explore.explore_url import View
+from pages._explore.explore_state import View
 from pages._library import scenarios
 from pages._library.lens import change_lens
 from pages._library.sources import cut

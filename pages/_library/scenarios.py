@@ -31,7 +31,7 @@ from pages._common.job_words import at_most, is_finished
 from pages._common.kit import Html, dim, el, line, open_part, segments, select
 from pages._common.seed_finder import picker
 from pages._common.shared import attempt_at, confirm, engine, error_boundary, show_problem
-from pages._explore.explore_url import View
+from pages._explore.explore_state import View
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import endpoint
 from pages._model.task_panel import TaskPanel

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import zlib
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 
@@ -14,12 +13,12 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.maps import CorpusMap
-from engine.types.models import ModelUsage
 from engine.types.searches import SELECTION
 from pages._common.job_card import JobCard
 from pages._common.job_words import at_most
-from pages._common.outside_text import escape, with_marks
-from pages._common.shared import as_ours, attempt, escape_label, note, show_error, system_label
+from pages._common.kit import button, el
+from pages._common.outside_text import escape
+from pages._common.shared import as_ours, escape_label, note, show_error, system_label
 from pages._common.state import control, corpus_box, seed_is_there
 from pages._common.waiting import renew_when
 from pages._library.import_jobs import progress_line
@@ -27,7 +26,7 @@ from pages._login import login
 from pages._map import map_layers
 from pages._map.map_parts import bits_from_rows, draw_map
 from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, selected
-from pages._model.beside import beside
+from pages._model.beside import answers, once
 from pages._model.model_settings import chosen, endpoint
 
 FIRST_SECONDS, SECONDS_EACH = 6, 0.0022
@@ -99,17 +98,9 @@ def controls(page: MapPage) -> None:
             format_func=lambda name: escape_label(labels.get(name or WHOLE, name or "")),
             help="Whole document or one aspect.",
         )
-        control(
-            *(view, "colour", st.selectbox, "Colour", list(colours)),
-            format_func=lambda key: with_marks(colours[key]),
-            width=255,
-        )
-        control(
-            *(view, "marks", st.multiselect, "Mark", list(MARKS)),
-            format_func=MARKS.__getitem__,
-            placeholder="Seed only",
-            width=300,
-        )
+        control(view, "colour", st.selectbox, "Colour", colours, width=255)
+        only = "Seed only"
+        control(view, "marks", st.multiselect, "Mark", MARKS, placeholder=only, width=300)
         if view.marks:
             with st.popover("Pool and system", width="content"):
                 _pool_and_system(page)
@@ -118,16 +109,12 @@ def controls(page: MapPage) -> None:
 def _pool_and_system(page: MapPage) -> None:
     """Whose pool, judgments and top 20 are marked."""
     view, explorer = page.view, page.explorer
-    control(
-        *(view, "project", st.selectbox, "Project"),
-        ["", *(p.name for p in explorer.annotation.projects(page.corpus) if p.name)],
-        format_func=lambda name: with_marks(name) or "Judged on Explore",
-        also={"query": ""},
-    )
+    known = explorer.annotation.projects(page.corpus)
+    projects = {"": "Judged on Explore"} | {p.name: p.name for p in known if p.name}
+    control(view, "project", st.selectbox, "Project", projects, also={"query": ""})
     if queries := explorer.annotation.queries(page.project):
         names = {"": "Seed and layout of the map"} | query_names(explorer, queries)
-        labels = names.__getitem__
-        control(view, "query", st.selectbox, "Results of", list(names), format_func=labels)
+        control(view, "query", st.selectbox, "Results of", names)
     systems = list(explorer.systems_of(page.corpus))
     control(view, "system", st.selectbox, "System", systems, format_func=system_label)
 
@@ -231,7 +218,7 @@ def _start_button(explorer: Explorer, corpus: str, label: str) -> None:
         st.caption("Only leads can compute a map.")
         return
     start = partial(explorer.maps.start, corpus, owner=login.owner())
-    st.button(label, "map_compute", type="primary", on_click=attempt, args=(start,))
+    button(label, "map_compute", start, type="primary")
 
 
 # -- names of clusters ---------------------------------------------------------------------
@@ -247,10 +234,9 @@ def cluster_names(page: MapPage) -> None:
         return
     if named_by:
         back = partial(explorer.maps.own_names, *place)
-        st.button("Restore automatic names", "map_names_back", on_click=attempt, args=(back,))
+        button("Restore automatic names", "map_names_back", back)
         return
-    naming: Future[ModelUsage] | None = st.session_state.get(_NAMING, {}).get(place)
-    info = endpoint(explorer)
+    info, naming = endpoint(explorer), answers(_NAMING).get(place)
     if naming is not None and not naming.done():
         st.caption(f"Asking {escape_label(info.model)}…")
         renew_when(naming.done, every=_POLL_SECONDS)
@@ -265,16 +251,14 @@ def cluster_names(page: MapPage) -> None:
 
 
 def _offer_names(explorer: Explorer, place: tuple[str, str], model: str) -> None:
-    estimate = explorer.maps.estimate_names(*place, chosen(explorer))
-    st.html(
-        f"<p>{escape(model)} names all clusters from their words and three titles each: "
-        f"{escape(at_most(estimate))}. Visible to everyone until restored or the map is "
-        "recomputed.</p>"
-    )
+    estimate = at_most(explorer.maps.estimate_names(*place, chosen(explorer)))
+    how = "names all clusters from their words and three titles each"
+    until = "Visible to everyone until restored or the map is recomputed."
+    st.html(el("p", f"{model} {how}: {estimate}. {until}"))
 
     def ask() -> None:
-        name = partial(explorer.maps.word_names, *place, chosen(explorer))
-        st.session_state[_NAMING] = {place: beside(name)}
+        given = chosen(explorer)
+        answers(_NAMING).pop(place, None)
+        once(_NAMING, [place], lambda _: explorer.maps.word_names(*place, given))
 
-    label = f"Ask {escape_label(model)}"
-    st.button(label, "map_names_ask", type="primary", on_click=attempt, args=(ask,))
+    button(f"Ask {escape_label(model)}", "map_names_ask", ask, type="primary")

@@ -16,7 +16,6 @@ from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.maps import CorpusMap
 from engine.types.searches import Query
-from pages._common.outside_text import with_marks
 from pages._common.page import Page
 from pages._common.state import Commas, PageView, Shared, some_of
 from pages._common.visit_memory import memory
@@ -111,7 +110,7 @@ def query_names(explorer: Explorer, queries: Mapping[str, Query]) -> dict[str, s
     """The queries of a project by id, each as its title and aspect."""
     titles = explorer.notebook.seed_titles(list(queries.values()))
     return {
-        query_id: with_marks(" · ".join(filter(None, (" ".join(title.split())[:60], query.aspect))))
+        query_id: " · ".join(filter(None, (" ".join(title.split())[:60], query.aspect)))
         for (query_id, query), title in zip(queries.items(), titles, strict=True)
     }
 

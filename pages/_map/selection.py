@@ -17,8 +17,8 @@ from engine.types.searches import EXPORT_FORMATS, Ranking
 from pages._annotate.annotate_url import NEW, AnnotateView, annotator, is_lead
 from pages._common.charts import to_csv
 from pages._common.document_view import title_of
-from pages._common.outside_text import escape
-from pages._common.shared import as_drawn, attempt, download, note, show_error
+from pages._common.kit import button, el, select
+from pages._common.shared import as_drawn, download, note, show_error
 from pages._common.state import PageView
 from pages._explore.explore_state import View
 from pages._login import login
@@ -64,20 +64,18 @@ def _table(view: MapView, documents: Sequence[Document]) -> str:
     rows = []
     for document, link in zip(documents, links, strict=True):
         title = title_of(document)
-        search = escape(PageView.link(explore_view(view, document.doc_id)))
+        search = f"./{PageView.link(explore_view(view, document.doc_id))}"
+        tip = f"Open “{title}”, in a new tab"
+        new = {"target": "_blank", "rel": "noopener noreferrer", "aria_label": tip}
         cells = [
-            f'<a href="./{search}" target="_self">{escape(title)}</a>',
-            str(document.year or ""),
-            f'<a href="{escape(link)}" target="_blank" rel="noopener noreferrer" '
-            f'aria-label="{escape(f"Open “{title}”, in a new tab")}">paper</a>'
-            if link
-            else "",
+            el("a", title, href=search, target="_self"),
+            document.year or "",
+            link and el("a", "paper", href=link, **new),
         ]
-        rows.append("".join(f"<td>{cell}</td>" for cell in cells[: 3 if any(links) else 2]))
+        rows.append(el("tr", [el("td", cell) for cell in cells[: 3 if any(links) else 2]]))
     heads = ["Document, as a seed on Explore", "Year", *(["Link"] if any(links) else [])]
-    top = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f'<table class="map-rows"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+    top = el("thead", el("tr", [el("th", head, scope="col") for head in heads]))
+    return el("table.map-rows", top, el("tbody", rows))
 
 
 def explore_view(view: MapView, doc_id: str) -> View:
@@ -108,21 +106,16 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
         if len(doc_ids) == 1:
             if st.button("Use as seed on Explore", "map_explore", type="primary"):
                 explore_view(view, doc_ids[0]).go()
-            st.button("Set as map seed", "map_seed", on_click=attempt, args=(seed,))
+            button("Set as map seed", "map_seed", seed)
         words = "Restricts search to the selection. The link works with this home only."
         if st.button("Filter Explore by these", "map_filter", help=words):
             where = str(explorer.select(view.corpus, doc_ids))
             View.elsewhere(corpus=view.corpus, where=where, page=1).go()
-        st.button(
-            *("Add to reading list", "map_keep"),
-            on_click=attempt,
-            args=(keep,),
-            disabled=many,
-            help=f"Up to {MOST_KEPT} at once." if many else "The list is on Explore.",
-        )
+        words = f"Up to {MOST_KEPT} at once." if many else "The list is on Explore."
+        button("Add to reading list", "map_keep", keep, disabled=many, help=words)
         if len(doc_ids) > MOST_IN_LINK:
             label = "In URL" if view.kept else "Add selection to URL"
-            st.button(label, "map_link", on_click=attempt, args=(link,), disabled=bool(view.kept))
+            button(label, "map_link", link, disabled=bool(view.kept))
         for label, draw in (("Judge", _pool), ("Export", _export)):
             key = f"map_{label.lower()}"
             popover = st.popover(label, key=key, on_change="rerun", width="content")
@@ -150,15 +143,11 @@ def _pool(page: MapPage, doc_ids: Sequence[str]) -> None:
         note("The project has no query yet.", "Add one on Annotate, under Pool.")
         return
     names = query_names(explorer, queries)
-    labels = names.__getitem__
-    query = st.selectbox("Query", list(names), key="map_pool_query", format_func=labels)
+    query = select("Query", names, "map_pool_query")
     add = partial(_fill, explorer, projects[name], query, doc_ids)
-    st.button(
-        *(f"Add {counted(len(doc_ids), 'document')} to the pool", "map_pool_add"),
-        type="primary",
-        on_click=attempt,
-        args=(as_drawn(("map_pool_project", "map_pool_query"), add),),
-    )
+    start = as_drawn(("map_pool_project", "map_pool_query"), add)
+    label = f"Add {counted(len(doc_ids), 'document')} to the pool"
+    button(label, "map_pool_add", start, type="primary")
 
 
 def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence[str]) -> None:
@@ -183,7 +172,7 @@ def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence
 def _export(page: MapPage, doc_ids: Sequence[str]) -> None:
     labels = {"csv": "CSV: ids, titles, years, links"}
     labels |= {k: form.label for k, form in EXPORT_FORMATS.items() if not k.endswith("-html")}
-    kind = st.selectbox("Format", list(labels), key="map_format", format_func=labels.__getitem__)
+    kind = select("Format", labels, "map_format")
     if kind == "csv":
         make = partial(_csv, page.explorer, page.view, doc_ids)
         key, mime = "map_download_csv", "text/csv"

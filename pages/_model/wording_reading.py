@@ -25,7 +25,7 @@ from pages._common.kit import button, el
 from pages._common.shared import as_ours, attempt, note
 from pages._common.visit_memory import memory
 from pages._common.waiting import renew_when
-from pages._explore.explore_url import View
+from pages._explore.explore_state import View
 from pages._model.beside import answers, once
 from pages._model.model_settings import chosen, endpoint
 

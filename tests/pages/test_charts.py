@@ -180,7 +180,7 @@ def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures() -> N
     spec = chart_style.for_file(frontier(Frontier(points, True), 0.5))
     assert spec["layout"]["paper_bgcolor"] == spec["layout"]["plot_bgcolor"] == "#ffffff"
     assert spec["layout"]["font"]["family"] == chart_style.FILE_FONT
-    assert spec["data"][0]["text"][0] == "0%", "what is written into the chart stays"
+    assert spec["layout"]["annotations"][0]["text"] == "0%", "what is written into it stays"
     assert "hovertemplate" not in spec["data"][0]
 
 
@@ -236,7 +236,7 @@ def test_variants_without_an_estimate_have_no_bar() -> None:
 def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
     figure = drawn(frontier(Frontier(points, True), 0.52))
-    assert [text for text in figure["data"][0]["text"] if text] == ["0%", "50%", "100%"]
+    assert [note["text"] for note in figure["layout"]["annotations"]] == ["0%", "100%", "50%"]
     assert figure["data"][1]["y"] == [0.75], "the point of steer 0.5"
     assert "rank gain over" in figure["layout"]["xaxis"]["title"]["text"]
     assert CSFCUBE_NDCG in figure["layout"]["yaxis"]["title"]["text"]

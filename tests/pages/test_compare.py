@@ -97,7 +97,7 @@ def test_a_link_whose_variants_cannot_be_read_says_why_and_the_page_opens(
     [
         ({"variants": link({**BASE, "system": "magic"})}, "There is no system"),
         ({"variants": link(BASE, BASE)}, "Two variants are called"),
-        ({"variants": link({**BASE, "wording": "w" * 2001})}, "2001 characters"),
+        ({"variants": link({**BASE, "wording": "w" * 2001})}, "2,001 characters"),
         ({"variants": link({**BASE, "reading": "+taste"})}, "There is no aspect"),
         ({"variants": link({**BASE, "sentences": "99"})}, "there is no sentence 100"),
     ],
