@@ -16,10 +16,9 @@ from storage.builds import Builds
 from storage.database import Database
 from storage.errors import StorageError
 from storage.experiments import Experiments
-from storage.jobs import Jobs
 from storage.judgment_events import Judging
 from storage.ledger_copy import copy_ledger
-from storage.locks import WAIT_SECONDS, Locks, alone
+from storage.locks import WAIT_SECONDS, Jobs, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
 from storage.records import CorpusRow
