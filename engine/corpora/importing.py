@@ -35,14 +35,14 @@ from engine.encode.presets import resolve
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, previews, unique_documents
 from engine.ingest.formats import existing
-from engine.ingest.notes import READS_ENGLISH
+from engine.ingest.rows import READS_ENGLISH
 from engine.ingest.source import found_abstracts
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.sources import services
 from engine.sources.client import FIELDS
 from engine.sources.datasets import fetch_dataset
-from engine.sources.scholarly import FIRST, NAMES, SECOND, abstracts_page
+from engine.sources.json_services import FIRST, NAMES, SECOND, abstracts_page
 from engine.text import size
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import (

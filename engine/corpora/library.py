@@ -44,8 +44,8 @@ from engine.lenses.definitions import (
 from engine.permissions import check_lead, check_operator, check_source, leads_only, operator_only
 from engine.sentences import split_sentences
 from engine.sources.datasets import dataset_names, describe_dataset, name_of
+from engine.sources.json_services import is_local
 from engine.sources.services import SERVICES, look_up, read_query
-from engine.sources.zotero import is_local
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import (
     NO_REPAIRS,

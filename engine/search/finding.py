@@ -24,14 +24,9 @@ _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
 def find_documents(
     searcher: Searcher, words: str, limit: int, *, by_meaning: bool
 ) -> tuple[FoundDocument, ...]:
-    """At most ``limit`` documents for typed words, each once.
-
-    Titles with all words (or the document of that id) come first, then alternately BM25 of the
-    texts and cosine of the vectors.
-
-    Args:
-        by_meaning: use vectors; loads the corpus's model.
-    """
+    """At most ``limit`` documents for typed words, each once: titles with all words (or the
+    document of that id), then alternately BM25 of the texts and, ``by_meaning``, cosine of the
+    vectors."""
     words = " ".join(words.split())
     if not words:
         return ()

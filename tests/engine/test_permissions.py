@@ -503,7 +503,7 @@ def test_with_login_nobody_has_another_model_asked_with_the_operators_key(
     for person in (ADA, GRACE):
         verifier = operator.acting_as(person).verifier
         for secrets in (entered(server), without_address):
-            with pytest.raises(NotAllowedError, match="whoever runs SeedLens chose"):
+            with pytest.raises(NotAllowedError, match="operator chose the model"):
                 verifier.find_endpoint(dear, secrets)
         with pytest.raises(NotAllowedError):
             verifier.find_endpoint({**dear, **own}, entered(server))

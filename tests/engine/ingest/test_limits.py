@@ -71,7 +71,7 @@ def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(
 def test_a_row_that_would_fill_the_memory_is_passed_over(
     write: Write, monkeypatch: pytest.MonkeyPatch, name: str, content: str
 ) -> None:
-    for module in ("encodings", "tables"):
+    for module in ("files", "tables"):
         monkeypatch.setattr(f"engine.ingest.{module}.ROW_BYTES", 500)
     long = {"LONG": "x" * 2_000, "LINES": "some words\n" * 100}
     for word, stands_for in long.items():
