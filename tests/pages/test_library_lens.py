@@ -62,7 +62,7 @@ def test_a_lens_of_ones_own_is_checked_as_it_is_written(
     assert "definition: it is empty" in shown(run(form))
     form.text_area(key="library_new_field_0_definition").set_value("Sentences that say what hurts.")
     form.text_area(key="library_new_field_0_examples").set_value("My knee is swollen.")
-    assert "1 example is given" in shown(run(form))
+    assert "give at least 2 sentences" in shown(run(form))
     both = "My knee is swollen.\nAt night I cough."
     form.text_area(key="library_new_field_0_examples").set_value(both)
     run(form)
