@@ -24,13 +24,14 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from engine.people import keep_files_private  # noqa: E402 - needs the path above
-from pages._login.cookies import (  # noqa: E402 - needs the path above
+from pages._login.guard import GuardSessions  # noqa: E402 - needs the path above
+from pages._login.requests import (  # noqa: E402 - needs the path above
+    OnlyHttps,
     ReturnAfterLogin,
+    SameOrigin,
     VisitCookie,
     changing,
 )
-from pages._login.guard import GuardSessions  # noqa: E402 - needs the path above
-from pages._login.origin import OnlyHttps, SameOrigin  # noqa: E402 - needs the path above
 
 keep_files_private()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -25,13 +26,13 @@ from engine.types.annotating import (
 from engine.types.evaluations import NDCG, Interval, SystemScores
 from pages._annotate.annotate_url import MEASURES, AnnotateView
 from pages._annotate.annotate_url import go as show_part
-from pages._common.chart_style import ACCENT, INK, styled
+from pages._common.charts import ACCENT, INK, FigureFile, styled
 from pages._common.components import chart
-from pages._common.figure_file import FigureFile
 from pages._common.kit import Html, button, el, empty, facts, grid, html, select
 from pages._common.kit import table as html_table
 from pages._common.shared import remembered
-from pages._evaluate.evaluate_tables import table
+from pages._common.state import control
+from pages._common.tables import floats, table
 
 WORDS = (
     "1 = perfect agreement, 0 = chance. Krippendorff's alpha is ordinal and handles missing "
@@ -239,21 +240,6 @@ def agreement_chart(found: Found, title: str, *, by_day: bool, dark: bool) -> go
     )
 
 
-def points_html(found: Found, title: str) -> Html:
-    """Each point with its number of items and its interval."""
-    rows = (
-        (
-            f"{point.items:,}",
-            f"{point.until:%Y-%m-%d %H:%M}",
-            signed(measure.value, "undefined"),
-            interval(measure.interval),
-        )
-        for point, measure in found
-    )
-    heads = ("Items (n)", "Until (UTC)", title, "95 % interval")
-    return html(html_table(f"{title} over time", heads, rows))
-
-
 STEPS = {"items": "By items", "day": "By day"}
 _REMAINING = "Judged and remaining items. Remaining items are shared between annotators."
 _HEADS = {
@@ -351,32 +337,28 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
         empty(no_agreement_words(project))
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bound = view.bound("measure", "annotate_measure")
-        names = AGREEMENT_MEASURES.__getitem__
-        st.selectbox("Measure", MEASURES, format_func=names, width=260, **bound)
-        bound = view.bound("step", "annotate_step")
-        names = STEPS.__getitem__
-        st.segmented_control("Points", list(STEPS), format_func=names, required=True, **bound)
+        look: Any = {"format_func": AGREEMENT_MEASURES.__getitem__, "width": 260}
+        control(view, "measure", st.selectbox, "Measure", MEASURES, **look)
+        look = {"format_func": STEPS.__getitem__, "required": True}
+        control(view, "step", st.segmented_control, "Points", list(STEPS), **look)
     found = [(p, next(m for m in p.measures if m.name == view.measure)) for p in points]
     title, undefined = AGREEMENT_MEASURES[view.measure], undefined_words(found)
-    rows = [
-        (point.items, point.until.isoformat(), m.value, *(m.interval or (None, None)))
-        for point, m in found
-    ]
+    heads, numbers = ("items", "until", title, "low", "high"), (title, "low", "high")
+    rows = ((p.items, p.until.isoformat(), m.value, *(m.interval or (None,) * 2)) for p, m in found)
+    frame = floats([dict(zip(heads, row, strict=True)) for row in rows], *numbers)
     about = f"Project {project.name}. {undefined}".strip()
-    heads = ("items", "until", title, "low", "high")
     point, measure = found[-1]
     words = f"Now {signed(measure.value, 'undefined')} over {counted(point.items, 'item')} with "
     words += f"two or more grades. {undefined}"
     chart(
         lambda dark: agreement_chart(found, title, by_day=by_day, dark=dark),
-        FigureFile("agreement-over-time", f"{title} over time", about, heads, rows),
+        FigureFile.of("agreement-over-time", f"{title} over time", about, frame),
         alt=f"{title} over time. {words}",
         key="annotate_over_time",
     )
     facts(words)
     with st.expander("Points as table"):
-        st.html(points_html(found, title))
+        table(frame, "annotate_points", f"{title} over time")
 
 
 def undefined_words(found: Found) -> str:

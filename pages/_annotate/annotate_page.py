@@ -27,7 +27,7 @@ from pages._annotate.annotate_url import (
 from pages._annotate.judging_view import judging_view, leave
 from pages._common.kit import button, empty, select
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import corpus_box
+from pages._common.state import corpus_box
 
 EXPLORING = "judgments from Explore"
 """What a corpus's own project, which has no name, is called."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 import streamlit as st
@@ -12,7 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.annotating import Project
 from pages._common.shared import attempt
-from pages._common.url_state import UrlState, one_of, param
+from pages._common.state import PageView, Shared, one_of
 from pages._login import login
 
 PARTS = {
@@ -37,26 +37,26 @@ COOKIE = "seedlens_annotator"
 colleague's link judges under a name of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotateView(UrlState):
+@dataclass(frozen=True)
+class AnnotateView(PageView):
     """A part of a project's page."""
 
     script = "annotate"
-    corpus: str = param("corpus", "", shared=True)
-    project: str = param("project", "")
-    part: str = param("part", "judge", one_of((*PARTS, NEW)))
-    query: str = param("query", "")  # query and doc: what is judged; the browser writes them
-    doc: str = param("doc", "")
-    sample: str = param("sample", "")  # <items>-<judged before> while a model is checked
-    where: str = param("where", "")  # filters of what is pooled
-    measure: str = param("measure", MEASURES[0], one_of(MEASURES))
-    step: str = param("step", "items", one_of(("items", "day")))
+    corpus: Shared = ""
+    project: str = ""
+    part: Annotated[str, one_of((*PARTS, NEW))] = "judge"
+    query: str = ""  # query and doc: what is judged; the browser writes them
+    doc: str = ""
+    sample: str = ""  # <items>-<judged before> while a model is checked
+    where: str = ""  # filters of what is pooled
+    measure: Annotated[str, one_of(MEASURES)] = MEASURES[0]
+    step: Annotated[str, one_of(("items", "day"))] = "items"
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults and what belongs to other parts left out."""
-        params = UrlState.to_params(self)
         own = {"query": "judge", "doc": "judge", "where": "pool", "sample": "model"}
         own |= {"measure": "progress", "step": "progress"}
+        params = PageView.to_params(self)
         return {name: text for name, text in params.items() if own.get(name) in (None, self.part)}
 
 

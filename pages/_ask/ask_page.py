@@ -20,6 +20,7 @@ from pages._common.document_view import shortened
 from pages._common.job_words import money, tokens
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import escape_label, show_error, system_label
+from pages._common.state import control
 from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
@@ -55,7 +56,7 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
     info = endpoint(explorer)
     has_scenarios = explorer.reader.has_scenarios(view.corpus)
     look: Any = {"placeholder": "Answers use only this corpus.", "max_chars": LONGEST_QUESTION}
-    st.text_area("Question", **view.bound("question", "ask_question"), height=120, **look)
+    control(view, "question", st.text_area, "Question", height=120, **look)
     _examples(explorer, view)
     _settings(explorer, view, names, has_scenarios=has_scenarios)
 
@@ -76,17 +77,17 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
 def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenarios: bool) -> None:
     left, right = st.columns(2)
     box = left.container(gap="xsmall")
-    box.selectbox("Corpus", names, **view.bound("corpus", "ask_corpus"))
+    control(view, "corpus", box.selectbox, "Corpus", names)
     if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
         box.html(el("span.sl-tag", "synthetic, written for this demo"))
     look: Any = {"help": "System that retrieves the passages.", "format_func": system_label}
-    right.selectbox("Retriever", explorer.systems, **view.bound("system", "ask_system"), **look)
-    bound, words = view.bound("passages", "ask_passages"), "Passages given to the model."
-    st.slider("Passages", 1, MOST_PASSAGES, **bound, help=f"{words} More cost more.")
+    control(view, "system", right.selectbox, "Retriever", explorer.systems, **look)
+    words = "Passages given to the model. More cost more."
+    control(view, "passages", st.slider, "Passages", 1, MOST_PASSAGES, help=words)
     with st.container(gap="xsmall"):
-        bound = view.bound("scenarios", "ask_scenarios", view.scenarios and has_scenarios)
-        look = {"help": "Adds scenarios to the context.", "disabled": not has_scenarios}
-        st.toggle("Scenarios as context", **bound, **look)
+        on, words = view.scenarios and has_scenarios, "Adds scenarios to the context."
+        look = {"shown": on, "help": words, "disabled": not has_scenarios}
+        control(view, "scenarios", st.toggle, "Scenarios as context", **look)
         if not has_scenarios:
             dim("No scenarios yet. Write them on Library.")
 

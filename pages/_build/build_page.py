@@ -33,7 +33,7 @@ from pages._build.result import result_step
 from pages._common.components import component, dark, listen
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import engine, error_boundary, show_error, show_problem
-from pages._common.url_state import corpus_box
+from pages._common.state import corpus_box
 from pages._model.model_form import calls_box, folded_panel, most_calls
 from pages._model.model_settings import endpoint
 from pages._model.task_panel import TaskPanel
@@ -131,7 +131,13 @@ def run_bar(
     place = (build.spec.corpus, build.spec.name)
     if blocked := _blocked(build, state, step):
         card(place, step, job)
-        _say_blocked(*blocked)
+        why, steps = blocked
+        with st.container(horizontal_alignment="center", key="build_blocked"):
+            st.html(el("div.bd-blocked", why))
+            with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
+                for at, shown in enumerate(steps):
+                    look: Any = {"type": "secondary" if at else "primary"}
+                    button(f"Go to {STEPS[shown]}", f"build_first_{shown}", go, shown, **look)
         return
     now = next(s for s in state.steps if s.step == step)
     idle = not under_way(job)
@@ -173,15 +179,6 @@ def _blocked(
             why = "All queries are excluded" if queries else "No queries yet"
             return f"{why}.", ("queries",)
     return None
-
-
-def _say_blocked(why: str, steps: tuple[str, ...]) -> None:
-    with st.container(horizontal_alignment="center", key="build_blocked"):
-        st.html(el("div.bd-blocked", why))
-        with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
-            for at, step in enumerate(steps):
-                look: Any = {"type": "secondary" if at else "primary"}
-                button(f"Go to {STEPS[step]}", f"build_first_{step}", go, step, **look)
 
 
 # -- the buttons of a step -------------------------------------------------------------------

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import streamlit as st
+from pydantic import AfterValidator
 
 from engine.text import counted
 from engine.types.builds import BuildSpec, BuildState, BuildStep, Cluster, StepState
 from engine.types.models import Estimate
-from pages._common import workspace
 from pages._common.job_words import at_most
-from pages._common.url_state import UrlState, param
+from pages._common.state import PageView, Shared, pages
 
 STEPS: Mapping[str, str] = {
     "attribute": "Attribute",
@@ -33,38 +33,32 @@ RUNS: Mapping[str, BuildStep] = {
 SHOWN_BY: Mapping[BuildStep, str] = {run: step for step, run in RUNS.items()}
 
 
-def _step(text: str) -> str:
+def _step(step: str) -> str:
     """Reads a step; links of earlier versions call the first one ``lens``."""
-    step = "attribute" if text == "lens" else text
+    step = "attribute" if step == "lens" else step
     if step and step not in STEPS:
-        raise ValueError(f"no step '{text}', use {', '.join(STEPS)}")
+        raise ValueError(f"no step '{step}', use {', '.join(STEPS)}")
     return step
 
 
-@dataclass(frozen=True, slots=True)
-class BuildView(UrlState):
-    """One step of one build.
-
-    Attributes:
-        build: its name; "" while a new one is described.
-        step: a key of :data:`STEPS`; "" is where the build stands.
-    """
+@dataclass(frozen=True)
+class BuildView(PageView):
+    """One step of one build."""
 
     script = "build"
-    corpus: str = param("corpus", "", shared=True)
-    build: str = param("build", "")
-    step: str = param("step", "", _step)
+    corpus: Shared = ""
+    build: str = ""  # its name; "" while a new one is described
+    step: Annotated[str, AfterValidator(_step)] = ""  # a key of STEPS; "" is where the build stands
 
     def to_params(self) -> dict[str, str]:
         """URL parameters; a build that is not there yet has no steps."""
-        return UrlState.to_params(self if self.build else replace(self, step=""))
+        return PageView.to_params(self if self.build else replace(self, step=""))
 
     @classmethod
     def read(cls) -> Self:
         """The view of the URL, or of the page as it was left."""
-        params = st.query_params.to_dict()
+        params, left = st.query_params.to_dict(), pages().last(cls)
         # Going back from a page that was opened from here passes this one with its parameters.
-        left = workspace.pages().last(cls)
         if left is not None and params.keys() - {"corpus", "build", "step"}:
             return left
         return cls.opened_with(params)

@@ -9,8 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages._common.chart_style import for_file
-from pages._common.figure_file import FigureFile
+from pages._common.charts import FigureFile, for_file
 from pages._common.shared import ASSETS, attempt
 
 Event = Callable[[Mapping[str, Any]], object]

@@ -7,17 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.text import counted
-from engine.types.models import Estimate, ModelReport, ModelUsage, TaskProgress, TaskReport
+from engine.types.models import Estimate, ModelReport, TaskReport
 from engine.types.reranking import Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._common.kit import Html, el, html
 
-_ENDS = {
-    "": "Done",
-    "cancelled": "Cancelled",
-    "budget": "Budget reached",
-    "endpoint": "Endpoint stopped responding",
-}
 UNRELIABLE = 0.2
 """Share of questions without a usable answer from which on a ranking is called unreliable."""
 _STOPPED = {
@@ -52,45 +46,6 @@ def at_most(estimate: Estimate) -> str:
     if estimate.cost is not None:
         parts.append(f"cost about {money(estimate.cost).removeprefix('cost ')}")
     return ", ".join(parts)
-
-
-def spent(report: ModelUsage) -> list[str]:
-    """What a model was asked in a run, and what that took; [] where none was."""
-    if not report.calls and not report.cached:
-        return []
-    parts = [counted(report.calls, "request"), tokens(report.tokens)]
-    if report.cost is not None:
-        parts.append(money(report.cost))
-    if report.cached:
-        parts.append(f"{counted(report.cached, 'answer')} cached")
-    return parts
-
-
-def end(report: TaskReport[Any]) -> str:
-    """How a run over many items ended."""
-    return "Incomplete" if report.failed and not report.stopped else _ENDS[report.stopped]
-
-
-def run_progress(parts: Iterable[str], progress: TaskProgress, seconds: float) -> str:
-    """How far a run over many items is, what it took, and how long it will, in one line of HTML.
-
-    Args:
-        parts: what is done.
-        seconds: since it was asked for.
-    """
-    failed = counted(progress.failed, "invalid response") if progress.failed else ""
-    asked = [counted(progress.calls, "request"), tokens(progress.tokens)] if progress.calls else []
-    told = progress.done < progress.total and progress.seconds > 1
-    left = time_left(progress.seconds_left) if told else ""
-    return joined([*parts, failed, *asked, duration(seconds), left])
-
-
-def run_outcome(parts: Iterable[str], report: TaskReport[Any]) -> str:
-    """What a run over many items made, what is left and what it took, in one line of HTML."""
-    left = f"{report.left:,} not reached" if report.left else ""
-    failed = f"{counted(report.failed, 'invalid response')}; retried on the next run"
-    took = [*spent(report), duration(report.seconds)]
-    return joined([*parts, left, failed if report.failed else "", *took])
 
 
 def is_finished(report: TaskReport[Any] | None) -> bool:

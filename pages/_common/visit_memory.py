@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from pages._login import login
-from pages._login.cookies import VISIT, VISIT_COOKIE
+from pages._login.requests import VISIT, VISIT_COOKIE
 
 _WITHOUT_COOKIE = "visit_memory"
 

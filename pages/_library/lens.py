@@ -21,7 +21,7 @@ from pages._common.document_view import by_role
 from pages._common.job_card import progress
 from pages._common.kit import Html, el, line, select
 from pages._common.shared import ASSETS, error_boundary, escape_label, note
-from pages._common.url_state import UrlState, param
+from pages._common.state import PageView
 from pages._login import login
 
 OWN = "own"
@@ -31,11 +31,11 @@ _EMPTY = Aspect("", "", "", "", "")
 _NEW = Lens("", "", (_EMPTY, _EMPTY))
 
 
-@dataclass(frozen=True, slots=True)
-class LensView(UrlState):
+@dataclass(frozen=True)
+class LensView(PageView):
     """Which corpus's lens is edited on a page of its own; "" for none."""
 
-    lens: str = param("lens", "")
+    lens: str = ""
 
 
 def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Lens | None:

@@ -131,18 +131,28 @@ def from_services(naming: Naming) -> None:
     services = {service.key: service for service in explorer.library.services}
     names = {key: service.name for key, service in services.items()}
     service = services[segments("Service", names, "library_service")]
-    text, limit, with_abstract = _ask(service)
+    field = f"library_service_text_{service.key}"
+    text, limit, with_abstract = _ask(service, field)
 
     def look() -> None:
         """Ask for what stands in the field now, which a click may be the first to tell."""
         forget_problem()
         st.session_state.pop(_FOUND, None)  # asking again is asking anew
-        st.session_state[_ASKED] = (service.key, st.session_state.get(_text_key(service.key)) or "")
+        st.session_state[_ASKED] = (service.key, st.session_state.get(field) or "")
 
     st.button(f"Search {service.name}", key="library_service_look", on_click=look)
     if st.session_state.get(_ASKED) != (service.key, text):
         return
-    found = remembered(_FOUND, (service.key, text), _look_up(explorer, service, text))
+
+    def look_up() -> Found | SeedLensError:
+        """Ask once for each click, also where the service does not answer."""
+        with st.spinner(f"Searching {escape_label(service.name)}"):
+            try:
+                return explorer.library.look_up(explorer.library.service_query(service.key, text))
+            except SeedLensError as error:
+                return error
+
+    found = remembered(_FOUND, (service.key, text), look_up)
     if isinstance(found, SeedLensError):
         show_error(found)
         return
@@ -157,20 +167,20 @@ def from_services(naming: Naming) -> None:
         queries = ServiceQueries((query,))
         explorer.library.start_import(queries, name, lens=lens, owner=login.owner())
         # An empty form says that this one is under way.
-        st.session_state[_text_key(query.service)] = ""
+        st.session_state[field] = ""
         st.session_state.pop(_ASKED, None)
 
     key = "library_service_start"
     naming.start(str(query), query.digest, "Import", key, start, _CHOSEN)
 
 
-def _ask(service: ServiceInfo) -> tuple[str, int, bool]:
+def _ask(service: ServiceInfo, field: str) -> tuple[str, int, bool]:
     """What is asked for, how many documents of a search at most, and whether only those with an
     abstract."""
     st.html(el("div.lib-card.sl-dim", service.help))
     text = st.text_area(
         "Search words or ids" if service.searches else "Ids",
-        key=_text_key(service.key),
+        key=field,
         placeholder=f"For example: {service.example}",
         max_chars=PASTED_CHARS,
         height=68,
@@ -195,25 +205,6 @@ def _ask(service: ServiceInfo) -> tuple[str, int, bool]:
             help="Otherwise the title is used as text.",
         )
     return str(text or ""), int(limit), with_abstract
-
-
-def _text_key(service: str) -> str:
-    return f"library_service_text_{service}"
-
-
-def _look_up(
-    explorer: Explorer, service: ServiceInfo, text: str
-) -> Callable[[], Found | SeedLensError]:
-    """What a service has; it is asked once for each click, also where it did not answer."""
-
-    def look_up() -> Found | SeedLensError:
-        with st.spinner(f"Searching {escape_label(service.name)}"):
-            try:
-                return explorer.library.look_up(explorer.library.service_query(service.key, text))
-            except SeedLensError as error:
-                return error
-
-    return look_up
 
 
 def found_card(found: Found, query: ServiceQuery, name: str) -> Html:

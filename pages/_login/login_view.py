@@ -27,7 +27,9 @@ def gate() -> Person | None:
             elif isinstance(error, RefusedError):
                 _refuse(error)
             else:
-                _closed(error)
+                _log_once(logging.ERROR, f"Nobody can open SeedLens: {error}")
+                words = "Login is misconfigured. See the server log."
+                _frame("SeedLens is closed", words, "alert")
         st.stop()
     return person
 
@@ -81,8 +83,3 @@ def _log_once(level: int, words: str) -> None:
     if st.session_state.get("login_logged") != words:
         st.session_state["login_logged"] = words
         log.log(level, "%s", words)
-
-
-def _closed(error: LoginSetupError) -> None:
-    _log_once(logging.ERROR, f"Nobody can open SeedLens: {error}")
-    _frame("SeedLens is closed", "Login is misconfigured. See the server log.", "alert")

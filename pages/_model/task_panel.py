@@ -11,7 +11,7 @@ from engine.text import counted
 from engine.types.jobs import Job
 from engine.types.models import Estimate, TaskProgress, TaskReport
 from pages._common.job_card import JobCard
-from pages._common.job_words import duration, end, is_finished, joined, run_outcome, run_progress
+from pages._common.job_words import duration, is_finished, joined, money, time_left, tokens
 from pages._common.kit import button, dim
 from pages._common.shared import as_drawn, attempt_at, engine, remembered
 from pages._login import login
@@ -20,6 +20,12 @@ from pages._model.model_settings import chosen, endpoint, usable
 Request = TypeVar("Request", contravariant=True)
 R = TypeVar("R")
 TaskJob = Job[TaskProgress, TaskReport[R]]
+_ENDS = {
+    "": "Done",
+    "cancelled": "Cancelled",
+    "budget": "Budget reached",
+    "endpoint": "Endpoint stopped responding",
+}
 
 
 class Tasks(Protocol[Request]):
@@ -104,11 +110,7 @@ class TaskPanel(Generic[Request, R]):
             label=self.doing(job)[0] if job else "",
             line=self._line,
             cancel=self.tasks.jobs.cancel,
-            ended=lambda job: (
-                run_outcome([end(job.report), *self.outcome(job, job.report.result)], job.report)
-                if job.report
-                else ""
-            ),
+            ended=self._ended,
             remarks=lambda job: (
                 (job.report.problem, *self.remarks(job.report)) if job.report else ()
             ),
@@ -131,4 +133,31 @@ class TaskPanel(Generic[Request, R]):
         if unit and progress.done and progress.seconds:
             rate = progress.done / progress.seconds
             parts.append(f"{rate:.0f} {unit}s/s" if rate >= 10 else f"{rate:.1f} {unit}s/s")
-        return run_progress(parts, progress, job.seconds)
+        if progress.failed:
+            parts.append(counted(progress.failed, "invalid response"))
+        if progress.calls:
+            parts += [counted(progress.calls, "request"), tokens(progress.tokens)]
+        parts.append(duration(job.seconds))
+        if progress.done < progress.total and progress.seconds > 1:
+            parts.append(time_left(progress.seconds_left))
+        return joined(parts)
+
+    def _ended(self, job: TaskJob[R]) -> str:
+        """How it ended, what it made, what is left and what it took, in one line of HTML."""
+        report = job.report
+        if report is None:
+            return ""
+        incomplete = report.failed and not report.stopped
+        parts = ["Incomplete" if incomplete else _ENDS[report.stopped]]
+        parts += self.outcome(job, report.result)
+        if report.left:
+            parts.append(f"{report.left:,} not reached")
+        if report.failed:
+            invalid = counted(report.failed, "invalid response")
+            parts.append(f"{invalid}; retried on the next run")
+        if report.calls or report.cached:
+            parts += [counted(report.calls, "request"), tokens(report.tokens)]
+            parts.append("" if report.cost is None else money(report.cost))
+        if report.cached:
+            parts.append(f"{counted(report.cached, 'answer')} cached")
+        return joined([*parts, duration(report.seconds)])

@@ -17,7 +17,7 @@ from engine.types.corpora import ImportRequest
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate import exchange_files
-from pages._annotate.agreement import confusion_html, summary_html
+from pages._annotate.agreement import summary_html
 from pages._annotate.judging_data import nodes
 from pages._annotate.pool_form import CHOSEN, TEXT, read_seeds
 from pages._annotate.project_form import read_scale, scale_lines
@@ -482,9 +482,3 @@ def test_seeds_come_as_ids_or_as_links_of_explore() -> None:
     for wrong in ("", "http://127.0.0.1/?corpus=small", link.replace("small", "other")):
         with pytest.raises(BadInputError):
             read_seeds(wrong, "small", [])
-
-
-def test_names_in_a_confusion_matrix_are_text() -> None:
-    shown = confusion_html(("<b>", "Grace"), (0, 1), ((1, 0), (2, 3)), GRADED)
-    assert "&lt;b&gt;" in shown
-    assert "<b>" not in shown

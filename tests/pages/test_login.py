@@ -40,9 +40,9 @@ from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
 from pages._common import shared, visit_memory
 from pages._login import login, sessions
-from pages._login.cookies import RETURN_COOKIE as COOKIE
-from pages._login.cookies import VISIT_COOKIE, returning_to
 from pages._login.guard import GuardSessions
+from pages._login.requests import RETURN_COOKIE as COOKIE
+from pages._login.requests import VISIT_COOKIE, returning_to
 from pages._login.streamlit_private import USER_COOKIE
 from tests.pages.visits import APP, Serve, address, param, passed_on, run, shown
 
