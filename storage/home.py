@@ -112,10 +112,6 @@ class Home:
         check_corpus_name(name)
         return self.corpora / name
 
-    def corpus_lock(self, name: str) -> Path:
-        """The name of the lock of the process that writes a corpus. No corpus name holds a dot."""
-        return self.corpus(name).with_name(f"{name}.lock")
-
     def relative(self, path: str) -> str:
         """A path as it is stored: from the home on if it lies in there, so that a home can move."""
         try:

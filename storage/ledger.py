@@ -15,9 +15,8 @@ from storage.database import Database, copy_ledger
 from storage.documents import Documents
 from storage.errors import StorageError
 from storage.experiments import Experiments
-from storage.jobs import Jobs
 from storage.judgment_events import Judging
-from storage.locks import WAIT_SECONDS, Locks, alone
+from storage.locks import WAIT_SECONDS, Jobs, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
 from storage.records import CorpusRow

@@ -1,7 +1,6 @@
-"""Locks: rows of the ledger, for all machines that share it, and files, for this machine.
+"""Locks and jobs: rows of the ledger that their process renews, and lock files of this machine.
 
-The holder of a row renews it. It ends with the process: at once on the same machine, after
-:data:`TERM` for other machines.
+A row ends with its process: at once on the same machine, after :data:`TERM` for other machines.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import platform
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,7 +23,8 @@ from sqlalchemy import select
 
 from storage.database import LedgerTables
 from storage.errors import CorpusBusyError, StorageError
-from storage.tables import columns_of, first, insert, table
+from storage.records import Packed
+from storage.tables import columns_of, first, insert, records, table, upsert
 
 WAIT_SECONDS = 0.5
 POLL_SECONDS = 0.05
@@ -156,3 +156,70 @@ def _busy_with(what: str, row: LockRow) -> CorpusBusyError:
     return CorpusBusyError(
         f"{what} by another {where}.", f"Wait until it is done, or cancel it{there}."
     )
+
+
+# -- jobs ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One job."""
+
+    job_id: str
+    about: str  # what it works on; one job at a time does
+    state: str  # ``running``, or how it ended
+    content: Packed  # JSON owned by the engine
+    owner: str
+    machine: str
+    process: int  # 0 until it was started
+    stop: bool  # it is to stop
+    started: datetime
+    renewed: datetime  # the last sign of life
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs, as far as can be seen from this machine."""
+        return self.state == "running" and is_alive(self.machine, self.process, self.renewed)
+
+
+JOBS = table("jobs", JobRow, key=("job_id",))
+
+
+class Jobs(LedgerTables):
+    """The jobs of all machines that share a ledger."""
+
+    def start(self, row: JobRow, check: Callable[[Sequence[JobRow]], object]) -> None:
+        """Add a job, or replace it, unless ``check`` of those that run raises."""
+        with self._database.write() as connection:
+            rows = records(connection, JobRow, select(*columns_of(JOBS, JobRow)))
+            check([one for one in rows if one.is_alive])
+            upsert(connection, JOBS, [row])
+
+    def all(self) -> list[JobRow]:
+        """All jobs, the latest first."""
+        query = select(*columns_of(JOBS, JobRow)).order_by(
+            JOBS.c.started.desc(), JOBS.c.job_id.desc()
+        )
+        return self._database.records(JobRow, query)
+
+    def find(self, id_: str) -> JobRow | None:
+        """The job of that id; None when there is none."""
+        query = select(*columns_of(JOBS, JobRow)).where(JOBS.c.job_id == id_)
+        return self._database.first(JobRow, query)
+
+    def change(self, id_: str, **values: object) -> bool:
+        """Change columns of a job, which is a sign of life; returns whether it is to stop."""
+        changed = JOBS.update().where(JOBS.c.job_id == id_)
+        with self._database.write(durable=False) as connection:
+            connection.execute(changed.values(renewed=datetime.now(UTC), **values))
+            return bool(connection.scalar(select(JOBS.c.stop).where(JOBS.c.job_id == id_)))
+
+    def stop(self, id_: str) -> None:
+        """Ask a job to stop."""
+        with self._database.write() as connection:
+            connection.execute(JOBS.update().where(JOBS.c.job_id == id_).values(stop=True))
+
+    def remove(self, id_: str) -> None:
+        """Forget a job; one that is not there is none."""
+        with self._database.write() as connection:
+            connection.execute(JOBS.delete().where(JOBS.c.job_id == id_))

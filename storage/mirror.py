@@ -158,7 +158,7 @@ class Mirror:
 
     def lock(self, name: str, wait: float = LOCK_SECONDS) -> AbstractContextManager[None]:
         """Lock the copy of a corpus among the processes of this machine."""
-        file = self._home.corpus_lock(name).with_suffix(".copy")
+        file = self._home.corpus(name).with_name(f"{name}.copy")
         busy = f"The corpus '{name}' is being copied from {self.store.name}."
         return alone(file, busy, "Try again when that is done.", wait)
 

@@ -47,8 +47,7 @@ def make_explorer(home: Path, **settings: Any) -> Explorer:
 def store_job(jobs: ImportJobs, job: ImportJob, **columns: object) -> ImportJob:
     """Store an import, of this machine and heard of now unless ``columns`` differ."""
     from engine.jobs.imports import stored_content
-    from storage.jobs import JobRow
-    from storage.locks import MACHINE
+    from storage.locks import MACHINE, JobRow
 
     row = JobRow(
         *(job.id, job.request.name, job.state, stored_content(job), job.owner),

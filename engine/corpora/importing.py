@@ -140,20 +140,18 @@ class Import:
         return replace(replace(self, request=request).index(), encoding="")
 
     @contextmanager
-    def _retrieval(
-        self, query: ServiceQuery, name: str
-    ) -> Iterator[tuple[services.Retrieval, Path]]:
-        """A query's documents and their folder, locked."""
+    def _retrieval(self, query: ServiceQuery, name: str) -> Iterator[services.Retrieval]:
+        """A query's documents, locked."""
         folder = self.home.retrieved / f"{self.request.name}-{query.digest}"
         busy = f"{name}: another process sends the same query."
         with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
             self.tell(Progress("retrieving", 0, query.limit, 0.0))
-            yield services.Retrieval(folder, name, query.limit), folder
+            yield services.Retrieval(folder, name, query.limit)
 
     def _from_service(self, query: ServiceQuery) -> ImportReport:
         service = services.service_of(query.service)
         name = service.info.name
-        with self._retrieval(query, name) as (retrieval, folder):
+        with self._retrieval(query, name) as retrieval:
             with services.client_of(query, self.settings, self.home, self.cancelled) as client:
                 page = partial(service.page, client, query)
                 state = retrieval.run(page, self.tell, self.cancelled)
@@ -175,11 +173,11 @@ class Import:
             elif query.since:
                 report = replace(self._stopped(), cancelled=False)  # nothing is new
             else:
-                delete(folder)
+                delete(retrieval.file.parent)
                 raise services.nothing_found(state, name, query)
             if not report.cancelled:
                 self._note_source(query, name, state, report.added)
-                delete(folder)
+                delete(retrieval.file.parent)
         warnings = (*services.warnings_of(state, name, query), *report.warnings)
         return replace(report, warnings=warnings, encoding="")
 
@@ -193,7 +191,7 @@ class Import:
             return self.index()
         query = ServiceQuery(FIRST.info.key, ids=dois, limit=len(dois))
         also = replace(query, service=SECOND.info.key)
-        with self._retrieval(query, NAMES) as (retrieval, folder):
+        with self._retrieval(query, NAMES) as retrieval:
             clients = (
                 services.client_of(q, self.settings, self.home, self.cancelled)
                 for q in (query, also)
@@ -207,7 +205,7 @@ class Import:
             report = replace(self, request=replace(request, repairs=repairs)).index()
             found = len(found_abstracts(repairs.abstracts))
             if not report.cancelled:
-                delete(folder)
+                delete(retrieval.file.parent)
         met = f"{NAMES} have {found:,} of the {len(dois):,} abstracts that were missing."
         return replace(report, warnings=(met, *report.warnings))
 

@@ -37,8 +37,7 @@ from engine.facts import VERSION
 from engine.ingest import content_hash
 from engine.jobs.cluster import Workers
 from engine.lenses.definitions import RESEARCH
-from engine.lenses.prototypes import prototypes
-from engine.lenses.roles import role_classifier
+from engine.lenses.roles import prototypes, role_classifier
 from engine.numeric import FloatArray, narrowed, unit
 from engine.sentences import split_sentences
 from engine.types.callbacks import Ask, Tell, never, tell_nobody

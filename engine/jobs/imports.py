@@ -41,8 +41,7 @@ from engine.types.jobs import JobState
 from engine.types.people import ForPerson, Person
 from storage.files import file_errors
 from storage.home import Home, check_corpus_name
-from storage.jobs import JobRow, Jobs
-from storage.locks import MACHINE, repeating
+from storage.locks import MACHINE, JobRow, Jobs, repeating
 from storage.removal import delete
 
 log = logging.getLogger("seedlens.jobs")

@@ -1,10 +1,16 @@
-"""Sentence roles for corpora that come without labels.
+"""Roles of sentences of corpora without labels: by the shipped classifier, for other lenses by
+prototypes of their aspects.
 
-A multinomial logistic regression over the words and word pairs of a sentence and its two
-neighbours and its position (after Cohan et al. 2019), followed by a linear chain (Lafferty et al.
-2001) over the document. It needs no encoder; where sentences were encoded by the embedded model, a
-second regression over their vectors is averaged with it. Weights: ``assets/roles/classifier.json``,
-made by ``benchmarks/fit_roles.py``.
+The classifier is a multinomial logistic regression over the words and word pairs of a sentence and
+its two neighbours and its position (after Cohan et al. 2019), followed by a linear chain (Lafferty
+et al. 2001) over the document. It needs no encoder; where sentences were encoded by the embedded
+model, a second regression over their vectors is averaged with it. Weights:
+``assets/roles/classifier.json``, made by ``benchmarks/fit_roles.py``.
+
+After prototypical networks (Snell et al. 2017), an aspect's prototype is the mean of its
+definition, examples and phrases, and a sentence's role follows from its cosine with each. Two means
+are subtracted first: of all prototypes, and of the document's sentences, which share its topic (the
+more of it, the more sentences there are).
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ import functools
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,8 +28,11 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from engine.config import ASSETS
+from engine.numeric import FloatArray, unit
+from engine.types.encoders import Encoder, Passage
+from engine.types.lenses import Lens
 
-FloatArray = NDArray[np.float64]
+Doubles = NDArray[np.float64]
 WEIGHTS = ASSETS / "roles" / "classifier.json"
 _WORD = re.compile(r"\w+|%")
 _DIGITS = re.compile(r"\d+")
@@ -50,12 +60,12 @@ def position_features(index: int, count: int) -> list[float]:
 
 
 @functools.lru_cache(maxsize=256)
-def _positions(count: int) -> FloatArray:
+def _positions(count: int) -> Doubles:
     """Position features (count, features) of a document; documents repeat their lengths."""
     return np.array([position_features(i, count) for i in range(count)])
 
 
-def chain_marginals(logits: FloatArray, transitions: FloatArray) -> FloatArray:
+def chain_marginals(logits: Doubles, transitions: Doubles) -> Doubles:
     """Probabilities (n, roles) of each sentence's role under a linear chain: the forward-backward
     algorithm, rescaled at every step.
 
@@ -93,9 +103,7 @@ class RoleClassifier:
         self._transitions = np.array(data["transitions"])
         self._vectors = {name: np.array(values) for name, values in data["vectors"].items()}
 
-    def predict(
-        self, sentences: Sequence[str], vectors: NDArray[np.float32] | None = None
-    ) -> FloatArray:
+    def predict(self, sentences: Sequence[str], vectors: FloatArray | None = None) -> Doubles:
         """Probabilities (n, roles) of all sentences of one document; rows sum to 1.
 
         `vectors`: (n, d) of the embedded model; both regressions are then averaged in log units.
@@ -109,7 +117,7 @@ class RoleClassifier:
         joint = (1.0 - share) * np.log(by_words + 1e-9) + share * by_vectors
         return np.asarray(softmax(joint, axis=1))
 
-    def _by_words(self, sentences: Sequence[str]) -> FloatArray:
+    def _by_words(self, sentences: Sequence[str]) -> Doubles:
         count, roles = len(sentences), len(self.roles)
         if not count:
             return np.zeros((0, roles))
@@ -119,11 +127,11 @@ class RoleClassifier:
         logits[1:] += votes[:-1, 2 * roles :]
         return chain_marginals(logits, self._transitions)
 
-    def evidence(self, texts: Sequence[str]) -> FloatArray:
+    def evidence(self, texts: Sequence[str]) -> Doubles:
         """The evidence (n, roles) of the words of each text, without position."""
         return self._votes(texts)[:, : len(self.roles)]
 
-    def _votes(self, sentences: Sequence[str]) -> FloatArray:
+    def _votes(self, sentences: Sequence[str]) -> Doubles:
         """Weighted terms (n, 3 * roles) of each sentence; zero where it has no known term."""
         size, look_up = len(self._vocabulary), self._vocabulary.get
         keys = [
@@ -149,3 +157,79 @@ class RoleClassifier:
 def role_classifier() -> RoleClassifier:
     """The shipped classifier, read once per process."""
     return RoleClassifier()
+
+
+# -- prototypes -----------------------------------------------------------------------------------
+
+SHARPNESS = 8.0
+"""Of ``exp(SHARPNESS * cosine)``: least log loss of 0 to 16 on the first demo (research lens,
+2,335 sentences) and on the abstracts of ``assets/roles``."""
+TOPIC_SENTENCES = 1.0
+"""A document's mean counts as its topic by ``(n - 1) / (n - 1 + TOPIC_SENTENCES)``."""
+
+
+@dataclass(frozen=True)
+class Prototypes:
+    """The aspects of one lens as one encoder sees them."""
+
+    directions: FloatArray  # (aspects, d), unit length: prototypes less their mean
+    common: FloatArray  # (d,), the mean of the prototypes
+
+    def probabilities(self, sentences: FloatArray) -> FloatArray:
+        """Role probabilities (sentences, aspects) of the sentence vectors (sentences, d) of one
+        document; rows sum to 1, equal for zero vectors."""
+        count = len(sentences)
+        if not count:
+            return np.zeros((0, len(self.directions)), dtype=np.float32)
+        trust = (count - 1) / (count - 1 + TOPIC_SENTENCES)
+        shared = trust * sentences.mean(axis=0) + (1 - trust) * self.common
+        own = np.where(sentences.any(axis=1, keepdims=True), sentences - shared, 0.0)
+        logits = SHARPNESS * (unit(np.asarray(own, dtype=np.float32)) @ self.directions.T)
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float32)
+
+
+def prototypes_from(vectors: Sequence[Sequence[FloatArray]]) -> Prototypes:
+    """Prototypes from the vectors (n, d) of each aspect in groups (definition, examples, phrases),
+    which weigh equally; empty ones do not count."""
+    means = unit(
+        np.stack(
+            [np.sum([unit(g.mean(axis=0)) for g in groups if len(g)], axis=0) for groups in vectors]
+        )
+    )
+    common = means.mean(axis=0)
+    return Prototypes(unit(means - common), common)
+
+
+def prototypes(lens: Lens, encoder: Encoder) -> Prototypes:
+    """The prototypes of a lens, encoded once per lens and model."""
+    texts = tuple(((a.definition,), a.examples, a.phrases) for a in lens.aspects)
+    return _encoded(texts, _Model(encoder))
+
+
+class _Model:
+    """An encoder as a key of a cache: two with the same weights give the same vectors."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+
+    def __hash__(self) -> int:
+        return hash(self.encoder.spec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Model) and other.encoder.spec == self.encoder.spec
+
+
+@functools.lru_cache(maxsize=8)
+def _encoded(texts: tuple[tuple[tuple[str, ...], ...], ...], model: _Model) -> Prototypes:
+    flat = [text for groups in texts for group in groups for text in group]
+    # As sentence vectors: what is compared should have been pooled alike.
+    passages = [Passage("", text, ((0, len(text)),)) for text in flat]
+    rows = iter(np.concatenate([e.sentences for e in model.encoder.encode(passages)]))
+    empty = np.zeros((0, model.encoder.spec.dimension), dtype=np.float32)
+    return prototypes_from(
+        [
+            [np.array([next(rows) for _ in group]) if group else empty for group in groups]
+            for groups in texts
+        ]
+    )

@@ -188,7 +188,7 @@ def test_a_home_makes_its_folders_and_nothing_else(tmp_path: Path) -> None:
     home.create()
     found = [path.relative_to(home.root).as_posix() for path in home.root.rglob("*")]
     assert sorted(found) == ["corpora", "jobs", "trash", "uploads"]
-    assert home.corpus("demo").parent == home.corpora == home.corpus_lock("demo").parent
+    assert home.corpus("demo").parent == home.corpora
 
 
 def test_a_home_that_cannot_be_made_says_where_and_how_to_choose_another(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_plain_names_are_allowed(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "x" * 65, "..", "a/b", "a b", "a.b", "a\\b", "a\0", "🌱"])
 def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
-    for check in (check_corpus_name, Home(Path("h")).corpus, Home(Path("h")).corpus_lock):
+    for check in (check_corpus_name, Home(Path("h")).corpus):
         with pytest.raises(CorpusNameError) as caught:
             check(name)
         assert repr(name)[:60] in str(caught.value)

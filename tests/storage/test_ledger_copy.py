@@ -10,8 +10,8 @@ import pytest
 from storage.answers import AnswerRow
 from storage.builds import LabelRow, StepRow
 from storage.errors import StorageError
-from storage.jobs import JobRow
 from storage.ledger import Ledger
+from storage.locks import JobRow
 from storage.projects import PoolRow, ProjectQueryRow
 from storage.records import EvaluationRow, QrelsRow, RunRow
 from tests.fakes.postgres_server import PostgresServer

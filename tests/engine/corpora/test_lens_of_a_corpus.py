@@ -21,7 +21,7 @@ from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.ingest.values import role, role_labels
 from engine.lenses.definitions import CONVERSATIONS, POSTS, RESEARCH
-from engine.lenses.prototypes import prototypes, prototypes_from
+from engine.lenses.roles import prototypes, prototypes_from
 from engine.numeric import FloatArray
 from engine.types.corpora import ImportRequest
 from engine.types.documents import SourceDocument
