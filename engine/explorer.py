@@ -105,7 +105,7 @@ class Explorer(ForPerson):
         self.collections = CollectionStore(ledger, library)
         self.scenarios = Scenarios(home, ledger, settings, library)
         self.pair_grading = PairGrading(ledger, settings, library)
-        self.builds = CollectionBuilds(home, ledger, settings, library, annotation)
+        self.builds = CollectionBuilds(ledger, settings, library, annotation)
         self.verifier = Assistant(settings, ledger, search)
         self.evaluations = Evaluations(settings, ledger, self.collections, search)
         self.gaps = Gaps(settings, ledger, self.collections, search)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.annotate.adjudication import DecidedQrels
-from engine.annotate.judgment_io import decided_files
+from engine.annotate.judgment_io import Form
 from engine.build.build_records import Expanded
 from engine.build.opened_build import OpenBuild
 from engine.collections.judgment_formats import csv_lines
@@ -101,7 +101,7 @@ def export(build: OpenBuild, out: Path, *, overwrite: bool = False) -> tuple[Pat
     files = {
         name: pieces
         for kind in ("beir", "trec")
-        for name, pieces in decided_files(kind, spec.name, qrels, queries, corpus).files.items()
+        for name, pieces in Form(kind, spec.name, queries, corpus).decided(qrels).files.items()
     }
     about = json.dumps(_about(provenance(build), [*files], qrels), ensure_ascii=False, indent=2)
     files[ABOUT] = [about + "\n"]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from engine.annotate.judgments import BUILT, check_member, checked
-from engine.annotate.model_plan import Asked, grading, in_words
+from engine.annotate.model_grading import Asked, grading, in_words
 from engine.annotate.projects import check_annotator, model_annotator
 from engine.build.build_prompts import (
     DOCUMENT_TOKENS,
@@ -73,7 +73,6 @@ from engine.types.lenses import Aspect, Lens
 from engine.types.models import Estimate, TaskReport, summed
 from engine.types.searches import Query
 from storage.builds import LabelRow, StepRow
-from storage.home import Home
 from storage.ledger import Ledger
 from storage.projects import PoolRow
 
@@ -488,22 +487,19 @@ class RunStep(ModelTask[int]):
     """One step of a build, resumed; one per build at a time in all processes. The result is the
     number of labels that say something, clusters, queries or grades made."""
 
-    def __init__(self, build: OpenBuild, request: StepRequest, home: Home, ledger: Ledger) -> None:
+    def __init__(self, build: OpenBuild, request: StepRequest, ledger: Ledger) -> None:
         spec, step = build.spec, request.step
         self.request: BuildStep = step
         self.phase, self.key = step, (spec.corpus, spec.name)
         self.busy = f"Another step of '{spec.name}' is under way."
         self.needs_model = step != "collapse"  # which does something without one too
         self._build, self._author, self._ledger = build, request.author, ledger
-        # No name of a corpus or a build holds a dot.
-        name = f"{spec.corpus}.{spec.name}.lock"
-        self._lock = home.corpus_lock(spec.corpus).with_name(name)
         _check(build, step)
 
     def held(self) -> AbstractContextManager[None]:
-        return self._ledger.locks.alone(
-            self._lock, self.busy, "Wait until it is done, or cancel it."
-        )
+        corpus, name = self._build.spec.corpus, self._build.spec.name
+        what = f"A step of '{name}' is being done"
+        return self._ledger.locks.hold("build", corpus, name, what=what, wait=0.0)
 
     def estimate(self, known: Estimator) -> Estimate:
         items, plans = PLANS[self.request](self._build)

@@ -327,8 +327,7 @@ def read(
         grade: The model also grades the answers, 0 to 100.
         sample N: Ask only N queries, always the same. Default: all.
     """
-    from engine.ask.reader_test import ReaderTest
-    from engine.ask.reading_plans import ReadingPlan, prepare
+    from engine.ask.reader_test import ReaderTest, ReadingPlan, prepare
     from engine.collections.readers import read_collection
 
     collection = read_collection(path)

@@ -197,8 +197,7 @@ def _fact_row(fact: Fact) -> tuple[str, ...]:
 
 
 def _infer(name: str, kinds: str | None, limit: int | None, run: ModelRun) -> NoReturn:
-    from engine.assist.infer_claims import KINDS
-    from engine.assist.infer_facts import FactsByModel, InferRequest
+    from engine.assist.infer_facts import KINDS, FactsByModel, InferRequest
 
     named = parts_of(kinds or ",".join(KINDS))
     if odd := [kind for kind in named if kind not in KINDS]:

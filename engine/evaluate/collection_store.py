@@ -21,7 +21,7 @@ from engine.annotate.projects import ProjectStore, read_query_id
 from engine.collections.judgment_formats import decoded
 from engine.collections.readers import NoCollectionError, cached_collection, without_seeds
 from engine.collections.trec import read_qrels, read_run
-from engine.corpora.library import Library, is_synthetic
+from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
@@ -165,7 +165,7 @@ class CollectionStore(ForPerson):
             source = rest or "judged while exploring"
             info = replace(info, source=source, source_format="project")
             read = functools.partial(self._read_project, name, rest)
-        return _Place(info, read, is_synthetic(corpus) and row is None)
+        return _Place(info, read, Library.is_synthetic(corpus) and row is None)
 
     def _source_of(self, corpus: str) -> Path | None:
         """Where a corpus was imported from, if both are there."""

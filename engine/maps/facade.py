@@ -14,8 +14,7 @@ from pydantic import BaseModel, Field
 
 from engine.annotate.annotation import Annotation
 from engine.config import Settings
-from engine.corpora.aspect_space import role_matrix, without_context
-from engine.corpora.contracts import Seed
+from engine.corpora.contracts import Seed, role_matrix, without_context
 from engine.corpora.indexing import aspect_vectors
 from engine.corpora.library import Library
 from engine.corpora.map_making import MapMaker, cluster_centres

@@ -17,7 +17,7 @@ from engine.types.evaluations import Evaluation
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, Reranking
 from engine.types.scenarios import ScenarioMatch
-from engine.types.searches import Evidence, SearchResults, TermPassage, TermUse
+from engine.types.searches import Evidence, SearchResults, TermPassage
 
 _EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
 _evidence = partial(TypeAdapter(Evidence).dump_python, mode="json", exclude={"seed_role", "role"})
@@ -53,13 +53,9 @@ def search_report(found: SearchResults) -> dict[str, Any]:
         "avoided": list(found.avoided),
         "reading": list(found.reading),
         "sentences": [index + 1 for index in found.sentences],
-        "terms": [_use(use) for use in found.terms],
+        "terms": [{**asdict(use), "term": str(use.term)} for use in found.terms],
         "notes": list(found.notes),
     }
-
-
-def _use(use: TermUse) -> dict[str, Any]:
-    return {"term": str(use.term), **{k: v for k, v in asdict(use).items() if k != "term"}}
 
 
 def _passage(found: TermPassage, document: Document) -> dict[str, Any]:
@@ -82,9 +78,8 @@ def reranking_report(found: Reranking) -> dict[str, Any]:
     report = search_report(found.results)
     for result in report["results"]:
         move = found.moves.get(result["doc_id"])
-        result["first_rank"] = None if move is None else move.first_rank
-        result["moved"] = None if move is None else move.moved
-        result["confidence"] = None if move is None else move.confidence
+        for name in ("first_rank", "moved", "confidence"):
+            result[name] = None if move is None else getattr(move, name)
     return {**report, "partial": found.partial, "llm": llm_report(found.report)}
 
 

@@ -50,7 +50,7 @@ class Visits:
         """What a visit of a person holds; empty at first.
 
         Args:
-            person: whoever is logged in; "" where nobody logs in.
+            person: who is logged in; "" where nobody logs in.
         """
         now = self._clock()
         with self._lock:
@@ -87,7 +87,7 @@ def memory() -> Memory:
 
 
 def forget_visit() -> None:
-    """Forget what this visit holds: whoever was here logs out."""
+    """Forget what this visit holds: the visitor logs out."""
     _VISITS.forget(_visit(), _person())
 
 

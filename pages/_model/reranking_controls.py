@@ -15,7 +15,7 @@ from engine.text import counted
 from engine.types.jobs import Job
 from engine.types.models import ModelUsage
 from pages._common.outside_text import escape
-from pages._common.url_state import UrlState
+from pages._common.state import PageView
 from pages._model.visit_jobs import VisitJobs
 
 OWN, BEFORE = "With the model", "Original"
@@ -26,7 +26,7 @@ NOT_CONNECTED = "Requires a language model. Connect one below."
 def rerank_controls(
     explorer: Explorer,
     key: str,
-    view: UrlState,
+    view: PageView,
     depths: Sequence[int],
     *,
     depth_field: str,

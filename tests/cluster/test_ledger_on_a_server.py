@@ -91,10 +91,9 @@ def test_one_app_writes_a_corpus_at_a_time(
     url = postgres.database()
     moved(small_copy.home.root, url)
     one, other = (make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there))
-    lock = one.home.corpus_lock("small")
     with (
-        one.ledger.locks.alone(lock, "", ""),
-        pytest.raises(CorpusBusyError, match="is being indexed by another process"),
+        one.ledger.locks.hold("corpus", "small", what=""),
+        pytest.raises(CorpusBusyError, match="is being indexed by another"),
     ):
         other.library.import_documents(ImportRequest(small_source, "small"))
     assert other.library.import_documents(ImportRequest(small_source, "small")).corpus == "small"

@@ -405,11 +405,11 @@ def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:
 
 # Their source runs as a script of its own, where only builtins have names.
 def holes_page(explorer, key):
-    from pages._evaluate.evaluate_url import EvaluateView
-    from pages._evaluate.unjudged import unjudged_documents
+    from pages._evaluate.evaluate_results import unjudged_documents
+    from pages._evaluate.evaluate_state import EvaluatePage, EvaluateView
 
     view = EvaluateView(collection=key, systems=("bm25",))
-    unjudged_documents(explorer, view, explorer.collections.info(key))
+    unjudged_documents(EvaluatePage(explorer, view, [explorer.collections.info(key)]))
 
 
 def decide_page(explorer, project):

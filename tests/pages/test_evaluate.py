@@ -14,7 +14,7 @@ from engine.search.reports import evaluation_report
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CSFCUBE_NDCG, Evaluation, EvaluationRequest
 from pages._common.shared import escape_label
-from pages._evaluate.evaluate_charts import strip_plot, trade_off
+from pages._evaluate.evaluate_charts import strip_frame, strip_plot, trade_off, trade_off_frame
 from tests.fakes.small_corpus import write_collection
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
@@ -196,8 +196,8 @@ def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None
     assert found is not None
     named = replace(found, systems={"%{x} <b>": found.systems["dense"]})
     for figure in (
-        strip_plot(named, "nDCG@20", {}, (), dark=False),
-        trade_off(named, dark=False),
+        strip_plot(strip_frame(named, "nDCG@20", {}), named, (), dark=False),
+        trade_off(trade_off_frame(named), dark=False),
     ):
         templates = [trace.hovertemplate or "" for trace in figure.data]
         assert not any("<b>" in template or "{x} " in template for template in templates)

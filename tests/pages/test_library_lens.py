@@ -59,7 +59,7 @@ def test_a_lens_of_ones_own_is_checked_as_it_is_written(
     form.number_input(key="library_new_own_count").set_value(1)
     form.text_input(key="library_new_own_name").set_value("Letters")
     form.text_input(key="library_new_own_0_name").set_value("Complaint <b>")
-    assert "the definition is empty" in shown(run(form))
+    assert "definition: it is empty" in shown(run(form))
     form.text_input(key="library_new_own_0_definition").set_value("Sentences that say what hurts.")
     form.text_input(key="library_new_own_0_first").set_value("My knee is swollen.")
     assert "1 example is given" in shown(run(form))

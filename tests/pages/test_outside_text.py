@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from engine.config import ROOT
+from pages._common.charts import frame_csv
 from pages._common.outside_text import escape, table_with_marks
 from pages._common.shared import escape_label
-from pages._evaluate.evaluate_results import to_csv
 
 HIDDEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -86,4 +86,4 @@ def test_pages_escape_and_show_texts_in_one_way() -> None:
 
 
 def test_csv_of_evaluate_has_no_formula_in_its_head_either() -> None:
-    assert to_csv(pd.DataFrame({"=1+1": ["=2", "-0.5"]})) == "'=1+1\n'=2\n-0.5\n"
+    assert frame_csv(pd.DataFrame({"=1+1": ["=2", "-0.5"]})) == "'=1+1\n'=2\n-0.5\n"

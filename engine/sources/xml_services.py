@@ -1,10 +1,11 @@
-"""The ACL Anthology, by ids: it has no search for programs, and its data are XML files in
+"""arXiv (https://info.arxiv.org/help/api/user-manual.html: Atom feeds, one request in 3 seconds)
+and the ACL Anthology, which has no search for programs: its data are XML files in
 https://github.com/acl-org/acl-anthology, one per venue and year."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from xml.etree.ElementTree import Element
 
 from engine.bibliographic import doi_in
@@ -16,6 +17,8 @@ from engine.sources.client import (
     Page,
     RefusedError,
     Row,
+    Service,
+    TransientError,
     digits,
     parsed,
     people,
@@ -24,6 +27,126 @@ from engine.sources.client import (
     words,
 )
 from engine.types.corpora import ServiceInfo, ServiceQuery
+
+PAGE = 200  # Results of one request; up to 2,000 are allowed, and small slices are asked for
+MOST = 30_000  # Results of one query that arXiv hands out
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_OPEN = "{http://a9.com/-/spec/opensearch/1.1/}"
+_ARXIV = "{http://arxiv.org/schemas/atom}"
+_ID = re.compile(
+    r"(?:https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf)/|arxiv:)?"
+    r"(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?(?:\.pdf)?",
+    re.IGNORECASE,
+)
+_OPERATORS = ("AND", "OR", "ANDNOT")
+_FIELDED = re.compile(r"\b(ti|au|abs|co|jr|cat|rn|id|all|submittedDate|lastUpdatedDate):")
+
+
+class ArXiv(Service):
+    """Articles of arXiv."""
+
+    info = ServiceInfo(
+        "arxiv",
+        "arXiv",
+        'Search words, a query such as cat:cs.CL AND ti:"question answering", or arXiv ids.',
+        "cat:cs.CL AND abs:negation",
+    )
+    batch = 100
+
+    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
+        url = "https://export.arxiv.org"
+        return Address.of(settings, self.info, url, seconds=3.0, busy=(429, 403))
+
+    def id_of(self, text: str) -> str | None:
+        found = _ID.fullmatch(text)
+        return found[1] if found else None
+
+    def of_ids(self, client: Client, query: ServiceQuery, ids: Sequence[str]) -> list[Row]:
+        params = {"id_list": ",".join(ids), "start": 0, "max_results": len(ids)}
+        rows, _, refused = client.text("/api/query", params, _feed)
+        if refused and not rows and len(ids) > 1:
+            # One id of the wrong form makes arXiv refuse all of them: each on its own.
+            return [row for id_ in ids for row in self.of_ids(client, query, [id_])]
+        return rows
+
+    def search(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
+        start = int(cursor or 0)
+        params = {"search_query": _query(query.words), "start": start, "max_results": PAGE}
+        order = {"sortBy": "relevance", "sortOrder": "descending"}
+
+        def read(text: str) -> tuple[list[Row], int | None, str]:
+            rows, total, refused = _feed(text)
+            if not rows and not refused and total is not None and start < min(total, MOST):
+                # It happens that a page comes empty; the same request brings it a moment later.
+                raise TransientError(f"arXiv sent no results from {start:,} of {total:,} on.")
+            return rows, total, refused
+
+        rows, total, refused = client.text("/api/query", params | order, read)
+        if refused:
+            raise BadInputError(f"arXiv cannot read the query: {refused}.", "Correct the query.")
+        after = start + len(rows)
+        more = total is None or after < min(total, MOST)
+        return Page(rows, str(after) if rows and more else None, total)
+
+
+def _query(typed: str) -> str:
+    """Words as arXiv's own syntax: plain ones are looked for everywhere, all of them.
+
+    >>> _query("cat:cs.CL AND ti:negation"), _query("negation scope")
+    ('cat:cs.CL AND ti:negation', 'all:negation AND all:scope')
+    """
+    if _FIELDED.search(typed):
+        return typed
+    parts = re.findall(r'"[^"]+"|\S+', typed)
+    query: list[str] = []
+    for part in parts:
+        if part not in _OPERATORS:
+            if query and query[-1] not in _OPERATORS:
+                query.append("AND")
+            part = "all:" + (part if part.startswith('"') else part.strip("()"))
+        query.append(part)
+    return " ".join(query)
+
+
+def _feed(text: str) -> tuple[list[Row], int | None, str]:
+    """Rows, how many there are in all, and the reason where the request is refused."""
+    root = parsed(text, "arXiv")
+    if root.tag != f"{_ATOM}feed":
+        raise unknown_form("arXiv")
+    total = words(root.findtext(f"{_OPEN}totalResults"))
+    rows, refused = [], ""
+    for entry in root.findall(f"{_ATOM}entry"):
+        if "/api/errors" in (entry.findtext(f"{_ATOM}id") or ""):
+            refused = words(entry.findtext(f"{_ATOM}summary"))[:200] or "no reason is given"
+        elif row := _arxiv_row(entry):
+            rows.append(row)
+    return rows, digits(total), refused
+
+
+def _arxiv_row(entry: Element) -> Row | None:
+    def text(tag: str) -> str:
+        return words(entry.findtext(tag))
+
+    link = text(f"{_ATOM}id")
+    id_ = _ID.fullmatch(link)
+    if not id_:
+        return None
+    category = entry.find(f"{_ARXIV}primary_category")
+    year = text(f"{_ATOM}published")[:4]
+    doi = text(f"{_ARXIV}doi")
+    return {
+        "doc_id": id_[1],
+        "title": text(f"{_ATOM}title"),
+        "text": text(f"{_ATOM}summary"),
+        "year": digits(year),
+        "authors": people(a.findtext(f"{_ATOM}name") for a in entry.findall(f"{_ATOM}author")),
+        "url": f"https://arxiv.org/abs/{id_[1]}",
+        "doi": doi or f"10.48550/arXiv.{id_[1]}",
+        "venue": text(f"{_ARXIV}journal_ref"),
+        "field": "" if category is None else words(category.get("term")),
+        "source": "arXiv",
+    }
+
 
 _SITE = "https://aclanthology.org"
 _FILES = "/acl-org/acl-anthology/master/data/xml"
@@ -44,7 +167,7 @@ _Place = tuple[str | None, str | None]
 """A volume of a file, and a paper of that: without them, the whole file, or the whole volume."""
 
 
-class AclAnthology:
+class AclAnthology(Service):
     """Papers of the ACL Anthology."""
 
     info = ServiceInfo(
@@ -128,7 +251,7 @@ def _papers(root: Element, wanted: Set[_Place]) -> Iterator[tuple[Row, tuple[_Pl
             number = paper.get("id", "")
             places: tuple[_Place, ...] = (None, None), (name, None), (name, number)
             if not wanted.isdisjoint(places):
-                yield _row(paper, volume, _full_id(file, name, number)), places
+                yield _acl_row(paper, volume, _full_id(file, name, number)), places
 
 
 def _full_id(file: str, volume: str, paper: str) -> str:
@@ -139,7 +262,7 @@ def _full_id(file: str, volume: str, paper: str) -> str:
     return f"{file}-{int(volume)}{int(paper):03d}"
 
 
-def _row(paper: Element, volume: Element, id_: str) -> Row:
+def _acl_row(paper: Element, volume: Element, id_: str) -> Row:
     def text(path: str, parent: Element = paper) -> str:
         # Titles and abstracts hold <fixed-case>, <tex-math> and the like.
         found = parent.find(path)

@@ -1,4 +1,4 @@
-"""Text files: their encoding, detected or chosen, and their decoded lines."""
+"""Files from outside: packed or not, their encoding, detected or chosen, and their lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import re
+import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,30 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from engine.config import ASSETS
 from engine.errors import BadInputError
+from engine.types.corpora import PdfParts
 from engine.types.limits import MEGABYTE, ROW_BYTES
 
-LABELS = {
-    "utf-8": "UTF-8",
-    "utf-16": "UTF-16",
-    "cp1252": "Windows-1252 (Western Europe)",
-    "iso-8859-1": "Latin-1 (ISO-8859-1)",
-    "iso-8859-15": "Latin-9 (ISO-8859-15)",
-    "mac-roman": "Mac Roman",
-    "cp1250": "Windows-1250 (Central Europe)",
-    "cp1251": "Windows-1251 (Cyrillic)",
-    "cp1253": "Windows-1253 (Greek)",
-    "cp1254": "Windows-1254 (Turkish)",
-    "cp1255": "Windows-1255 (Hebrew)",
-    "cp1256": "Windows-1256 (Arabic)",
-    "cp1257": "Windows-1257 (Baltic)",
-    "koi8-r": "KOI8-R (Cyrillic)",
-    "gb18030": "GB18030 (Chinese)",
-    "big5": "Big5 (Chinese)",
-    "shift_jis": "Shift JIS (Japanese)",
-    "euc_jp": "EUC-JP (Japanese)",
-    "euc_kr": "EUC-KR (Korean)",
-}
+
+def table(name: str) -> dict[str, Any]:
+    """A table of ``assets/ingest``."""
+    return tomllib.loads((ASSETS / "ingest" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+ENCODINGS: dict[str, str] = table("encodings")
 """What people choose from: Python's name -> label."""
 TOO_LONG = f"longer than {ROW_BYTES // MEGABYTE} MB, which is the most that is read as one row."
 _MARKS = {
@@ -46,11 +35,15 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_CHUNK = 2**20
-_SAMPLE = 64 * 1024
+_CHUNK, _SAMPLE = 2**20, 2**16
 _LATIN = frozenset({"cp1250", "cp1254", "cp1257"})
 _CLOSE = 0.08  # Differences in charset-normalizer's measure of disorder (0 to 1) without meaning
 _DAMAGED = re.compile("[\udc80-\udcff]")  # A byte that is no UTF-8, as ``surrogateescape`` has it
+ZIP_ERRORS = (
+    *(OSError, EOFError, zlib.error, zipfile.BadZipFile),
+    *(NotImplementedError, UnicodeDecodeError, RuntimeError),
+)
+"""What a zip, or a file in it, raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +52,69 @@ class Encoding:
 
     name: str = "utf-8"  # as Python knows it
     replaced: int = 0  # how many characters became U+FFFD
-    # of a chosen encoding, the first line with bytes that do not fit: reading raises; 0 for none
-    misfit: int = 0
 
     @property
     def label(self) -> str:
         """The name for people."""
-        return LABELS.get(self.name, self.name.upper())
+        return ENCODINGS.get(self.name, self.name.upper())
 
 
 UTF8 = Encoding()
-ZIP_ERRORS = (
-    OSError,
-    EOFError,
-    zlib.error,
-    zipfile.BadZipFile,
-    NotImplementedError,
-    UnicodeDecodeError,
-    RuntimeError,
-)
-"""What a zip, or a file in it, raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file (or a folder), and how it is read."""
+
+    path: Path
+    encoding: Encoding = UTF8
+    delimiter: str = ","  # of CSV and TSV, one character
+    pdf: PdfParts = "papers"  # what becomes a row of a PDF
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Number and text of each line, of which none may be too long."""
+        for number, line in self.short_lines():
+            if line is None:
+                raise BadInputError(
+                    f"{self.name}, line {number}: {TOO_LONG}",
+                    "Check that the file is of the format you chose.",
+                )
+            yield number, line
+
+    def short_lines(self) -> Iterator[tuple[int, str | None]]:
+        r"""Lines of a text file with their numbers from 1; a byte order mark is dropped.
+
+        Only ``\n`` ends a line: others (U+2028 ...) may be in a JSON string. None stands for a line
+        longer than ``ROW_BYTES``, which is never held in memory.
+        """
+        with opened(self.path, self.encoding) as file:
+            for number, line in enumerate(_cut(file), start=1):
+                line = line.removeprefix("\ufeff") if line and number == 1 else line
+                if number == 1 and line and "\r" in line and not line.endswith("\n"):
+                    # Not a single LF in the file: CR ends its lines, as on old Macs.
+                    lines = line.removesuffix("\r").split("\r")
+                    yield from enumerate((f"{part}\n" for part in lines), start=1)
+                else:
+                    yield number, line
+
+
+def _cut(file: IO[str]) -> Iterator[str | None]:
+    while line := file.readline(ROW_BYTES + 1):
+        whole = len(line) <= ROW_BYTES or line.endswith("\n")
+        yield line if whole else None
+        while not whole:
+            line = file.readline(ROW_BYTES)
+            whole = not line or line.endswith("\n")
 
 
 @contextmanager
 def opened(path: Path, encoding: Encoding | None = None) -> Iterator[IO[Any]]:
     """A file to read, as text or as bytes; one whose name ends in ``.gz`` is unpacked. While it is
     open, errors of the system and of the packing become BadInputError."""
-    if encoding is not None and encoding.misfit:
-        raise BadInputError(
-            f"{path.name}, line {encoding.misfit}: not {encoding.label}.",
-            "Save the file as UTF-8, or choose its encoding (--encoding cp1252 ...).",
-        )
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as content:
             file: Any = content
@@ -127,35 +152,11 @@ def encoding_of(path: Path, chosen: str = "") -> Encoding:
     """The encoding of a file: the chosen one, which must fit, else the detected one. A byte order
     mark decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at most a few
     damaged characters; what is left is charset-normalizer's estimate."""
-    return _chosen(path, _known(chosen)) if chosen else _detected(path)
-
-
-def _chosen(path: Path, name: str) -> Encoding:
-    line = 1
-    try:
-        for text in () if path.is_dir() else _decoded(path, name, "strict"):
-            line += text.count("\n")
-    except UnicodeError as e:
-        before = e.object[: e.start] if isinstance(e, UnicodeDecodeError) else b""
-        return Encoding(name, misfit=line + before.count(b"\n"))
-    return Encoding(name)
-
-
-def _known(name: str) -> str:
-    try:
-        info = codecs.lookup(name.strip())
-        if info._is_text_encoding:
-            # One name for one encoding, that of the list where it is there.
-            same = (known for known in LABELS if codecs.lookup(known).name == info.name)
-            return next(same, info.name)
-    except (LookupError, ValueError):
-        pass
-    raise BadInputError(
-        f"There is no text encoding {name!r}.", f"Known are, among others: {', '.join(LABELS)}."
-    )
-
-
-def _detected(path: Path) -> Encoding:
+    if chosen:
+        encoding = Encoding(_known(chosen))
+        if path.is_file():
+            _check_fits(path, encoding)
+        return encoding
     with opened(path) as file:
         head = file.read(4096)
     name = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
@@ -171,6 +172,34 @@ def _detected(path: Path) -> Encoding:
             return Encoding("utf-8", damaged)
         name = _estimated(path)
     return Encoding(name, sum(text.count("\ufffd") for text in _decoded(path, name, "replace")))
+
+
+def _check_fits(path: Path, encoding: Encoding) -> None:
+    line = 1
+    try:
+        for text in _decoded(path, encoding.name, "strict"):
+            line += text.count("\n")
+    except UnicodeError as error:
+        before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
+        line += before.count(b"\n")
+        raise BadInputError(
+            f"{path.name}, line {line}: not {encoding.label}.",
+            "Save the file as UTF-8, or choose its encoding (--encoding cp1252 ...).",
+        ) from error
+
+
+def _known(name: str) -> str:
+    try:
+        info = codecs.lookup(name.strip())
+        if info._is_text_encoding:
+            # One name for one encoding, that of the list where it is there.
+            same = (known for known in ENCODINGS if codecs.lookup(known).name == info.name)
+            return next(same, info.name)
+    except (LookupError, ValueError):
+        pass
+    raise BadInputError(
+        f"There is no text encoding {name!r}.", f"Known are, among others: {', '.join(ENCODINGS)}."
+    )
 
 
 def _unmarked_utf16(head: bytes) -> str | None:
@@ -200,7 +229,7 @@ def _estimated(path: Path) -> str:
                 sample += line
             if len(sample) >= _SAMPLE:
                 break
-    several = [name for name in LABELS if name not in ("utf-8", "utf-16")]
+    several = [name for name in ENCODINGS if name not in ("utf-8", "utf-16")]
     found = from_bytes(bytes(sample), cp_isolation=several)
     best = found.best()
     if best is None:
@@ -209,32 +238,3 @@ def _estimated(path: Path) -> str:
     if western and western[0].chaos <= best.chaos + (_CLOSE if best.encoding in _LATIN else 0):
         return "cp1252"
     return _known(best.encoding)
-
-
-# -- lines -----------------------------------------------------------------------------------
-
-
-def short_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, str | None]]:
-    r"""Lines of a text file with their numbers from 1; a byte order mark is dropped.
-
-    Only ``\n`` ends a line: others (U+2028 ...) may be in a JSON string. None stands for a line
-    longer than ``ROW_BYTES``, which is never held in memory.
-    """
-    with opened(path, encoding) as file:
-        for number, line in enumerate(_cut(file), start=1):
-            line = line.removeprefix("\ufeff") if line and number == 1 else line
-            if number == 1 and line and "\r" in line and not line.endswith("\n"):
-                # Not a single LF in the file: CR ends its lines, as on old Macs.
-                lines = line.removesuffix("\r").split("\r")
-                yield from enumerate((f"{part}\n" for part in lines), start=1)
-            else:
-                yield number, line
-
-
-def _cut(file: IO[str]) -> Iterator[str | None]:
-    while line := file.readline(ROW_BYTES + 1):
-        whole = len(line) <= ROW_BYTES or line.endswith("\n")
-        yield line if whole else None
-        while not whole:
-            line = file.readline(ROW_BYTES)
-            whole = not line or line.endswith("\n")
