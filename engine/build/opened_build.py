@@ -253,7 +253,14 @@ class OpenBuild:
     def labels(self) -> list[Label]:
         """Every labelled document, in the order of the corpus."""
         rows = {row.doc_id: row for row in self.rows.labels(*self._place)}
-        return [_label(rows[i], basis) for i, basis in self.bases().items() if i in rows]
+        return [
+            Label(
+                *(row.doc_id, row.label, row.quote, cast("Maker", row.maker), row.author),
+                outdated=row.basis != now,
+            )
+            for doc_id, now in self.bases().items()
+            if (row := rows.get(doc_id)) is not None
+        ]
 
     def unlabelled(self) -> list[str]:
         """Documents that a model is to be asked about, in the order of the corpus."""
@@ -538,11 +545,6 @@ class OpenBuild:
 def _is_pending(label: Label) -> bool:
     """Whether a model is to be asked again: never over a person's label."""
     return label.outdated and label.maker == "model"
-
-
-def _label(row: LabelRow, basis: str) -> Label:
-    maker: Maker = "person" if row.maker == "person" else "model"
-    return Label(row.doc_id, row.label, row.quote, maker, row.author, row.basis != basis)
 
 
 def _content_hashes(corpus: OpenCorpus) -> dict[str, str]:

@@ -220,8 +220,8 @@ class EvaluationRun:
         by_model = [name for name in run_names(self._request) if asks_model(name)]
         missing = [name for name in (*self._without_model(), *by_model) if name not in self._runs]
         if with_failed:
-            rest = (name for name in by_model if name not in missing)
-            missing += [name for name in rest if _has_failures(self._runs.get(name))]
+            made = {name: self._runs.get(name) for name in by_model if name not in missing}
+            missing += [name for name, run in made.items() if run and run.llm and run.llm.failed]
         return tuple(missing)
 
     async def compute(self, run: TaskRun) -> TaskReport[Evaluated]:
@@ -352,10 +352,6 @@ class EvaluationRun:
             )
         seconds += usage.seconds
         return SystemRun(name, rankings, seconds, notes=_notes_on(report), llm=report)
-
-
-def _has_failures(run: SystemRun | None) -> bool:
-    return run is not None and run.llm is not None and run.llm.failed > 0
 
 
 def _notes_on(report: ModelReport) -> tuple[str, ...]:
