@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from pages._login import login
-from pages._login.visit_cookie import COOKIE, VISIT
+from pages._login.cookies import VISIT, VISIT_COOKIE
 
 _WITHOUT_COOKIE = "visit_memory"
 
@@ -93,7 +93,7 @@ def forget_visit() -> None:
 
 def _visit() -> str:
     """The id in this browser's cookie; "" for none."""
-    cookie = st.context.cookies.get(COOKIE, "")
+    cookie = st.context.cookies.get(VISIT_COOKIE, "")
     return cookie if isinstance(cookie, str) and VISIT.fullmatch(cookie) else ""
 
 

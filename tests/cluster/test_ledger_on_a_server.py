@@ -15,7 +15,8 @@ from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from pages._annotate.judging_view import DocumentCache, JudgingSession, receive, view_data
+from pages._annotate.judging_data import DocumentCache
+from pages._annotate.judging_view import JudgingSession, receive, view_data
 from tests.cli.command_line import assert_refused, run_inside, write_lines
 from tests.fakes.postgres_server import PostgresServer
 from tests.pages.test_annotate_judging import grade, message

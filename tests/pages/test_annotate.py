@@ -17,11 +17,10 @@ from engine.types.corpora import ImportRequest
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate import exchange_files
-from pages._annotate.agreement_tables import confusion_html
-from pages._annotate.dashboard import summary_html
-from pages._annotate.guidelines import nodes
+from pages._annotate.agreement import confusion_html, summary_html
+from pages._annotate.judging_data import nodes
+from pages._annotate.pool_form import CHOSEN, TEXT, read_seeds
 from pages._annotate.project_form import read_scale, scale_lines
-from pages._annotate.project_queries_form import CHOSEN, TEXT, read_seeds
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.visits import Serve, address, click, judged_on, param, run, shown, visit
 from tests.support import wait_until, write_jsonl

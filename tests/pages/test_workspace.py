@@ -20,7 +20,7 @@ from engine.types.comparisons import Variant
 from engine.types.corpora import ImportRequest
 from pages._annotate.annotate_url import AnnotateView
 from pages._ask.ask_url import AskView
-from pages._build.build_url import BuildView
+from pages._build.build_words import BuildView
 from pages._common import visit_memory
 from pages._common.state import Pages
 from pages._common.visit_memory import Visits

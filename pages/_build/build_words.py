@@ -1,73 +1,107 @@
-"""A build in words: where its steps stand, what one takes, how far it is and how it ended."""
+"""The steps of a build: in the URL and in words, where they stand and what they take."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import streamlit as st
 
 from engine.text import counted
-from engine.types.builds import (
-    BuildSpec,
-    BuildState,
-    BuildStep,
-    Cluster,
-    StepState,
-)
+from engine.types.builds import BuildSpec, BuildState, BuildStep, Cluster, StepState
 from engine.types.models import Estimate
-from pages._build.build_url import RUNS, SHOWN_BY, STEPS
+from pages._common import workspace
 from pages._common.job_words import at_most
+from pages._common.url_state import UrlState, param
+
+STEPS: Mapping[str, str] = {
+    "attribute": "Attribute",
+    "labels": "Labels",
+    "clusters": "Clusters",
+    "queries": "Queries",
+    "result": "Result",
+}
+"""The five steps as a link names them, and as the page does."""
+RUNS: Mapping[str, BuildStep] = {
+    "labels": "label",
+    "clusters": "collapse",
+    "queries": "verbalise",
+    "result": "expand",
+}
+"""What a step of the page runs; the attribute is described by a person."""
+SHOWN_BY: Mapping[BuildStep, str] = {run: step for step, run in RUNS.items()}
+
+
+def _step(text: str) -> str:
+    """Reads a step; links of earlier versions call the first one ``lens``."""
+    step = "attribute" if text == "lens" else text
+    if step and step not in STEPS:
+        raise ValueError(f"no step '{text}', use {', '.join(STEPS)}")
+    return step
+
+
+@dataclass(frozen=True, slots=True)
+class BuildView(UrlState):
+    """One step of one build.
+
+    Attributes:
+        build: its name; "" while a new one is described.
+        step: a key of :data:`STEPS`; "" is where the build stands.
+    """
+
+    script = "build"
+    corpus: str = param("corpus", "", shared=True)
+    build: str = param("build", "")
+    step: str = param("step", "", _step)
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters; a build that is not there yet has no steps."""
+        return UrlState.to_params(self if self.build else replace(self, step=""))
+
+    @classmethod
+    def read(cls) -> Self:
+        """The view of the URL, or of the page as it was left."""
+        params = st.query_params.to_dict()
+        # Going back from a page that was opened from here passes this one with its parameters.
+        left = workspace.pages().last(cls)
+        if left is not None and params.keys() - {"corpus", "build", "step"}:
+            return left
+        return cls.opened_with(params)
+
+
+def go(step: str) -> None:
+    """Show another step of the build."""
+    BuildView.change(lambda now: replace(now, step=step))
 
 
 class StepWords(NamedTuple):
-    """What a step is called in several places.
+    """What a step is called in several places."""
 
-    Attributes:
-        start: the button that runs it.  doing: while it runs.
-        unit: what it goes through.  made: what comes of it.
-        changed: why what it made is not up to date.
-        by: before the model that made it.
-    """
-
-    start: str
-    doing: str
-    unit: str
-    made: str
-    changed: str
-    by: str
+    start: str  # the button that runs it
+    doing: str  # while it runs
+    unit: str  # what it goes through
+    made: str  # what comes of it
+    changed: str  # why what it made is not up to date
+    by: str  # before the model that made it
 
 
 WORDS: Mapping[BuildStep, StepWords] = {
     "label": StepWords(
-        "Label the documents",
-        "Labelling",
-        "document",
-        "label",
-        "the attribute or documents changed since",
-        "Labels by",
+        *("Label the documents", "Labelling", "document", "label"),
+        *("the attribute or documents changed since", "Labels by"),
     ),
     "collapse": StepWords(
-        "Cluster the labels",
-        "Clustering",
-        "document",
-        "cluster",
-        "the labels changed since",
-        "Clusters by",
+        *("Cluster the labels", "Clustering", "document", "cluster"),
+        *("the labels changed since", "Clusters by"),
     ),
     "verbalise": StepWords(
-        "Write the queries",
-        "Writing queries",
-        "cluster",
-        "query",
-        "the clusters changed since",
-        "Queries by",
+        *("Write the queries", "Writing queries", "cluster", "query"),
+        *("the clusters changed since", "Queries by"),
     ),
     "expand": StepWords(
-        "Pool and grade",
-        "Pooling and grading",
-        "candidate",
-        "grade",
-        "the queries changed since",
-        "Grades by",
+        *("Pool and grade", "Pooling and grading", "candidate", "grade"),
+        *("the queries changed since", "Grades by"),
     ),
 }
 
@@ -155,31 +189,19 @@ def steps_data(
     by_run = {step.step: step for step in state.steps} if state else {}
     rows = []
     for number, (key, name) in enumerate(STEPS.items(), start=1):
+        is_first = key == "attribute"
         if key == running:
             kind, words = "running", "running"
         elif state is None:
-            kind, words = ("next", "next") if key == "attribute" else ("later", "")
-        elif key == "attribute":
+            kind, words = ("next", "next") if is_first else ("later", "")
+        elif is_first:
             kind, words = "done", "described"
         else:
-            step = by_run[RUNS[key]]
-            kind, words = standing(
-                step,
-                is_next=state.next == step.step,
-                clusters=clusters,
-                first=earlier(state, step.step),
-            )
-        rows.append(
-            {
-                "key": key,
-                "number": number,
-                "name": name,
-                "kind": kind,
-                "words": words,
-                "current": key == current,
-                "open": state is not None or key == "attribute",
-            }
-        )
+            step = RUNS[key]
+            first, is_next = earlier(state, step), state.next == step
+            kind, words = standing(by_run[step], is_next=is_next, clusters=clusters, first=first)
+        row = {"key": key, "number": number, "name": name, "kind": kind, "words": words}
+        rows.append({**row, "current": key == current, "open": state is not None or is_first})
     return rows
 
 
@@ -197,10 +219,7 @@ def where_it_stands(state: BuildState) -> str:
 
 def estimate_line(estimate: Estimate, step: StepState, *, with_model: bool) -> str:
     """``360 documents: 360 requests, up to 730 including retries, about 0.42 M tokens.``
-
-    Args:
-        with_model: a model is connected; without one, its calls are none.
-    """
+    ``with_model``: a model is connected; without one, its calls are none."""
     if not estimate.items:
         nothing = "Nothing to do" if step.is_complete else "No requests needed"
         return f"{nothing}; manual changes are kept." if step.edits else f"{nothing}."
