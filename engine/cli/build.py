@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -159,13 +159,14 @@ def show_build(
         state = opened.state()
         show(_state_fields(state), *_state_lines(state))
     else:
-        results = {
+        results: Mapping[BuildStep, Callable[[], Sequence[Any]]] = {
             "label": opened.labels,
             "collapse": opened.clusters,
             "verbalise": opened.queries,
             "expand": lambda: [provenance(opened)],
         }
-        records: Sequence[Any] = results[step]()
+        records = results[step]()
+        rows: list[tuple[object, ...]]
         if step == "expand":  # a row for each query
             heads: Sequence[str] = ("", "positives", "found by pooling")
             positives, found = records[0].positives, records[0].found
