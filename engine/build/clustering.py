@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -197,7 +197,9 @@ async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
         made, failed = await _with_model(work, made, embed, len(labels))
     if work.stopped and (work.stopped == "cancelled" or started is not None):
         return TaskReport(result=0, failed=failed, left=len(labels))
-    clustering = finished(before, _in_order(made, labels), labels)
+    place = {doc_id: n for n, doc_id in enumerate(labels)}
+    made = [replace(d, doc_ids=tuple(sorted(d.doc_ids, key=place.__getitem__))) for d in made]
+    clustering = finished(before, made, labels)
     basis = "" if work.stopped else clustering_basis(spec, labels)
 
     def keep(row: StepRow | None) -> StepRow:
@@ -257,29 +259,22 @@ async def _merged(
     left: dict[int, Draft] = dict(enumerate(made))
     for window, answer in zip(asked, answers, strict=True):
         for group in () if answer is None else answer.groups:
-            members = _but_for_people([window[m - 1] for m in group.members], made)
+            members = [window[m - 1] for m in group.members]
+            fixed = [n for n in members if made[n].fixed is not None]
+            # People's clusters are merged by people only: but for the first, they stay.
+            members = [*fixed[:1], *(n for n in members if made[n].fixed is None)]
             if len(members) > 1:
-                left[members[0]] = _joined([made[n] for n in members], group.name)
+                parts = [made[n] for n in members]
+                counts = sum((Counter(part.labels) for part in parts), Counter[str]())
+                left[members[0]] = replace(
+                    parts[0],
+                    name=parts[0].name if fixed else group.name,
+                    doc_ids=tuple(doc_id for part in parts for doc_id in part.doc_ids),
+                    labels=dict(counts.most_common()),
+                )
                 for n in members[1:]:
                     del left[n]
     return list(left.values()), 0 if work.stopped else sum(a is None for a in answers)
-
-
-def _but_for_people(members: Sequence[int], made: Sequence[Draft]) -> list[int]:
-    """Members without all but the first of people's clusters, which only people merge."""
-    fixed = [n for n in members if made[n].fixed is not None]
-    return [*fixed[:1], *(n for n in members if made[n].fixed is None)]
-
-
-def _joined(parts: Sequence[Draft], name: str) -> Draft:
-    labels = sum((Counter(part.labels) for part in parts), Counter[str]())
-    whole = parts[0]
-    return Draft(
-        name=name if whole.fixed is None else whole.name,
-        doc_ids=tuple(doc_id for part in parts for doc_id in part.doc_ids),
-        labels=dict(labels.most_common()),
-        fixed=whole.fixed,
-    )
 
 
 def _windows(vectors: FloatArray, offset: int) -> list[list[int]]:
@@ -299,12 +294,6 @@ def _leaves(vectors: FloatArray) -> list[int]:
 
     distances = pdist(vectors + 1e-9, metric="cosine").clip(0.0)
     return [int(row) for row in leaves_list(linkage(distances, method="average"))]
-
-
-def _in_order(made: Iterable[Draft], labels: Iterable[str]) -> list[Draft]:
-    """Documents of every draft in the order of the corpus."""
-    place = {doc_id: n for n, doc_id in enumerate(labels)}
-    return [replace(d, doc_ids=tuple(sorted(d.doc_ids, key=lambda i: place[i]))) for d in made]
 
 
 def _notes(clustering: Clustering, spec: BuildSpec, work: Work, failed: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any, cast
@@ -203,23 +203,21 @@ def find_cluster(clusters: Sequence[Cluster], key: str) -> Cluster:
     return found
 
 
+@dataclass(frozen=True, eq=False)
 class OpenBuild:
     """A build, limited to existing documents within its limit; thread- and process-safe."""
 
-    def __init__(
-        self,
-        spec: BuildSpec,
-        author: str,
-        time: datetime,
-        rows: Builds,
-        library: Library,
-        annotation: Annotation,
-        recent: Recent[Hashable, Any],
-    ) -> None:
-        # spec, author, time: of the version when it was opened; rows: the ledger's builds
-        self.spec, self.author, self.time = spec, author, time
-        self.rows, self.library, self.annotation = rows, library, annotation
-        self._place, self._recent = (spec.corpus, spec.name), recent
+    spec: BuildSpec  # spec, author, time: of the version when it was opened
+    author: str
+    time: datetime
+    rows: Builds  # of the ledger
+    library: Library
+    annotation: Annotation
+    recent: Recent[Hashable, Any]
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        return self.spec.corpus, self.spec.name
 
     # -- the corpus --------------------------------------------------------------------
 
@@ -232,7 +230,7 @@ class OpenBuild:
     def vocabulary(self) -> Vocabulary:
         """The words of the corpus as it is now."""
         corpus = self.corpus
-        return cast(Vocabulary, self._recent.one(corpus.identity, lambda: Vocabulary(corpus)))
+        return cast(Vocabulary, self.recent.one(corpus.identity, lambda: Vocabulary(corpus)))
 
     def scope(self) -> list[str]:
         """The documents that are read, in the order of the corpus."""
@@ -242,7 +240,7 @@ class OpenBuild:
         """doc_id -> a digest of what its label rests on, for documents in scope."""
         corpus = self.corpus
         recipe = label_recipe(self.spec, corpus.lens)
-        bases: dict[str, str] = self._recent.one(
+        bases: dict[str, str] = self.recent.one(
             (corpus.identity, recipe),
             lambda: {i: digest(recipe, text) for i, text in _content_hashes(corpus).items()},
         )
@@ -253,7 +251,14 @@ class OpenBuild:
     def labels(self) -> list[Label]:
         """Every labelled document, in the order of the corpus."""
         rows = {row.doc_id: row for row in self.rows.labels(*self._place)}
-        return [_label(rows[i], basis) for i, basis in self.bases().items() if i in rows]
+        return [
+            Label(
+                *(row.doc_id, row.label, row.quote, cast("Maker", row.maker), row.author),
+                outdated=row.basis != now,
+            )
+            for doc_id, now in self.bases().items()
+            if (row := rows.get(doc_id)) is not None
+        ]
 
     def unlabelled(self) -> list[str]:
         """Documents that a model is to be asked about, in the order of the corpus."""
@@ -538,11 +543,6 @@ class OpenBuild:
 def _is_pending(label: Label) -> bool:
     """Whether a model is to be asked again: never over a person's label."""
     return label.outdated and label.maker == "model"
-
-
-def _label(row: LabelRow, basis: str) -> Label:
-    maker: Maker = "person" if row.maker == "person" else "model"
-    return Label(row.doc_id, row.label, row.quote, maker, row.author, row.basis != basis)
 
 
 def _content_hashes(corpus: OpenCorpus) -> dict[str, str]:

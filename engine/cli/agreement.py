@@ -55,38 +55,38 @@ def agreement(
         return
     result = annotation.agreement(opened, audit=include_audit)
     rows = explorer.human_rows(opened)
-    human = {who: dict(scores.metrics) for who, scores in rows.items()}
-    lines = [*_agreement_lines(result), *_human_lines(rows)]
-    show({**_agreement_report(result), "human": human}, *lines)
-    say(result.notes)
-
-
-def measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
-    """Measures as JSON has them."""
-    return {m.name: {"value": m.value, "interval": m.interval, "items": m.items} for m in measures}
-
-
-def _agreement_report(result: Agreement) -> dict[str, Any]:
-    return {
+    pairs = [
+        {
+            "annotators": pair,
+            "with_model": result.with_model(pair),
+            "measures": _as_json(measures),
+            "confusion": result.confusion[pair],
+        }
+        for pair, measures in result.pairs.items()
+    ]
+    report = {
         "annotators": result.annotators,
         "grades": result.grades,
         "models": result.models,
-        "measures": measures_report(result.measures),
-        "by_aspect": {a or "any": measures_report(m) for a, m in result.by_aspect.items()},
-        "pairs": [
-            {
-                "annotators": pair,
-                "with_model": result.with_model(pair),
-                "measures": measures_report(measures),
-                "confusion": result.confusion[pair],
-            }
-            for pair, measures in result.pairs.items()
-        ],
+        **_all_and_by_aspect(result),
+        "pairs": pairs,
         "notes": result.notes,
+        "human": {who: dict(scores.metrics) for who, scores in rows.items()},
     }
+    show(report, *_agreement_lines(result, rows))
+    say(result.notes)
 
 
-def _agreement_lines(result: Agreement) -> Iterator[str]:
+def _as_json(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
+    return {m.name: {"value": m.value, "interval": m.interval, "items": m.items} for m in measures}
+
+
+def _all_and_by_aspect(found: Agreement | ModelCheck) -> dict[str, Any]:
+    by_aspect = {aspect or "any": _as_json(own) for aspect, own in found.by_aspect.items()}
+    return {"measures": _as_json(found.measures), "by_aspect": by_aspect}
+
+
+def _agreement_lines(result: Agreement, human: Mapping[str, SystemScores]) -> Iterator[str]:
     people = {
         "all": result.measures,
         **{aspect or "any": measures for aspect, measures in result.by_aspect.items()},
@@ -98,14 +98,11 @@ def _agreement_lines(result: Agreement) -> Iterator[str]:
         yield f"\nAgainst language models\n{measures_table(models)}"
     for (one, other), counts in result.confusion.items():
         yield f"\nrows: {one}, columns: {other}\n{confusion_table(result.grades, counts)}"
-
-
-def _human_lines(rows: Mapping[str, SystemScores]) -> Iterator[str]:
-    if rows:
+    if human:
         yield "\nLeave-one-out: an annotator's grades as a ranking, against others' decisions"
         values = [
             (who, *(scores.metrics[m] for m in HUMAN_MEASURES), len(scores.per_query))
-            for who, scores in rows.items()
+            for who, scores in human.items()
         ]
         yield table(("", *HUMAN_MEASURES, "queries"), values)
 
@@ -182,7 +179,9 @@ def grade(
     if check:
         found = grading.check(opened)
         say(found.notes)
-        show(_check_report(found), *_check_lines(found))
+        checked = {**asdict(found), **_all_and_by_aspect(found)}
+        del checked["notes"]
+        show(checked, *_check_lines(found))
         return
     request = GradingRequest(opened, tuple(query_ids), anchors, again, limit, judged)
     settings = {f.name: getattr(request, f.name) for f in fields(request) if f.name != "project"}
@@ -220,13 +219,6 @@ def report_line(report: TaskReport[GradeCounts]) -> str:
     graded = f"{made.annotator}: {made.graded:,} candidates graded{f' ({each})' if each else ''}"
     changed = (made.changed, "graded otherwise than before")
     return outcome(graded, report, changed, unit="candidates")
-
-
-def _check_report(found: ModelCheck) -> dict[str, Any]:
-    report = asdict(found)
-    del report["notes"]
-    by_aspect = {a or "any": measures_report(m) for a, m in found.by_aspect.items()}
-    return {**report, "measures": measures_report(found.measures), "by_aspect": by_aspect}
 
 
 def _check_lines(found: ModelCheck) -> Iterator[str]:

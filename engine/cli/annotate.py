@@ -186,7 +186,10 @@ def pool(
         )
     say(_what_is_missing(explorer, opened, request), "Warning")
     if unjudged:
-        _show_unjudged(annotation, opened, request)
+        found = annotation.unjudged(opened, request.systems, request.depth, request.runs)
+        report = [{**asdict(one), "unjudged": sum(map(len, one.missing.values()))} for one in found]
+        lines = [(r["system"], f"Judged@{r['k']}", r["judged"], r["unjudged"]) for r in report]
+        show_rows(report, ("", "", "", "unjudged"), lines)
         return
     with bar_of("queries", "pooling", total=len(known)) as bar:
         new = annotation.fill_pool(opened, request, on_query=bar.update)
@@ -245,13 +248,6 @@ def _add_queries(
     if new:
         explorer.annotation.add_queries(project, new)
     return len(new.keys() - before)
-
-
-def _show_unjudged(annotation: Annotation, project: Project, request: PoolRequest) -> None:
-    systems = annotation.unjudged(project, request.systems, request.depth, request.runs)
-    report = [{**asdict(one), "unjudged": sum(map(len, one.missing.values()))} for one in systems]
-    rows = [(one["system"], f"Judged@{one['k']}", one["judged"], one["unjudged"]) for one in report]
-    show_rows(report, ("", "", "", "unjudged"), rows)
 
 
 # -- projects -------------------------------------------------------------------------------------

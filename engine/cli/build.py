@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,6 @@ from engine.types.models import Estimate, TaskReport
 
 if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
-    from engine.build.opened_build import OpenBuild
 
 COUNTED = {
     "label": "documents",
@@ -148,7 +147,7 @@ def show_build(
         as_csv --csv: As a CSV file.
         spreadsheet: As --csv; no text is a formula to a spreadsheet program.
     """
-    from engine.build.collection_export import json_fields, sheet
+    from engine.build.collection_export import json_fields, provenance, sheet, sheet_rows
 
     opened = open_explorer().builds.open(corpus, name)
     if as_csv or spreadsheet:
@@ -160,7 +159,23 @@ def show_build(
         state = opened.state()
         show(_state_fields(state), *_state_lines(state))
     else:
-        show([*map(json_fields, _made_by(opened, step))], _table_of(opened, step))
+        results: Mapping[BuildStep, Callable[[], Sequence[Any]]] = {
+            "label": opened.labels,
+            "collapse": opened.clusters,
+            "verbalise": opened.queries,
+            "expand": lambda: [provenance(opened)],
+        }
+        records = results[step]()
+        rows: list[tuple[object, ...]]
+        if step == "expand":  # a row for each query
+            heads: Sequence[str] = ("", "positives", "found by pooling")
+            positives, found = records[0].positives, records[0].found
+            rows = [(key, count, found.get(key, 0)) for key, count in positives.items()]
+            none = "Nothing is expanded yet."
+        else:
+            heads, made = sheet_rows(opened, step)
+            rows, none = [tuple(map(str, row)) for row in made], ""
+        show([*map(json_fields, records)], table(heads, rows) or none)
 
 
 @command(build, "run")
@@ -195,36 +210,30 @@ def run_step(
         line = to_do(_to_do(upcoming, estimate), estimate)
         show({"step": upcoming, **task_fields(estimate)}, line)
         return
-    done: dict[BuildStep, tuple[Estimate, TaskReport[int]]] = {}
-    while upcoming is not None and upcoming not in done:
+    steps: dict[BuildStep, dict[str, Any]] = {}
+    reports: list[TaskReport[int]] = []
+    while upcoming is not None and upcoming not in steps:
         request = StepRequest(corpus, name, upcoming, author_or_own(author))
         words = partial(_to_do, upcoming)
-        done[upcoming] = run_task(builds, request, words, run, unit=COUNTED[upcoming])
-        report = done[upcoming][1]
+        estimate, report = run_task(builds, request, words, run, unit=COUNTED[upcoming])
+        steps[upcoming] = {
+            "estimate": {"step": upcoming, **task_fields(estimate)},
+            "report": {"step": upcoming, **task_fields(report, "made")},
+        }
+        reports.append(report)
         if not wants_json():
             click.echo(outcome(f"{upcoming}: {report.result:,} {MADE[upcoming]}", report))
         say_problem(report)
         goes_on = all_steps and not report.stopped
         upcoming = opened.state().next if goes_on else None
-    _finish(opened.state(), done)
+    left = opened.state().next
+    hints = [] if left else ["Every step is complete. Export it with: seedlens build export."]
+    show({"steps": [*steps.values()], "next": left}, hints=hints)
+    sys.exit(exit_code(*reports))
 
 
 def _to_do(step: BuildStep, estimate: Estimate) -> str:
     return f"{step}: {estimate.items:,} {COUNTED[step]} to do."
-
-
-def _finish(state: BuildState, done: Mapping[BuildStep, tuple[Estimate, TaskReport[int]]]) -> None:
-    steps = [
-        {
-            "estimate": {"step": step, **task_fields(estimate)},
-            "report": {"step": step, **task_fields(report, "made")},
-        }
-        for step, (estimate, report) in done.items()
-    ]
-    complete = ["Every step is complete. Export it with: seedlens build export."]
-    hints = complete if state.next is None else []
-    show({"steps": steps, "next": state.next}, hints=hints)
-    sys.exit(exit_code(*(report for _, report in done.values())))
 
 
 @command(build)
@@ -247,29 +256,6 @@ def export(corpus: str, name: str, *, out: Path, overwrite: bool = False) -> Non
 
 
 # -- what is printed -------------------------------------------------------------------------------
-
-
-def _made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
-    """The result of a step: labels, clusters, queries, or the collection's provenance."""
-    from engine.build.collection_export import provenance
-
-    if step == "label":
-        return opened.labels()
-    if step == "collapse":
-        return opened.clusters()
-    return opened.queries() if step == "verbalise" else [provenance(opened)]
-
-
-def _table_of(opened: OpenBuild, step: BuildStep) -> str:
-    """The result of a step; of "expand" a row for each query."""
-    from engine.build.collection_export import provenance, sheet_rows
-
-    if step != "expand":
-        heads, rows = sheet_rows(opened, step)
-        return table(heads, [tuple(map(str, row)) for row in rows])
-    made = provenance(opened)
-    found = [(key, count, made.found.get(key, 0)) for key, count in made.positives.items()]
-    return table(("", "positives", "found by pooling"), found) or "Nothing is expanded yet."
 
 
 def _state_fields(state: BuildState) -> dict[str, Any]:

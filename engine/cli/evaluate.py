@@ -114,7 +114,7 @@ def evaluate(
     if run_out is not None:
         for system, rankings in evaluation.rankings.items():
             scores = evaluation.systems.get(system)
-            if scores is None or scores.kind != "run":  # those of people are theirs already
+            if scores is None or scores.kind != "run":  # uploaded ones are files already
                 write_run(rankings, run_out / f"{system}.run", system)
     lines = _evaluation_lines(evaluation)
     show(evaluation_report(evaluation), *lines, notes=evaluation.notes)
@@ -143,10 +143,8 @@ def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evalua
 
 def _from_ledger(report: ModelReport) -> ModelReport:
     """What a model was asked for a run that was known before: nothing."""
-    counts = ("calls", "repeats", "input_tokens", "output_tokens", "guessed")
-    none: dict[str, Any] = dict.fromkeys(counts, 0)
-    free = None if report.cost is None else 0.0
-    return replace(report, **none, cost=free, cached=report.questions - report.failed)
+    nothing = replace(report, calls=0, repeats=0, input_tokens=0, output_tokens=0, guessed=0)
+    return replace(nothing, cost=report.cost and 0.0, cached=report.questions - report.failed)
 
 
 def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:

@@ -149,10 +149,7 @@ def sql(
         }
         show(report)
     elif not written:
-        click.echo(table(columns, [[*map(_cell, row)] for row in found.rows()]), nl=bool(rows))
+        # Whole numbers without commas: they may be years.
+        cells = [[Figure(v) if type(v) is int else v for v in row] for row in found.rows()]
+        click.echo(table(columns, cells), nl=bool(rows))
         say([] if rows else ["The result has no rows."])
-
-
-def _cell(value: object) -> object:
-    """Whole numbers without commas: they may be years."""
-    return Figure(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -328,8 +328,12 @@ def aspects(
     def announced(estimate: Estimate) -> dict[str, Any]:
         return {"request": request, "questions": estimate.items, **task_fields(estimate)}
 
+    def to_ask(estimate: Estimate) -> str:
+        documents = f"{estimate.counts['documents']:,} documents"
+        return f"{estimate.items:,} questions about the aspects of {documents}."
+
     estimate, report = run_task(
-        *(explorer.pair_grading, request, _to_ask, run),
+        *(explorer.pair_grading, request, to_ask, run),
         unit="questions",
         announced=announced if only_estimate else None,
     )
@@ -347,11 +351,6 @@ def aspects(
     }
     show(data, tuned_line(tuned))
     sys.exit(INTERRUPTED if tuned.cancelled else exit_code(report))
-
-
-def _to_ask(estimate: Estimate) -> str:
-    documents = f"{estimate.counts['documents']:,} documents"
-    return f"{estimate.items:,} questions about the aspects of {documents}."
 
 
 def tuned_line(tuned: Tuned) -> str:

@@ -133,7 +133,11 @@ def judgment_rows(text: str) -> Rows:
             return _table(text, mark, names, skip=1)
         if mark == "\t" and len(names) == len(BEIR_COLUMNS):
             return _table(text, mark, list(JUDGMENT_NAMES), skip=0)
-    return _trec(text)
+    lines, names = columns_of(text, 4, TREC_COLUMNS), TREC_COLUMNS.split()
+    return (
+        (number, problem or dict(zip(names, fields, strict=True)))
+        for number, fields, problem in lines
+    )
 
 
 def _table(text: str, mark: str, names: Sequence[str], skip: int) -> Rows:
@@ -149,11 +153,6 @@ def _table(text: str, mark: str, names: Sequence[str], skip: int) -> Rows:
             number = rows.line_num + 1
     except csv.Error as error:
         yield rows.line_num, f"{error}."
-
-
-def _trec(text: str) -> Rows:
-    for number, fields, problem in columns_of(text, 4, TREC_COLUMNS):
-        yield number, problem or dict(zip(TREC_COLUMNS.split(), fields, strict=True))
 
 
 def json_rows(text: str) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,25 +184,18 @@ def read_run(text: str, file: str) -> RunFile:
         scores = scored.setdefault(query_id, {})
         if doc_id in scores:
             raise broken_line(file, number, f"query '{query_id}' ranks '{doc_id}' twice.")
-        scores[doc_id] = _number(score)
-        if not math.isfinite(scores[doc_id]):
+        with suppress(ValueError):
+            scores[doc_id] = float(score)
+        if not math.isfinite(scores.get(doc_id, math.nan)):
             raise broken_line(file, number, f"the score '{score}' is not a number.")
         tag = tag or own
     if not scored:
         raise BadInputError(
             f"{file} has no lines.", "Give a run: 'query_id Q0 doc_id rank score tag'."
         )
-    return RunFile(tuple(_ranking(*one) for one in scored.items()), tag)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _ranking(query_id: str, scores: dict[str, float]) -> Ranking:
-    with np.errstate(over="ignore"):  # infinite as a 32-bit number, as in trec_eval
-        order = sorted(scores, key=lambda d: (float(np.float32(scores[d])), d), reverse=True)
-    return Ranking(query_id, tuple(order), tuple(scores[doc_id] for doc_id in order))
+    rankings = []
+    for query_id, scores in scored.items():
+        with np.errstate(over="ignore"):  # infinite as a 32-bit number, as in trec_eval
+            order = sorted(scores, key=lambda d: (float(np.float32(scores[d])), d), reverse=True)
+        rankings.append(Ranking(query_id, tuple(order), tuple(scores[d] for d in order)))
+    return RunFile(tuple(rankings), tag)

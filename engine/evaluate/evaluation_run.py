@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -195,49 +195,40 @@ def evaluate(
     return evaluation
 
 
+@dataclass(frozen=True)
 class EvaluationRun:
-    """One request on one corpus.
+    """One request on one corpus."""
 
-    Args:
-        runs: existing rankings, to which new ones are added system by system.
-        uploaded: rankings of people, cut to the topics of the request.
-    """
-
-    def __init__(
-        self,
-        searcher: Searcher,
-        collection: Collection,
-        request: EvaluationRequest,
-        runs: RunStore,
-        uploaded: Sequence[SystemRun] = (),
-    ) -> None:
-        self._searcher, self._collection, self._request = searcher, collection, request
-        self._runs, self._uploaded = runs, uploaded
+    searcher: Searcher
+    collection: Collection
+    request: EvaluationRequest
+    runs: RunStore  # existing rankings, to which new ones are added system by system
+    uploaded: Sequence[SystemRun] = ()  # rankings of people, cut to the topics of the request
 
     def missing(self, *, with_failed: bool = False) -> tuple[str, ...]:
         """Runs to be made; ``with_failed`` adds those with failed questions, which are asked
         again."""
-        by_model = [name for name in run_names(self._request) if asks_model(name)]
-        missing = [name for name in (*self._without_model(), *by_model) if name not in self._runs]
+        by_model = [name for name in run_names(self.request) if asks_model(name)]
+        missing = [name for name in (*self._without_model(), *by_model) if name not in self.runs]
         if with_failed:
-            rest = (name for name in by_model if name not in missing)
-            missing += [name for name in rest if _has_failures(self._runs.get(name))]
+            made = {name: self.runs.get(name) for name in by_model if name not in missing}
+            missing += [name for name, run in made.items() if run and run.llm and run.llm.failed]
         return tuple(missing)
 
     async def compute(self, run: TaskRun) -> TaskReport[Evaluated]:
         """Rank what is missing, and measure; failed questions to a model are asked again."""
-        request, collection = self._request, self._collection
+        request, collection = self.request, self.collection
         if request.human:
             check_annotators(collection)
-        topics = usable_topics(sampled(collection.topics, request.sample), self._searcher)
-        check_documents(collection, self._searcher)
+        topics = usable_topics(sampled(collection.topics, request.sample), self.searcher)
+        check_documents(collection, self.searcher)
         unmade = [name for name in self.missing() if asks_model(name)]
         if unmade and run.client is None:
             raise BadInputError(
                 f"'{unmade[0]}' needs a language model, and none is connected.", "Connect one."
             )
         try:
-            made, known = self._rank(Ranker(self._searcher, topics, request.steer), run)
+            made, known = self._rank(Ranker(self.searcher, topics, request.steer), run)
         except CancelledWorkError:
             return TaskReport(result=Evaluated(None), stopped="cancelled")
         error: SeedLensError | None = None
@@ -247,13 +238,13 @@ class EvaluationRun:
             error = failure
         run.progress(0, 1, phase="Measuring")
         runs = [made[name] for name in run_names(request) if name in made]
-        runs += self._uploaded
+        runs += self.uploaded
         if request.human:
             people = annotators_rankings(collection, topics, made[TIE_BREAK].rankings)
             runs += [SystemRun(f"{HUMAN}-{a}", own, kind="human") for a, own in people.items()]
         if not runs and error is not None:  # there is not even a best order so far
             raise error
-        found = judge_runs(self._searcher, collection, topics, runs)
+        found = judge_runs(self.searcher, collection, topics, runs)
         stops = [r for r in found.model_reports.values() if r.stopped]
         stopped, problem = (stops[0].stopped, stops[0].problem) if stops else ("", "")
         if error is not None:
@@ -263,13 +254,13 @@ class EvaluationRun:
 
     def _without_model(self) -> tuple[str, ...]:
         """Rankings made without a model, in order, including the one that breaks people's ties."""
-        own = tuple(name for name in self._request.systems if name not in MODEL_SYSTEMS)
-        return (*own, TIE_BREAK) if self._request.human and TIE_BREAK not in own else own
+        own = tuple(name for name in self.request.systems if name not in MODEL_SYSTEMS)
+        return (*own, TIE_BREAK) if self.request.human and TIE_BREAK not in own else own
 
     def _rank(self, ranker: Ranker, run: TaskRun) -> tuple[dict[str, SystemRun], list[str]]:
         """Runs without a model by name, and which existed; CancelledWorkError."""
         names = self._without_model()
-        known = [name for name in names if name in self._runs]
+        known = [name for name in names if name in self.runs]
         total, done = len(ranker.topics) * (len(names) - len(known)), itertools.count(1)
 
         def count(name: str) -> None:
@@ -280,9 +271,9 @@ class EvaluationRun:
         run.progress(0, total, phase="Ranking")
         made: dict[str, SystemRun] = {}
         for name in names:
-            ranked = self._runs.get(name)
+            ranked = self.runs.get(name)
             if ranked is None:
-                ranked = self._runs[name] = ranker.run(name, partial(count, name))
+                ranked = self.runs[name] = ranker.run(name, partial(count, name))
             made[name] = ranked
         return made, known
 
@@ -291,19 +282,19 @@ class EvaluationRun:
     ) -> list[str]:
         """Add the runs with a model, as far as it comes; returns which existed."""
         known, left = [], [n for n in self.missing(with_failed=True) if asks_model(n)]
-        for name in filter(asks_model, run_names(self._request)):
-            ranked = self._runs.get(name)
+        for name in filter(asks_model, run_names(self.request)):
+            ranked = self.runs.get(name)
             # Failures are asked again: answers that are there cost nothing.
             if run.client is not None and name in left:
                 ahead = foreseen_runs(
-                    left[left.index(name) :], self._request.depth, self._searcher, topics
+                    left[left.index(name) :], self.request.depth, self.searcher, topics
                 )
                 system, mode = system_and_mode(name)
                 phase = f"Reranking {system}, {mode}" if mode else f"Searching with {system}"
                 run.questions(sum(count.calls for _, count in ahead), phase)
                 ranked = await self._ask_model(run.client, name, made.get(system), topics)
                 if ranked.llm is not None and not ranked.llm.stopped:  # everything was asked
-                    self._runs[name] = ranked
+                    self.runs[name] = ranked
             elif ranked is not None:
                 known.append(name)
             if ranked is not None:
@@ -316,10 +307,10 @@ class EvaluationRun:
         self, client: Client, name: str, first: SystemRun | None, topics: Sequence[Topic]
     ) -> SystemRun:
         """The run of this name; ``first`` is what is reranked."""
-        searcher, before = self._searcher, client.usage
+        searcher, before = self.searcher, client.usage
         system, mode = system_and_mode(name)
         if mode and first is not None:
-            plan, load = Plan(mode, self._request.depth), texts_of(searcher)
+            plan, load = Plan(mode, self.request.depth), texts_of(searcher)
             given = {r.query_id: r.doc_ids for r in first.rankings}
             assignments = [
                 Assignment(t.query_id, topic_criterion(searcher, t), given[t.query_id], load)
@@ -352,10 +343,6 @@ class EvaluationRun:
             )
         seconds += usage.seconds
         return SystemRun(name, rankings, seconds, notes=_notes_on(report), llm=report)
-
-
-def _has_failures(run: SystemRun | None) -> bool:
-    return run is not None and run.llm is not None and run.llm.failed > 0
 
 
 def _notes_on(report: ModelReport) -> tuple[str, ...]:

@@ -179,11 +179,12 @@ def _point(
         pairs = zip(values, best, strict=True)
         return confidence_interval([own - theirs for own, theirs in pairs])
 
+    relevant = [({*baseline.relevant(p.query_id)}, p.doc_ids) for p in drawn]
     return GapPoint(
         size=size,
         documents=_mean([len(p.doc_ids) for p in drawn]),
         documents_infused=_mean([len(p.doc_ids) for p in infused]),
-        found=mean([_share(baseline.relevant(p.query_id), p.doc_ids) for p in drawn]),
+        found=mean([len(own & {*ids}) / len(own) if own else None for own, ids in relevant]),
         lower=_mean(lower),
         upper=_mean(upper),
         lower_interval=confidence_interval(lower),
@@ -201,10 +202,6 @@ def _values(baseline: Baseline, rankings: Sequence[Ranking]) -> list[float]:
 
 def _mean(values: Sequence[float]) -> float:
     return mean(values) or 0.0
-
-
-def _share(relevant: Sequence[str], doc_ids: Sequence[str]) -> float | None:
-    return len(set(relevant) & set(doc_ids)) / len(relevant) if relevant else None
 
 
 def _notes(report: ModelReport, lacking: int) -> tuple[str, ...]:

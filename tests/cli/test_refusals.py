@@ -172,7 +172,7 @@ map small --output map.png -> Use .json or .csv
 map small --model-names --own-names -> exclude each other
 sql small "select * from read_csv('/etc/passwd')" -> refused; /etc/passwd; documents
 sql nowhere 'select 1' -> There is no corpus 'nowhere'
-sql small 'selct 1' -> (line 1, column 1)
+sql small 'selct 1' -> syntax error at or near "selct"; LINE 1
 judge small {item} --grade 4 -> grade is 4; 0, 1, 2, 3
 judge small {item} --grade 1 --skip -> one of --grade
 judge small {item} -> one of --grade
