@@ -9,7 +9,6 @@ machine lacks is left out, and that is said; only PostgreSQL has to be there.
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import subprocess
 import sys
@@ -19,11 +18,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from benchmarks.serving import app, free_port, proxy
-from engine.config import DEMO, DEMO_CORPUS, ROOT
+from benchmarks.homes import CSFCUBE, app, proxy, seedlens
+from engine.config import DEMO, DEMO_CORPUS
 from tests.fakes import postgres_server, ray_cluster, s3_server
 
-CSFCUBE = ROOT.parent / "shared" / "data" / "csfcube-open"
 PORT = 8501
 SERVERS = 2
 
@@ -48,30 +46,24 @@ def main() -> None:
 def _run(options: argparse.Namespace) -> None:
     over = threading.Event()
     with ExitStack() as stack:
-        homes = Path(stack.enter_context(_folder()))
+        folder = tempfile.TemporaryDirectory(prefix="seedlens-cluster-", ignore_cleanup_errors=True)
+        homes = Path(stack.enter_context(folder))
         shared = stack.enter_context(_ledger()) | stack.enter_context(_store())
         # Without a store, the servers share a home.
         own = [str(number) for number in range(options.servers)]
         if "SEEDLENS_STORE" not in shared:
             own = [own[0]] * options.servers
         with _workers() as ray:
-            _import(options.source, {"SEEDLENS_HOME": str(homes / own[0]), **shared, **ray})
+            _import(options.source, homes / own[0], {**shared, **ray})
         for number in (signal.SIGINT, signal.SIGTERM):  # Ray has handlers of its own
             signal.signal(number, lambda *_: over.set())
         apps = [stack.enter_context(app(homes / name, **shared)) for name in own]
         for server, name in zip(apps, own, strict=True):
             _say(f"App server: {server.url} (process {server.pid}, home {homes / name})")
-        front = stack.enter_context(proxy(apps, options.port or free_port()))
+        front = stack.enter_context(proxy(apps, options.port))
         _say(f"Open {front.url} (Ctrl-C ends all)")
         over.wait()
         _say("Ending ...")
-
-
-@contextmanager
-def _folder() -> Iterator[str]:
-    prefix = "seedlens-cluster-"
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as path:
-        yield path
 
 
 @contextmanager
@@ -90,13 +82,7 @@ def _store() -> Iterator[dict[str, str]]:
         return
     with s3_server.running() as server:
         _say(f"Store: SeaweedFS at {server.endpoint}")
-        yield {
-            "SEEDLENS_STORE": server.store(),
-            "AWS_ENDPOINT_URL": server.endpoint,
-            "AWS_ACCESS_KEY_ID": s3_server.KEY,
-            "AWS_SECRET_ACCESS_KEY": s3_server.SECRET,
-            "AWS_REGION": "us-east-1",
-        }
+        yield {"SEEDLENS_STORE": server.store(), **server.environment()}
 
 
 @contextmanager
@@ -110,14 +96,13 @@ def _workers() -> Iterator[dict[str, str]]:
         yield {"SEEDLENS_RAY": cluster.address}
 
 
-def _import(source: Path | None, settings: dict[str, str]) -> None:
+def _import(source: Path | None, home: Path, settings: dict[str, str]) -> None:
     """Import a collection, as every program of the cluster would."""
     if source is None:
         source = CSFCUBE if CSFCUBE.is_dir() else DEMO / "corpus.jsonl"
     name = DEMO_CORPUS if source == DEMO / "corpus.jsonl" else source.name.split(".")[0]
     _say(f"Importing {source} as '{name}'")
-    command = [sys.executable, "-m", "engine.cli", "import", str(source), "--name", name]
-    subprocess.run(command, env={**os.environ, **settings}, cwd=ROOT, check=True)
+    seedlens("import", source, "--name", name, home=home, **settings)
 
 
 def _say(words: str) -> None:

@@ -99,10 +99,9 @@ class Trainable(torch.nn.Module):
         super().__init__()
         model = load_embedded()
         self._tokenizer = model.tokenizer
-        lora = LoraConfig(
-            r=RANK, lora_alpha=int(RANK * SCALE), lora_dropout=DROPOUT,
-            target_modules=r".*encoder\..*\.(query|key|value|dense)",
-        )  # fmt: skip
+        layers = r".*encoder\..*\.(query|key|value|dense)"
+        scaled = {"lora_alpha": int(RANK * SCALE), "lora_dropout": DROPOUT}
+        lora = LoraConfig(r=RANK, target_modules=layers, **scaled)
         self.network = get_peft_model(model.network.float(), lora)
         self.comparison = Comparison(model.width)
         self._dropout = torch.nn.Dropout(0.1)
@@ -124,29 +123,27 @@ class Trainable(torch.nn.Module):
         found = self.network(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
         return found.last_hidden_state, batch["attention_mask"]
 
+    def trained(self) -> Iterator[tuple[str, float, torch.Tensor]]:
+        """Of each weight that is trained: its name in the file, its scale there, itself."""
+        for name, weight in self.comparison.named_parameters():
+            yield name, 1.0, weight.data
+        for name, weight in self.network.named_parameters():
+            layer, _, side = name.removeprefix("base_model.model.").partition(".lora_")
+            if side:
+                down = side.startswith("A.")
+                place = f"{CHANGES}{layer}.{'down' if down else 'up'}"
+                yield place, 1.0 if down else SCALE, weight.data
+
     def weights(self) -> dict[str, np.ndarray]:
         """What :class:`WordingNetwork` reads from the file."""
-        found = dict(self.comparison.state_dict())
-        for name, weight in self.network.state_dict().items():
-            layer = name.removeprefix("base_model.model.").partition(".lora_")[0]
-            if ".lora_A." in name:
-                found[f"{CHANGES}{layer}.down"] = weight
-            elif ".lora_B." in name:
-                found[f"{CHANGES}{layer}.up"] = SCALE * weight
-        return {name: weight.numpy().astype(np.float16) for name, weight in found.items()}
+        trained = self.trained()
+        return {name: (scale * w).numpy().astype(np.float16) for name, scale, w in trained}
 
     def move_towards(self, path: Path, share: float) -> None:
         """Go this share of the way to the weights of a file; 1 takes them over."""
         with np.load(path, allow_pickle=False) as file:
-            known = {name: torch.from_numpy(file[name].astype(np.float32)) for name in file}
-        for name, weight in self.comparison.named_parameters():
-            weight.data.lerp_(known[name], share)
-        for name, weight in self.network.named_parameters():
-            layer = name.removeprefix("base_model.model.").partition(".lora_")[0]
-            if ".lora_A." in name:
-                weight.data.lerp_(known[f"{CHANGES}{layer}.down"], share)
-            elif ".lora_B." in name:
-                weight.data.lerp_(known[f"{CHANGES}{layer}.up"] / SCALE, share)
+            for name, scale, weight in self.trained():
+                weight.lerp_(torch.from_numpy(file[name].astype(np.float32)) / scale, share)
 
 
 def batches(wordings: Sequence[Wording], rng: random.Random) -> Iterator[list[Wording]]:
@@ -166,12 +163,10 @@ def loss_of(
 ) -> torch.Tensor:
     """Cross-entropy, added over the aspects, mean over the batch."""
     aspects = [description(described(aspect, rng)) for aspect in lens.aspects]
+    keys = [aspect.key for aspect in lens.aspects]
     answers = torch.tensor(
-        [
-            [2 if a.key in w.avoids else int(a.key in w.wants) for a in lens.aspects]
-            for w in batch
-        ]
-    )  # fmt: skip
+        [[2 if key in w.avoids else int(key in w.wants) for key in keys] for w in batch]
+    )
     with torch.autocast("cpu", dtype=torch.bfloat16):
         scores = net([as_typed(w.text, rng) for w in batch], aspects)
     each = torch.nn.functional.cross_entropy(
@@ -207,8 +202,7 @@ def train(wordings: Sequence[Wording], epochs: int, *, more: bool) -> Trainable:
             loss = loss_of(net, batch, known[batch[0].lens], rng)
             optimizer.zero_grad()
             loss.backward()
-            trained = [p for group in groups for p in group["params"]]
-            torch.nn.utils.clip_grad_norm_(trained, 1.0)
+            torch.nn.utils.clip_grad_norm_([p for g in groups for p in g["params"]], 1.0)
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
@@ -226,12 +220,9 @@ def reading(weights: Path) -> Read:
     read_row, known = reader(weights), lenses()
 
     def read(row: Row) -> tuple[set[str], set[str]]:
-        found = read_row(row)
-        keys = [a.key for a in known[row["lens"]].aspects]
-        return (
-            {keys[i] for i in np.flatnonzero(found.wants)},
-            {keys[i] for i in np.flatnonzero(found.avoids)},
-        )
+        found, aspects = read_row(row), known[row["lens"]].aspects
+        wants, avoids = np.flatnonzero(found.wants), np.flatnonzero(found.avoids)
+        return {aspects[i].key for i in wants}, {aspects[i].key for i in avoids}
 
     return read
 
@@ -298,10 +289,9 @@ def parted() -> tuple[list[Row], list[Row]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--more", action="store_true")
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--measure", action="store_true")
     parser.add_argument("--misses", type=Path)
+    for name in ("--more", "--check", "--measure"):
+        parser.add_argument(name, action="store_true")
     given = parser.parse_args()
     dev, test = parted() if given.check else (rows("dev"), rows("test"))
     path = CHECKED if given.check else WEIGHTS

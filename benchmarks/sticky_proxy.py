@@ -28,18 +28,14 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 COOKIE = "server"
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _OF_ONE_HOP = {b"connection", b"keep-alive", b"transfer-encoding", b"upgrade"}
-_OF_SOCKETS = ("cookie", "origin", "user-agent", "accept-language")
+_OF_SOCKETS = ("cookie", "origin", "user-agent")
 GOING_AWAY = 1001
 _NOT_SENT = (None, 1005, 1006, 1015)
 """What a connection ended with that was not closed, or without a reason."""
 
 
 class StickyProxy:
-    """Passes requests and WebSockets on.
-
-    Args:
-        servers: each as HOST:PORT.
-    """
+    """Passes requests and WebSockets on to servers, each as HOST:PORT."""
 
     def __init__(self, servers: Sequence[str]) -> None:
         self._servers = list(servers)
@@ -88,16 +84,19 @@ class StickyProxy:
         asked = socket.headers.get("sec-websocket-protocol", "").replace(" ", "").split(",")
         scope = socket.scope
         address = f"ws://{socket.headers['host']}{scope['path']}?{scope['query_string'].decode()}"
+        headers = {k: v for k, v in socket.headers.items() if k in _OF_SOCKETS}
         passed = {
-            k: v for k, v in socket.headers.items() if k in ("cookie", "origin", "user-agent")
+            "additional_headers": headers,
+            "max_size": None,
+            "compression": None,
+            "proxy": None,
         }
         for server in self._choices(socket):
             at = urlsplit(f"//{server}")
             try:
                 app = await connect(
-                    address, host=at.hostname, port=at.port, subprotocols=asked, max_size=None,
-                    additional_headers=passed, compression=None, proxy=None,
-                )  # fmt: skip
+                    address, host=at.hostname, port=at.port, subprotocols=asked, **passed
+                )
             except (OSError, InvalidHandshake):
                 continue
             await socket.accept(app.subprotocol, _kept(socket, server))
@@ -150,10 +149,9 @@ def main() -> None:
         Route("/{path:path}", proxy.pass_on, methods=METHODS),
         WebSocketRoute("/{path:path}", proxy.connect),
     ]
-    uvicorn.run(
-        Starlette(routes=routes, lifespan=proxy.lifespan), port=options.port, log_level="warning",
-        server_header=False, date_header=False, ws_max_size=2**30,
-    )  # fmt: skip
+    front = Starlette(routes=routes, lifespan=proxy.lifespan)
+    quiet = {"log_level": "warning", "server_header": False, "date_header": False}
+    uvicorn.run(front, port=options.port, ws_max_size=2**30, **quiet)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ sentence weigh some ten times the worst.
 QUOTED = 0.35
 """Cosine from which a wording that names no aspect is taken to speak of a sentence's content.
 
-Measured by ``python -m benchmarks.thresholds`` on 150 seeds each of CSFCube and the demo, with
+Measured by ``benchmarks/thresholds.py`` on 150 seeds each of CSFCube and the demo, with
 words taken from a sentence of the seed: 67 and 70 % of them are found (56 and 65 % in that very
 sentence), against 7 and 1 % of words of another document and below 1 % of wordings that ask for
 nothing ("more like this"). At 0.45 it is 54 and 44 %, against 3 and 1 %; at 0.30, 12 and 6 % of
