@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from benchmarks.figures import Figure, as_json, machine, table
 
@@ -30,7 +31,9 @@ def main() -> None:
     parser.add_argument("--part", choices=[*PARTS, *OTHERS, "all"], default="all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     chosen, rest = parser.parse_known_args()
-    about, measured, checked = machine(), [], []
+    about = machine()
+    measured: list[dict[str, Any]] = []
+    checked: list[bool] = []
     for part in PARTS if chosen.part == "all" else (chosen.part,):
         # Imported when its turn comes: loading models is part of what some of them measure.
         module = import_module(f"benchmarks.{part.replace('-', '_')}")
@@ -56,6 +59,7 @@ def _options(parent: argparse.ArgumentParser, measure: Measure) -> argparse.Argu
         parents=[parent],
     )
     for name, parameter in inspect.signature(measure, eval_str=True).parameters.items():
+        kind: type
         option, default, kind = f"--{name.replace('_', '-')}", parameter.default, str
         if isinstance(default, bool):
             parser.add_argument(option, action=argparse.BooleanOptionalAction, default=default)
