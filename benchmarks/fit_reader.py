@@ -6,9 +6,7 @@ aspect of its lens, a wording asks for it, rules it out, or says nothing.
 
 The ``test*.jsonl`` were written apart, share no wording with the others, and only measure. Run:
 ``python -m benchmarks.fit_reader`` (about an hour on two cores); ``--more`` goes on from the
-weights that are there, and takes the mean of both; ``--check`` keeps every sixth wording of
-``dev*.jsonl`` out and prints how those are read by what is in ``reader-check.npz`` then;
-``--measure`` trains nothing; ``--misses FILE`` writes what of ``test*.jsonl`` is misread.
+weights that are there, and takes the mean of both; ``--measure`` trains nothing.
 """
 
 from __future__ import annotations
@@ -55,9 +53,6 @@ SMOOTHING = 0.02
 """Share of probability given to all three answers alike."""
 WARM_UP = 50
 """Steps until the full rate."""
-KEPT_OUT = 6
-"""One wording of ``dev*.jsonl`` in so many measures what ``--check`` fits on the others."""
-CHECKED = Path("reader-check.npz")
 SEED = 0
 Read = Callable[[Row], tuple[set[str], set[str]]]
 """A wording to the aspects that it is read to want, and to rule out."""
@@ -227,20 +222,14 @@ def reading(weights: Path) -> Read:
     return read
 
 
-def asked(row: Row, known: dict[str, Lens]) -> tuple[set[str], set[str]]:
-    """What a wording wants and avoids; one that only rules out asks for all the others."""
-    wants, avoids = set(row["wants"]), set(row["avoids"])
-    if avoids and not wants:
-        wants = {a.key for a in known[row["lens"]].aspects} - avoids
-    return wants, avoids
-
-
 def shares(data: Sequence[Row], read: Read) -> dict[str, float]:
     """Share of wordings that are read rightly; opposite: a wanted aspect ruled out, or reversed."""
     counts: Counter[str] = Counter()
     known = lenses()
     for row in data:
-        (wants, avoids), (wanted, avoided) = asked(row, known), read(row)
+        wants, avoids, (wanted, avoided) = {*row["wants"]}, {*row["avoids"]}, read(row)
+        if avoids and not wants:  # one that only rules out asks for all the others
+            wants = {a.key for a in known[row["lens"]].aspects} - avoids
         counts["wants"] += wanted == wants
         counts["avoids"] += avoided == avoids
         counts["both"] += (wanted, avoided) == (wants, avoids)
@@ -248,67 +237,36 @@ def shares(data: Sequence[Row], read: Read) -> dict[str, float]:
     return {name: round(count / len(data), 3) for name, count in counts.items()}
 
 
-def by(field: str, data: Sequence[Row], read: Read) -> dict[str, dict[str, float]]:
-    """:func:`shares` for each value of a field, with the number of wordings."""
-    groups: dict[str, list[Row]] = {}
-    for row in data:
-        groups.setdefault(str(row.get(field, "unmarked")), []).append(row)
-    return {
-        value: {"wordings": len(group), **shares(group, read)}
-        for value, group in sorted(groups.items())
-    }
-
-
 def report(data: Sequence[Row], read: Read) -> str:
-    """Accuracies in all, by language, lens and kind."""
+    """:func:`shares` in all, and by language, lens and kind."""
     lines = [f"all {len(data)}: {shares(data, read)}"]
     for field in ("language", "lens", "kind"):
-        lines += [f"{field} {value}: {found}" for value, found in by(field, data, read).items()]
-    return "\n".join(lines)
-
-
-def write_misses(path: Path, data: Sequence[Row], read: Read) -> None:
-    """What is misread, and how, one wording a line."""
-    known = lenses()
-    with path.open("w", encoding="utf-8") as file:
+        groups: dict[str, list[Row]] = {}
         for row in data:
-            wants, avoids = read(row)
-            if (wants, avoids) != asked(row, known):
-                found = {"read_as": {"wants": sorted(wants), "avoids": sorted(avoids)}}
-                file.write(json.dumps({**row, **found}, ensure_ascii=False) + "\n")
-
-
-def parted() -> tuple[list[Row], list[Row]]:
-    """``dev*.jsonl`` for a check: what is fitted on, and what is kept out."""
-    dev = rows("dev")
-    random.Random(SEED).shuffle(dev)
-    fitted = [row for i, row in enumerate(dev) if i % KEPT_OUT]
-    return fitted, dev[::KEPT_OUT]
+            groups.setdefault(str(row.get(field, "unmarked")), []).append(row)
+        for value, group in sorted(groups.items()):
+            lines.append(f"{field} {value}, {len(group)} wordings: {shares(group, read)}")
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--misses", type=Path)
-    for name in ("--more", "--check", "--measure"):
+    for name in ("--more", "--measure"):
         parser.add_argument(name, action="store_true")
     given = parser.parse_args()
-    dev, test = parted() if given.check else (rows("dev"), rows("test"))
-    path = CHECKED if given.check else WEIGHTS
+    dev, test = rows("dev"), rows("test")
     if not given.measure:
         weights = train(written(dev), given.epochs, more=given.more).weights()
-        np.savez_compressed(path, **weights)
-    read = reading(path)
+        np.savez_compressed(WEIGHTS, **weights)
+    read = reading(WEIGHTS)
     print(report(test, read))
-    if given.misses:
-        write_misses(given.misses, test, read)
-    if not given.check:
-        data = {
-            "made_by": "python -m benchmarks.fit_reader",
-            "trained_on": f"{len(dev)} wordings of dev*.jsonl; test*.jsonl only measure",
-            "accuracy": {"dev": shares(dev, read), "test": shares(test, read)},
-        }
-        RECORD.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    data = {
+        "made_by": "python -m benchmarks.fit_reader",
+        "trained_on": f"{len(dev)} wordings of dev*.jsonl; test*.jsonl only measure",
+        "accuracy": {"dev": shares(dev, read), "test": shares(test, read)},
+    }
+    RECORD.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -149,10 +149,10 @@ def mtebs_p_mrr() -> tuple[TheirPMRR, str] | None:
         return None
     versions = (d.version for d in importlib.metadata.distributions(name="mteb", path=places))
     file = Path(spec.origin).parent / "_evaluators" / "retrieval_metrics.py"
-    module = ast.parse(file.read_text("utf-8")) if file.is_file() else ast.Module([], [])
-    kept = [n for n in module.body if isinstance(n, ast.FunctionDef) and n.name in FUNCTIONS]
-    if len(kept) != len(FUNCTIONS):
+    if not file.is_file():
         return None
+    module = ast.parse(file.read_text("utf-8"))
+    kept = [n for n in module.body if isinstance(n, ast.FunctionDef) and n.name in FUNCTIONS]
     import pandas as pd
 
     module.body = [ast.parse("from __future__ import annotations").body[0], *kept]
