@@ -55,6 +55,14 @@ def day_of(year: int, month: int, day_of_month: int) -> date | None:
         return None
 
 
+def week_of(year: int, number: int) -> date | None:
+    """Return the Monday of an ISO week, None when there is no such week, or far from now."""
+    try:
+        return date.fromisocalendar(year, number, 1) if year <= LATEST.year else None
+    except ValueError:
+        return None
+
+
 def full_year(two_digits: int) -> int:
     """Return the year that two digits mean by POSIX: 1969 to 2068."""
     return two_digits + (2000 if two_digits < 69 else 1900)
@@ -115,11 +123,16 @@ def containing(unit: str, that: date) -> Period:
     if unit == "quarter":
         return quarter(that.year, (that.month + 2) // 3)
     if unit == "year":
-        return Period(date(that.year, 1, 1), date(that.year, 12, 31), "year")
+        return years(that.year, that.year, "year")
     if unit == "decade":
         first = that.year // 10 * 10
-        return Period(date(first, 1, 1), date(first + 9, 12, 31), "range")
+        return years(first, first + 9)
     return one_day(that)
+
+
+def years(first: int, last: int, grain: Grain = "range") -> Period:
+    """Return the days of years, both included."""
+    return Period(date(first, 1, 1), date(last, 12, 31), grain)
 
 
 def whole_month(year: int, month: int, certainty: float = 1.0) -> Period:
