@@ -55,7 +55,7 @@ def synthetic(documents: int) -> tuple[Any, Lens, NDArray[np.int32]]:
     for n, (a, b) in enumerate(chance.integers(0, 20_000, (documents, 2)).tolist()):
         fields = [("venue", f"venue {n % 131}"), ("doi", f"10.1/{n}"), ("language", "en")]
         fields += [("author", f"author {a}"), ("author", f"author {b}")]
-        facets.append([value for field in fields for value in facet(*field)])
+        facets.append("".join(facet(*field) for field in fields))
     sentences = 10 * len(RESEARCH.aspects)
     roles = chance.random(documents * sentences, dtype=np.float32)
     ends = np.arange(documents + 1, dtype=np.int32)

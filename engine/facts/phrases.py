@@ -167,12 +167,12 @@ def _before_clause(words: Words, comma: int, floor: int) -> int | None:
 
 def _predicate_of(words: Words, first: int, floor: int) -> int | None:
     """Index of the "is" of "is a fine choice, ...", whose subject is meant; else None."""
-    at = first - 1
     verb = None
-    while at >= floor and (words.lower[at] in _PREDICATE or _is_adverb(words.lower[at])):
-        if words.lower[at] in LISTS["being"] | LISTS["seeming"]:
-            verb = at
-        at -= 1
+    for at in range(first - 1, floor - 1, -1):
+        word = words.lower[at]
+        if word not in _PREDICATE and not _is_adverb(word):
+            break
+        verb = at if word in LISTS["being"] | LISTS["seeming"] else verb
     return verb if verb is not None and verb > floor else None
 
 

@@ -284,13 +284,11 @@ def _following_named(match: re.Match[str], anchor: Anchor) -> Period | None:
     step = 1 if match["way"] in FORWARD else -1
     if match["weekday"]:
         return weekday_beside(anchor, match["weekday"], step)
-    month = month_of(match["month"])
     year = anchor.high.year if step > 0 else anchor.low.year
-    for candidate in (year, year + step):
-        period = whole_month(candidate, month)
-        if period.low > anchor.high if step > 0 else period.high < anchor.low:
-            return period
-    return None
+    periods = (whole_month(one, month_of(match["month"])) for one in (year, year + step))
+    if step > 0:
+        return next((period for period in periods if period.low > anchor.high), None)
+    return next((period for period in periods if period.high < anchor.low), None)
 
 
 AFTERWARDS = (
@@ -346,17 +344,12 @@ def _offset(match: re.Match[str], anchor: Anchor) -> Period | None:
     if named is None:
         count = count_of(match)
         return from_edge(anchor, unit_of(match), step * count) if count else None
-    if way == "from":
-        return None
-    if named in WEEKDAYS:
-        return weekday_beside(anchor, named, step)
-    return beside(anchor, named, step)
+    beside_it = weekday_beside if named in WEEKDAYS else beside
+    return beside_it(anchor, named, step) if way != "from" else None
 
 
-NOT_MINE = (
-    r"(?<!\bmy )(?<!\byour )(?<!\bhis )(?<!\bher )(?<!\bits )(?<!\bour )(?<!\btheir )(?<!['’]s )"
-    r"(?<!\bthe )(?<!\bat )(?<!\bevery )(?<!\beach )(?<!\ba )(?<!\bvery )"
-)
+_OWNED = "my your his her its our their the at every each a very"
+NOT_MINE = "".join(rf"(?<!\b{word} )" for word in _OWNED.split()) + "(?<!['’]s )"
 
 
 NAMED_DAYS: dict[str, int] = table("time")["named_days"]
@@ -419,11 +412,9 @@ def _rolling(match: re.Match[str], anchor: Anchor) -> Period | None:
         return None  # "the next day" counts from another day
     step = -count if match["way"] in ("past", "last") else count
     unit = unit_of(match)
-    if unit in ("month", "year", "quarter", "decade"):
-        whole = shifted(anchor.low, unit, step)
-        start = whole and (same_day(anchor.low, whole) or one_day(whole.low))
-    else:
-        start = shifted(anchor.low, unit, step)
+    start = shifted(anchor.low, unit, step)
+    if start and unit in ("month", "year", "quarter", "decade"):
+        start = same_day(anchor.low, start) or one_day(start.low)
     if not start:
         return None
     return Period(min(start.low, anchor.low), max(start.low, anchor.low), "range")
@@ -440,7 +431,7 @@ def _which_weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
     today = anchor.low
     if which in ("last", "past", "this past"):
         that = weekday_near(today, wanted, -1)
-        same_week = containing("week", today).low <= that
+        same_week = that >= in_week(anchor, "monday")
         return Period(that, that, certainty=0.85 if which == "last" and same_week else 1.0)
     if which == "next":  # that of the week after this one, for most; some mean the one to come
         that = in_week(anchor, match["weekday"], 1)
@@ -463,12 +454,8 @@ def _weekday_of_week(match: re.Match[str], anchor: Anchor) -> Period:
 
 
 _MONTHS = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
-BARE = (
-    r"(?<!\bthe )(?<!\blast )(?<!\bnext )(?<!\bevery )(?<!\beach )(?<!\bother )(?<!\bone )(?<!\ba )"
-)
-BARE += (
-    r"(?<!\bfirst )(?<!\bsecond )(?<!\bany )(?<!\bmost )(?<!\bsome )(?<!\bprevious )(?<!\bcoming )"
-)
+_OTHERS = "the last next every each other one a first second any most some previous coming"
+BARE = "".join(rf"(?<!\b{word} )" for word in _OTHERS.split())
 
 NO_DATE = (
     rf"(?!,? (?:the )?(?:\d\d?(?:st|nd|rd|th)?(?: of)?[ -]{_MONTHS}|{_MONTHS}\.? \d|\d\d?[/.-]\d))"
@@ -534,8 +521,7 @@ def _which_month(match: re.Match[str], anchor: Anchor) -> Period | None:
         month = month_of(match["month"])
         periods = [whole_month(year, month) for year in years]
     if which in ("last", "past"):
-        ended = [period for period in periods if period.high < anchor.low]
-        return ended[-1] if ended else None
+        return next((one for one in reversed(periods) if one.high < anchor.low), None)
     if which == "this":
         return min(periods, key=lambda period: abs(period.low - anchor.low))
     return next((period for period in periods if period.low > anchor.low), None)
