@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
+from itertools import zip_longest
 
 from dateutil.rrule import rrulestr
 
@@ -101,18 +102,15 @@ class Calendar:
 
     def date_of(self, event: Span) -> tuple[Span, Period] | None:
         """Return the only date that the text gives an event; None without one, or with several."""
-        if not self._dated:
-            return None
         words = [word[0] for word in WORD.finditer(self._text, *event)]
         for name in [word for word in words if word.lower() not in NO_EVENT][:2]:
-            dated = []
-            for period, (place, starts) in self._by_stem.get(stem(name), {}).items():
-                if any(not event[0] <= start < event[1] for start in starts):
-                    dated.append((place, period))
-                    if len(dated) > 1:
-                        return None
+            dated = [
+                (place, period)
+                for period, (place, starts) in self._by_stem.get(stem(name), {}).items()
+                if any(not event[0] <= start < event[1] for start in starts)
+            ]
             if dated:
-                return dated[0]
+                return dated[0] if len(dated) == 1 else None
         return None
 
 
@@ -293,9 +291,9 @@ class Resolver:
             clock = part.time_span and ":" in self.text[slice(*part.time_span)]
             words = f"a message of {in_words(one_day(day))}"
             return Anchor(day, day, part.time_span, words, moment=part.time if clock else None)
-        if self.document_date is None or part.time_span is not None:
-            return None  # a time that can be read in two ways is nearer than the document's date
         day = self.document_date
+        if day is None or part.time_span is not None:
+            return None  # a time that can be read in two ways is nearer than the document's date
         return Anchor(day, day, None, f"a document of {in_words(one_day(day))}", kind="document")
 
     def _walk(
@@ -303,16 +301,15 @@ class Resolver:
     ) -> Iterator[Resolved]:
         """Resolve in reading order: what was told last is the anchor of what follows."""
         last: Anchor | None = None
-        skip = -1
-        for index, candidate in enumerate(here):
-            if index == skip:
+        taken = -1
+        for candidate, following in zip_longest(here, here[1:]):
+            if candidate.span[0] < taken:
                 continue
-            following = here[index + 1] if index + 1 < len(here) else None
             stamp = _inside(candidate.span, part.time_span)
             resolved = None
             if following and not stamp and self._linked(candidate, following):
                 resolved = self._range(candidate, following, anchor, last)
-                skip = index + 1 if resolved else -1
+                taken = following.span[1] if resolved else taken
             resolved = resolved or self._one(candidate, anchor, last)
             if resolved is None or not resolved.period.plausible:
                 continue
@@ -529,16 +526,13 @@ def _inside_one(span: Span, others: list[Span]) -> bool:
 def as_fact(text: str, resolved: Resolved) -> Fact:
     """Return the fact of what was resolved, with how it was got in words for people."""
     anchor, period = resolved.anchor, resolved.period
-    span = _trimmed(text, resolved.span)
-    words = re.sub(r"\s+", " ", text[slice(*span)])
-    if anchor is None:
-        derivation = ""
-    elif resolved.event:
-        derivation = f"'{words}', which the text dates {anchor.words}"
-    elif anchor.kind == "text":
-        derivation = f"'{words}', told after {anchor.words}"
-    else:
-        derivation = f"'{words}' in {anchor.words}"
+    written = text[slice(*resolved.span)].rstrip()
+    span = (resolved.span[0], resolved.span[0] + len(written))
+    derivation = ""
+    if anchor is not None:
+        told = ", told after" if anchor.kind == "text" else " in"
+        how = ", which the text dates" if resolved.event else told
+        derivation = f"'{' '.join(written.split())}'{how} {anchor.words}"
     return Fact(
         kind="date",
         low=float(period.low.toordinal()),
@@ -552,13 +546,6 @@ def as_fact(text: str, resolved: Resolved) -> Fact:
         confidence=round(resolved.confidence, 3),
         recurrence=resolved.recurrence,
     )
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    low, high = span
-    while high > low and text[high - 1].isspace():
-        high -= 1
-    return low, high
 
 
 def find_dates(text: str, document_date: date | None = None) -> tuple[Fact, ...]:

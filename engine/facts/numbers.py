@@ -58,25 +58,21 @@ def read_digits(digits: str, *, decimal_comma: bool = False) -> float | None:
             if not _grouped(re.split("[.,]", plain, maxsplit=1)[0], thin):
                 return None
             plain = plain.replace(thin, "")
-    dots, commas = plain.count("."), plain.count(",")
-    separator = max(".", ",", key=plain.rfind)
-    if dots and commas:
-        group = "," if separator == "." else "."
-        whole, _, rest = plain.rpartition(separator)
-        if plain.count(separator) > 1 or not _grouped(whole, group):
-            return None
-        return float(f"{whole.replace(group, '')}.{rest}")
-    if dots + commas == 0:
+    marks = [sign for sign in plain if sign in ".,"]
+    if not marks:
         return float(plain)
-    if dots + commas > 1:
-        return float(plain.replace(separator, "")) if _grouped(plain, separator) else None
-    whole, _, rest = plain.partition(separator)
-    if _grouped(plain, separator):
-        if decimal_comma:
-            return float(whole + rest) if separator == "." else None
-        if separator == ",":
-            return float(whole + rest)
-    return float(f"{whole}.{rest}")
+    separator = marks[-1]
+    whole, _, rest = plain.rpartition(separator)
+    if len(set(marks)) > 1:
+        single = marks.count(separator) == 1 and _grouped(whole, marks[0])
+        return float(f"{whole.replace(marks[0], '')}.{rest}") if single else None
+    grouped = _grouped(plain, separator)
+    if len(marks) > 1:
+        return float(plain.replace(separator, "")) if grouped else None
+    if grouped and decimal_comma and separator == ",":
+        return None
+    thousands = grouped and (decimal_comma or separator == ",")
+    return float(whole + rest) if thousands else float(f"{whole}.{rest}")
 
 
 def read_numeral(
