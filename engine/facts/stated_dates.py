@@ -179,20 +179,20 @@ def _readings(match: re.Match[str], weekday: int | None) -> dict[str, date]:
             orders["ymd"] = (full_year(first), second, last)
     elif short and not CLOCK_AFTER.match(match.string, match.end()):
         return {}  # 1.2.24 is a version as often as a date
-    days = {order: day_of(*parts) for order, parts in orders.items() if parts[0] >= 1000}
-    readings = {order: that for order, that in days.items() if that}
+    possible = {order: parts for order, parts in orders.items() if parts[0] >= 1000}
+    readings = {order: that for order, parts in possible.items() if (that := day_of(*parts))}
     agreeing = {order: that for order, that in readings.items() if that.weekday() == weekday}
     return agreeing or readings
 
 
 def _numeric(figures: list[tuple[re.Match[str], re.Match[str] | None]]) -> Iterator[Stated]:
     """Read dates in figures; those that have one reading settle the order for the others."""
-    weekdays = [weekday_of(before["weekday"]) if before else None for _, before in figures]
-    readings = [
-        _readings(match, weekday) for (match, _), weekday in zip(figures, weekdays, strict=True)
-    ]
-    certain = {next(iter(orders)) for orders in readings if len(orders) == 1}
-    for (match, before), weekday, orders in zip(figures, weekdays, readings, strict=True):
+    read = []
+    for match, before in figures:
+        weekday = weekday_of(before["weekday"]) if before else None
+        read.append((match, before, weekday, _readings(match, weekday)))
+    certain = {next(iter(orders)) for *_, orders in read if len(orders) == 1}
+    for match, before, weekday, orders in read:
         days, confidence = set(orders.values()), 0.97
         if len(days) > 1 and len(certain) == 1:
             days, confidence = {orders[order] for order in certain if order in orders}, 0.9
@@ -343,21 +343,17 @@ def _has_year(text: str, days: Sequence[Stated]) -> bool:
 
 def nearest_year(month: int, day: int, anchor: date, tense: int) -> tuple[date, float] | None:
     """Return the day in the year that is meant, with the certainty of that."""
-    days = [
-        that
-        for year in (anchor.year - 1, anchor.year, anchor.year + 1)
-        if (that := day_of(year, month, day))
-    ]
+    around = (anchor.year - 1, anchor.year, anchor.year + 1)
+    days = [that for year in around if (that := day_of(year, month, day))]
+    days.sort(key=lambda that: abs(that - anchor))
     if not days:
         return None
-    near = min(days, key=lambda that: abs(that - anchor))
-    distance = abs(near - anchor).days
+    distance = abs(days[0] - anchor).days
     if distance <= 75:
-        return near, 1.0
+        return days[0], 1.0
     if tense:
-        days = [that for that in days if (that - anchor).days * tense >= 0] or days
-        return min(days, key=lambda that: abs(that - anchor)), 0.95
-    return near, 0.9 if distance <= 120 else 0.7
+        return next((d for d in days if (d - anchor).days * tense >= 0), days[0]), 0.95
+    return days[0], 0.9 if distance <= 120 else 0.7
 
 
 def _nearest_day(written: Stated, anchor: Anchor) -> Period | None:
@@ -368,10 +364,8 @@ def _nearest_day(written: Stated, anchor: Anchor) -> Period | None:
                 return one_day(low)
         return None
     near = nearest_year(written.month, written.day, anchor.low, anchor.tense)
-    if near is None:
-        return None
-    high = day_of(near[0].year, written.month, written.last_day)
-    if high is None:
+    high = near and day_of(near[0].year, written.month, written.last_day)
+    if near is None or high is None:
         return None
     return Period(near[0], high, "day" if high == near[0] else "range", near[1])
 
