@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from benchmarks.browser import chromium
 from benchmarks.figures import Figure
 from engine.types.maps import ClusterLevel, Layout
 from pages._common.components import _assets
 from pages._map.map_parts import layout_part, titles_part
 from pages._map.map_view import PARTS
-from tests.browser.conftest import ARGUMENTS, CHROMIUM
 
 DOCUMENTS = 100_000
 SECONDS = 3
-VIEWPORT = {"width": 1360, "height": 950}
 PAN = """async (seconds) => {
   const stage = document.querySelector(".stage"), box = stage.getBoundingClientRect()
   const gl = document.querySelector("canvas").getContext("webgl2")
@@ -105,13 +103,11 @@ def show(page: Page, documents: int, **change: Any) -> dict[str, int]:
 
 def measure(documents: int = DOCUMENTS) -> list[Figure]:
     """Frames a second, the slowest frame, and the messages' bytes."""
-    path = next(found for name in CHROMIUM if (found := shutil.which(name)))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        page = browser.new_page(viewport=VIEWPORT)  # type: ignore[arg-type]
+    with chromium() as page:
+        if page is None:
+            return []
         sizes = show(page, documents)
         panned = page.evaluate(PAN, SECONDS)
-        browser.close()
     note = f"{documents:,} documents; messages of {sum(sizes.values()) / 2**20:.1f} MiB"
     return [
         Figure("frames a second", panned["frames"], "", note, least=30),
