@@ -291,10 +291,10 @@ class Resolver:
             clock = part.time_span and ":" in self.text[slice(*part.time_span)]
             words = f"a message of {in_words(one_day(day))}"
             return Anchor(day, day, part.time_span, words, moment=part.time if clock else None)
-        day = self.document_date
-        if day is None or part.time_span is not None:
+        if self.document_date is None or part.time_span is not None:
             return None  # a time that can be read in two ways is nearer than the document's date
-        return Anchor(day, day, None, f"a document of {in_words(one_day(day))}", kind="document")
+        that = self.document_date
+        return Anchor(that, that, None, f"a document of {in_words(one_day(that))}", kind="document")
 
     def _walk(
         self, part: Message, here: list[Candidate], anchor: Anchor | None
