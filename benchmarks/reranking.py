@@ -32,7 +32,7 @@ from benchmarks.simulated_judges import CHARACTERS, MIDDLE, Character, Simulated
 from engine.assist.reranking import Assignment, Finished, Plan, rerank_one, texts_of
 from engine.collections.readers import read_collection
 from engine.config import ROOT
-from engine.evaluate.model_runs import topic_criterion
+from engine.evaluate.evaluation_run import topic_criterion
 from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection, Endpoint
 from engine.measures.metrics import csfcube_ndcg

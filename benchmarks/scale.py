@@ -118,7 +118,7 @@ def _query_figures(taken: Taken, how: str) -> list[Figure]:
 def run_make(documents: int | str, folder: Path | str, corpus: str) -> Taken:
     """Make the documents and import them; goes on where an earlier run stopped."""
     from benchmarks.made_corpus import MadeCorpus
-    from engine.corpora.importing import Importer
+    from engine.corpora.importing import Import
 
     documents = int(documents)
     base = Explorer(Settings(home=Path(folder), maps=False))
@@ -143,8 +143,8 @@ def run_make(documents: int | str, folder: Path | str, corpus: str) -> Taken:
         return made
 
     explorer = Explorer(Settings())
-    importer = Importer(explorer.home, explorer.ledger, explorer.settings, load)
-    report = importer.run(ImportRequest(path, CORPUS), tell)
+    place = (explorer.home, explorer.ledger, explorer.settings, load)
+    report = Import(*place, ImportRequest(path, CORPUS), tell).index()
     rows = map(json.loads, path.open(encoding="utf-8"))
     text = sum(len(row["title"]) + sum(map(len, row["sentences"])) for row in rows)
     return {

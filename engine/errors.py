@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from storage.errors import (
     CorpusBusyError,
     CorpusMissingError,
@@ -70,3 +72,24 @@ class RefusedError(SeedLensError):
     def __init__(self, address: str, message: str, remedy: str) -> None:
         super().__init__(message, remedy)
         self.address = address
+
+
+def check_length(what: str, text: str, most: int, remedy: str = "Shorten it.") -> None:
+    """Raise BadInputError for a text of more than ``most`` characters."""
+    if len(text) > most:
+        said = f"The {what} has {len(text):,} characters; at most {most:,} are read."
+        raise BadInputError(said, remedy)
+
+
+def check_between(what: str, value: float | None, low: float, high: float | None = None) -> None:
+    """Raise BadInputError for a number out of bounds, both included; None is no number."""
+    if value is not None and not low <= value <= (value if high is None else high):
+        bounds = f"at least {low}" if high is None else f"{low} to {high:,}"
+        raise BadInputError(f"{what} is {value}.", f"Give {bounds}.")
+
+
+def check_known(what: str, name: str, known: Iterable[str]) -> None:
+    """Raise UnknownNameError for a name that is not among those that are known."""
+    known = tuple(known)
+    if name not in known:
+        raise UnknownNameError(f"There is no {what} '{name}'.", f"Use one of {', '.join(known)}.")

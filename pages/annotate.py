@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pages._annotate import annotate_page
+from pages._common.page import open_page
 from pages._common.shared import error_boundary, show_problem
-from pages._explore.first_visit import open_page
 
 with error_boundary():
     explorer, names = open_page("annotate_page.css")

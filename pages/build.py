@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._build import build_page
+from pages._common.page import open_page
 from pages._common.shared import error_boundary, show_problem
-from pages._explore.first_visit import open_page
 
 with error_boundary():
     explorer, names = open_page("build_page.css")

@@ -80,11 +80,8 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
                 "Free some space (or set SEEDLENS_HOME to a larger disk) and run the same "
                 "command again: it goes on where it stopped.",
             ) from error
-        if (
-            not path.is_dir()
-            or number == errno.ENOENT
-            or any(w in text.lower() for w in GONE_WORDS)
-        ):
+        gone = number == errno.ENOENT or any(words in text.lower() for words in GONE_WORDS)
+        if gone or not path.is_dir():
             raise CorpusMissingError(
                 f"The corpus in {path} was deleted or changed while it was being read, or a file "
                 "of it is lost.",
@@ -97,15 +94,12 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
         ) from error
 
 
+_TESTS = {"=": "eq", ">=": "gte", "<=": "lte", "contains": "contains"}
+
+
 def _expression(conditions: Sequence[Condition]) -> Expr | None:
     def one(condition: Condition) -> Expr:
-        column = col(condition.column)
-        test: Callable[[Expr], Expr] = {
-            "=": column.eq,
-            ">=": column.gte,
-            "<=": column.lte,
-            "contains": column.contains,
-        }[condition.op]
+        test = getattr(col(condition.column), _TESTS[condition.op])
         return _joined(or_, [test(lit(value)) for value in condition.values])
 
     return _joined(and_, [*map(one, conditions)]) if conditions else None
@@ -160,7 +154,7 @@ class StoredTable:
         self._table = table
         # SHA-256 over the file list of the opened version, as version numbers of homes that share a
         # corpus may collide
-        self.digest = self._digest_of(table) if remote is None else remote.digest
+        self.digest = self._digest() if remote is None else remote.digest
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
         self._whole: AsyncTable | None = None
@@ -177,28 +171,23 @@ class StoredTable:
         """A stamp of the table that every write changes; None without the table."""
         versions = path / f"{cls.name}.lance" / "_versions"
         try:
-            found = versions.stat()
-            return (
-                found.st_ino,
-                found.st_mtime_ns,
-                tuple(sorted(file.name for file in versions.iterdir())),
-            )
+            found, names = versions.stat(), sorted(file.name for file in versions.iterdir())
         except OSError:
             return None
+        return found.st_ino, found.st_mtime_ns, tuple(names)
 
     @classmethod
     def open(cls, path: Path, remote: Remote | None = None) -> Self:
         """Open the table under ``path``, or a remote one; CorpusMissingError when there is none."""
-        if remote is not None:
-            with _wrapped(f"opening the {cls.name} in the store", path):
-                database = lancedb.connect(remote.uri, storage_options=dict(remote.options))
-                table = database.open_table(cls.name)
-                table.checkout(remote.version)
-                return cls(path, table, remote)
-        if not cls.is_stored(path):
+        if remote is None and not cls.is_stored(path):
             raise CorpusMissingError(f"No {cls.name} are stored under {path}.")
         with _wrapped(f"opening the {cls.name}", path):
-            return cls(path, lancedb.connect(str(path)).open_table(cls.name))
+            if remote is None:
+                return cls(path, lancedb.connect(str(path)).open_table(cls.name))
+            database = lancedb.connect(remote.uri, storage_options=dict(remote.options))
+            table = database.open_table(cls.name)
+            table.checkout(remote.version)
+            return cls(path, table, remote)
 
     @classmethod
     def open_or_create(cls, path: Path, schema: pa.Schema) -> Self:
@@ -242,7 +231,8 @@ class StoredTable:
     @property
     def made(self) -> str:
         """A random id from the table's creation; "" for tables of early versions."""
-        return _made(self._table)
+        metadata: dict[bytes, bytes] = self.schema.metadata or {}
+        return metadata.get(MADE.encode(), b"").decode()
 
     def is_newest(self) -> bool:
         """False when somebody wrote to this table, or put another one in its place."""
@@ -256,14 +246,14 @@ class StoredTable:
                 raise FileNotFoundError(errno.ENOENT, "no table", str(self.path))
             # Opened again: a table that is open goes to no version below its own, which is where
             # another in its place may be. This one stays as what was read of it.
-            found = lancedb.connect(str(self.path)).open_table(self.name)
-            own = (self.version, self.made, self.digest)
-            newest = (int(found.version), _made(found), self._digest_of(found)) == own
+            found = type(self).open(self.path)
+        own = (self.version, self.made, self.digest)
+        newest = (found.version, found.made, found.digest) == own
         self._newest = stamp if newest else None
         return newest
 
-    def _digest_of(self, table: LanceTable) -> str:
-        folder, version = self._dataset / "_versions", int(table.version)
+    def _digest(self) -> str:
+        folder, version = self._dataset / "_versions", self.version
         for name in (f"{2**64 - 1 - version:020}", version):  # counted down, or as earlier versions
             with suppress(OSError):
                 return digest_of(folder / f"{name}.manifest")
@@ -629,8 +619,3 @@ async def _opened(path: Path, remote: Remote | None, name: str, version: int) ->
     table = await connection.open_table(name)
     await table.checkout(version)
     return table
-
-
-def _made(table: LanceTable) -> str:
-    metadata: dict[bytes, bytes] = table.schema.metadata or {}
-    return metadata.get(MADE.encode(), b"").decode()

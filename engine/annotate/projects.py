@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import get_args
+from typing import Any, get_args
 
 from pydantic import TypeAdapter
 
@@ -19,7 +19,8 @@ from engine.annotate.queueing import Pool
 from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, UnknownNameError
+from engine.corpora.recent import Recent
+from engine.errors import BadInputError, UnknownNameError, check_between, check_known, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
@@ -40,8 +41,9 @@ from engine.types.lenses import Aspect, Lens
 from engine.types.limits import LONGEST_ANNOTATOR, LONGEST_GUIDELINES
 from engine.types.people import ForPerson
 from engine.types.searches import Query
+from storage.documents import Stored
 from storage.ledger import Ledger
-from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
+from storage.projects import PoolRow, ProjectQueryRow
 
 PROJECTS = TypeAdapter(Project)
 """Projects as JSON has them."""
@@ -91,11 +93,7 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
     name = name.strip()
     if not name:
         raise BadInputError("The annotator has no name.", "Say who is judging.")
-    if len(name) > LONGEST_ANNOTATOR:
-        raise BadInputError(
-            f"The annotator's name has {len(name)} characters.",
-            f"Use at most {LONGEST_ANNOTATOR}.",
-        )
+    check_length("annotator's name", name, LONGEST_ANNOTATOR)
     if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in name):
         raise BadInputError(
             "The annotator's name holds control characters or broken ones.", "Leave them out."
@@ -115,16 +113,9 @@ def check_project(project: Project) -> Project:
             f"'{project.name}' cannot be a project's name.",
             "Use 1 to 64 letters, digits, - and _, a letter or digit first.",
         )
-    if project.per_item < 1:
-        raise BadInputError(
-            f"Each item would need {project.per_item} annotators.", "Ask for at least 1."
-        )
-    if project.order not in ORDERS:
-        raise BadInputError(f"There is no order '{project.order}'.", f"Use {', '.join(ORDERS)}.")
-    if sum(map(len, project.guidelines.values())) > LONGEST_GUIDELINES:
-        raise BadInputError(
-            f"The guidelines are longer than {LONGEST_GUIDELINES:,} characters.", "Shorten them."
-        )
+    check_between("The number of annotators of an item", project.per_item, 1)
+    check_known("order", project.order, ORDERS)
+    check_length("text of the guidelines", "".join(project.guidelines.values()), LONGEST_GUIDELINES)
     return replace(
         project,
         guidelines={k: printable(text) for k, text in project.guidelines.items() if text.strip()},
@@ -137,15 +128,11 @@ def check_project(project: Project) -> Project:
 def check_scale(scale: Scale) -> Scale:
     """The scale, grades ascending."""
     values = [grade.value for grade in scale.grades]
-    if not all(type(value) is int and 0 <= value <= HIGHEST for value in values):
-        raise BadInputError(
-            f"The scale '{scale.name}' has the grades {', '.join(map(str, values))}.",
-            f"Grades are single digits, 0 to {HIGHEST}.",
-        )
-    if len(set(values)) < max(2, len(values)):
+    are_digits = all(type(value) is int and 0 <= value <= HIGHEST for value in values)
+    if not are_digits or len(set(values)) < max(2, len(values)):
         raise BadInputError(
             f"The scale '{scale.name}' has the grades {', '.join(map(str, values)) or 'none'}.",
-            "Give at least two different grades.",
+            f"Give at least two different grades, single digits from 0 to {HIGHEST}.",
         )
     if any(not grade.name.strip() for grade in scale.grades):
         raise BadInputError(f"A grade of the scale '{scale.name}' has no name.", "Name them all.")
@@ -229,16 +216,17 @@ class ProjectStore(ForPerson):
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
+        self._stored = ledger.documents("project", Project)
         self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
         self._pools_lock = threading.Lock()
-        self._pools: dict[tuple[str, str], tuple[Sequence[PoolRow], Pool]] = {}
+        self._pools: Recent[Any, tuple[Any, Pool]] = Recent(MOST_POOLS)
 
     # -- settings --------------------------------------------------------------------------
 
     def projects(self, corpus: str | None = None) -> list[Project]:
         """Projects that were saved, by corpus and name; a corpus's own only once it was."""
-        rows = self._ledger.projects.all()
-        return [_project(row.settings) for row in rows if corpus in (None, row.corpus)]
+        stored = sorted(self._stored.all(corpus), key=lambda one: one.value.key)
+        return [one.value for one in stored]
 
     def project(self, corpus: str, name: str = "") -> Project:
         """A project by name; a corpus always has its own, called ""."""
@@ -254,8 +242,7 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """Store a new version; older ones stay in the ledger. ``before`` is the version that was
-        edited, None for any."""
+        """Store a project. ``before`` is the version that was edited, None for any."""
         lens = self._library.lens(project.corpus)
         for aspect in filter(None, project.guidelines):
             find_aspect(lens, aspect)
@@ -266,23 +253,25 @@ class ProjectStore(ForPerson):
         """As :meth:`save`, for a project from a file: any author, and any aspects in its
         guidelines."""
         checked = check_project(project)
-        rows = self._ledger.projects.all()
-        row = next((r for r in rows if (r.corpus, r.project) == checked.key), None)
-        current = Project(*checked.key) if row is None else _project(row.settings)
+        corpus, name = checked.key
+        stored = self._stored.get(name, corpus)
+        current = Project(*checked.key) if stored is None else stored.value
         if current.leads and author not in current.leads:
             raise BadInputError(
                 f"'{author}' cannot change project '{project.name}'.",
                 f"Its leads are {', '.join(sorted(current.leads))}.",
             )
         self._check_grades(current, checked.scale)
-        settings = PROJECTS.dump_json(checked).decode()
-        new = ProjectRow(*checked.key, settings, author, datetime.now(UTC))
-        after = "" if row is None else row.settings
-        if before not in (None, current) or not self._ledger.projects.put(new, after=after):
-            raise BadInputError(
-                f"Project '{project.name}' was changed by somebody else in the meantime.",
-                "Look at it again, and then change it.",
-            )
+
+        def change(latest: Stored[Project] | None) -> Project:
+            if before not in (None, current) or latest != stored:
+                raise BadInputError(
+                    f"Project '{project.name}' was changed by somebody else in the meantime.",
+                    "Look at it again, and then change it.",
+                )
+            return checked
+
+        self._stored.change(name, change, author, corpus)
         return checked
 
     def _check_grades(self, current: Project, scale: Scale) -> None:
@@ -313,7 +302,7 @@ class ProjectStore(ForPerson):
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """Retired ones included; the same object while nothing changes."""
-        rows = self._ledger.projects.queries(*project.key, retired=True)
+        rows = self._ledger.projects.queries(*project.key)
         held = self._known.get(project.key)
         if held is None or held[0] is not rows:
             held = (rows, {row.query_id: _query(row.query) for row in rows})
@@ -339,13 +328,8 @@ class ProjectStore(ForPerson):
     def add_queries(
         self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
     ) -> list[str]:
-        """Add queries and return their ids; known ones stay as they are, retired ones become
-        active.
-
-        Args:
-            queries: by id where a collection has ids; else named as by
-                :func:`engine.search.queries.query_id`.
-        """
+        """Add queries, by their ids or named by :func:`engine.search.queries.query_id`, and return
+        the ids; known ones stay as they are, retired ones become active."""
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
         ids = [*queries] if isinstance(queries, Mapping) else [*map(query_id, asked)]
@@ -368,7 +352,7 @@ class ProjectStore(ForPerson):
         self._store(project, new)
         rows = self._ledger.projects
         if rows.retired(*project.key).intersection(ids):
-            rows.set_asked(*project.key, ids, asked=True, author="", time=datetime.now(UTC))
+            rows.set_asked(*project.key, ids, asked=True, author="")
         return ids
 
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
@@ -387,9 +371,8 @@ class ProjectStore(ForPerson):
     def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
         """Retire queries from queues, pools and adjudicated grades until added again; judgments
         stay. Returns how many were active."""
-        who, now = check_annotator(author), datetime.now(UTC)
         put = self._ledger.projects.set_asked
-        return put(*project.key, query_ids, asked=False, author=who, time=now)
+        return put(*project.key, query_ids, asked=False, author=check_annotator(author))
 
     def retired(self, project: Project) -> frozenset[str]:
         """The retired queries of a project, by id."""
@@ -404,19 +387,9 @@ class ProjectStore(ForPerson):
     def pooled(self, project: Project) -> Pool:
         """:meth:`pool` as queues are made of it; the same object while nothing changes."""
         rows = self._ledger.projects.pool(*project.key)
-        with self._pools_lock:  # it takes long, and many may ask at once
-            held = self._pools.get(project.key)
-            if held is not None and held[0] is rows:
-                return held[1]
-            sources: dict[Item, list[Source]] = {}
-            for row in rows:
-                source = Source(row.source, row.rank)
-                sources.setdefault((row.query_id, row.doc_id), []).append(source)
-            pool = Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
-            if len(self._pools) >= MOST_POOLS:
-                self._pools.clear()
-            self._pools[project.key] = (rows, pool)
-            return pool
+        # It takes long, and many may ask at once; kept with the rows, whose id is theirs alone.
+        with self._pools_lock:
+            return self._pools.one((project.key, id(rows)), lambda: (rows, _pool(rows)))[1]
 
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
@@ -431,5 +404,11 @@ class ProjectStore(ForPerson):
         return self._ledger.judging.history(*project.key)
 
 
+def _pool(rows: Iterable[PoolRow]) -> Pool:
+    sources: dict[Item, list[Source]] = {}
+    for row in rows:
+        sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
+    return Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
+
+
 _query = lru_cache(maxsize=4096)(query_from_json)
-_project = lru_cache(maxsize=256)(PROJECTS.validate_json)

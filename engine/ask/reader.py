@@ -5,22 +5,27 @@ from __future__ import annotations
 import logging
 import re
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, cast
+from itertools import islice
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from engine.ask.answering import AnswerQuestion
+from engine.ask.answering import AnswerQuestion, need_scenarios, scenarios_of
 from engine.ask.exporting import Form, export
-from engine.ask.passages import need_scenarios, scenarios_of
-from engine.config import Settings
+from engine.config import ASSETS, Settings
 from engine.corpora.scenario_store import has_scenarios
-from engine.errors import BadInputError, SeedLensError, UnknownNameError
+from engine.errors import (
+    BadInputError,
+    SeedLensError,
+    UnknownNameError,
+    check_between,
+    check_length,
+)
 from engine.jobs.runner import check_ends, new_job_id
 from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
@@ -41,14 +46,13 @@ from engine.types.reading import (
 from engine.types.searches import Query, Result
 from storage.errors import StorageError
 from storage.ledger import Ledger
-from storage.trails import AskedRow
 
 MOST_LISTED = 100  # Questions of a history
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What is stored of an answer beside the columns of its row."""
+    """What is stored of an answer beside its question."""
 
     request: AskRequest
     answer: Answer
@@ -57,35 +61,17 @@ class _Stored:
     seconds: float = 0.0
 
 
-_FORM = TypeAdapter(_Stored)
-
-
 READ = 2_000  # Titles that are read, evenly spread over all
 FEWEST = 2  # Titles that must share a topic
 LONGEST_TITLE = 90
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_LINKING = frozenset(
-    _WORD.findall(
-        "a about across after among an and are as at be between by can do does for from has how in "
-        "into is it its more new not of on or our over some than that the their this through to "
-        "toward towards under use using via we what when which who why with within without your "
-        "study analysis approach approaches based method methods model models paper results "
-        "system systems task tasks case two one"
-    )
-)
-"""Words that no topic has."""
 
 
-_QUESTIONS = {
-    "background": "Which problems does work on {topic} address?",
-    "method": "Which methods are used for {topic}?",
-    "result": "What was found out about {topic}?",
-    "problem": "Which problems do people have with {topic}?",
-    "experience": "What have people gone through with {topic}?",
-    "advice": "What is advised on {topic}?",
-    "stance": "What do people think of {topic}?",
-}
-"""By aspect; other aspects go by their names."""
+@lru_cache(maxsize=1)
+def _examples() -> tuple[frozenset[str], dict[str, str]]:
+    """Words that no topic has, and questions by aspect; other aspects go by their names."""
+    data = tomllib.loads((ASSETS / "questions.toml").read_text(encoding="utf-8"))
+    return frozenset(_WORD.findall(data["linking"])), data["by_aspect"]
 
 
 def example_questions(titles: Sequence[str], lens: Lens, most: int = 3) -> list[str]:
@@ -108,7 +94,7 @@ def _question(topic: str, lens: Lens, at: int) -> str:
     if not lens.aspects:
         return f"What is said about {topic}?"
     aspect = lens.aspects[at % len(lens.aspects)]
-    own = _QUESTIONS.get(aspect.key)
+    own = _examples()[1].get(aspect.key)
     if own is None:
         return f"What is said about {topic} ({aspect.name.lower()})?"
     return own.format(topic=topic)
@@ -118,13 +104,14 @@ def _topics(titles: Sequence[str]) -> list[str]:
     """Two or three words in a row that several titles have, the most frequent first; none that
     shares a word with one before it."""
     counts: Counter[str] = Counter()
+    linking, _ = _examples()
     for title in titles:
         words = _WORD.findall(title.lower())
         phrases = {
             " ".join(words[at : at + length])
             for length in (2, 3)
             for at in range(len(words) - length + 1)
-            if _LINKING.isdisjoint(words[at : at + length])
+            if linking.isdisjoint(words[at : at + length])
             and min(map(len, words[at : at + length])) > 2
         }
         counts.update(phrases)
@@ -151,7 +138,9 @@ class Reader(TaskRunner[AskRequest, Answer]):
         self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
     ) -> None:
         super().__init__(settings, ledger.answers)
-        self._searcher, self._rows = searcher, ledger.asked
+        self._searcher = searcher
+        self._questions = ledger.documents("question", AskedQuestion)
+        self._stored = ledger.documents("answer", _Stored)
         self._results = lru_cache(REMEMBERED)(self._search)
         self._examples = lru_cache(REMEMBERED)(self._made_examples)
 
@@ -192,63 +181,48 @@ class Reader(TaskRunner[AskRequest, Answer]):
 
     def _keep(self, job: AskJob) -> None:
         """Keep an answer that has ended, with the passages that it rests on."""
-        stored = _Stored(job.request, job.progress, job.error, job.remedy, job.seconds)
-        self._rows.put(
-            AskedRow(
-                asked_id=job.id,
-                owner=job.owner,
-                corpus=job.request.corpus,
-                question=job.request.question,
-                state=job.state,
-                answer=_FORM.dump_json(stored, fallback=str).decode(),
-                time=datetime.now(UTC),
-            )
-        )
+        asked = job.request
+        stored = _Stored(asked, job.progress, job.error, job.remedy, job.seconds)
+        question = AskedQuestion(job.id, asked.corpus, asked.question, job.state, datetime.now(UTC))
+        self._stored.put(job.id, stored, job.owner)
+        self._questions.put(job.id, question, job.owner)
 
     def find(self, job_id: str) -> AskJob:
         """An answer: as it is now while it is written, as it is stored afterwards."""
         with suppress(UnknownNameError):
             return self.jobs.job(job_id)
-        row = self._rows.find(job_id)
-        if row is None:
+        question, found = self._questions.get(job_id), self._stored.get(job_id)
+        if question is None or found is None:
             raise UnknownNameError(
                 "This answer is not stored here.",
                 "Links to answers work only with the home that they were made in. Ask again.",
             )
-        try:
-            stored = _FORM.validate_json(row.answer)
-        except ValidationError as error:
-            raise UnknownNameError(
-                "This answer was stored by another version of SeedLens.", "Ask again."
-            ) from error
+        stored = found.value
         return Job(
-            id=row.asked_id,
+            id=job_id,
             request=stored.request,
-            state=cast(JobState, row.state),
+            state=question.value.state,
             progress=stored.answer,
             report=stored.answer.report,
             error=stored.error,
             remedy=stored.remedy,
-            owner=row.owner,
+            owner=question.owner,
             seconds=stored.seconds,
         )
 
     def asked(self, owner: str = "") -> list[AskedQuestion]:
         """Somebody's questions, the newest first: those of ``owner`` where nobody is logged in."""
-        return [
-            AskedQuestion(
-                row.asked_id, row.corpus, row.question, cast(JobState, row.state), row.time
-            )
-            for row in self._rows.latest(self._own(owner), MOST_LISTED)
-        ]
+        questions = self._questions.newest(self._own(owner))
+        return [question.value for question in islice(questions, MOST_LISTED)]
 
     def forget(self, job_id: str) -> None:
         """Delete an answer that has ended; one that is written is left alone."""
-        row = self._rows.find(job_id)
-        if row is not None:
-            check_ends(self.person, row.owner)
+        question = self._questions.get(job_id)
+        if question is not None:
+            check_ends(self.person, question.owner)
         self.jobs.dismiss(job_id)
-        self._rows.remove(job_id)
+        self._questions.remove(job_id)
+        self._stored.remove(job_id)
 
     def export(self, job: AskJob, form: Form) -> str:
         """An answer with its citations as a file's text; see :mod:`engine.ask.exporting`."""
@@ -294,15 +268,7 @@ class Reader(TaskRunner[AskRequest, Answer]):
 
 
 def _check(request: AskRequest) -> None:
-    length = len(request.question)
     if not request.question.strip():
         raise BadInputError("The question is empty.", "Write what you want to know.")
-    if length > LONGEST_QUESTION:
-        raise BadInputError(
-            f"The question has {length:,} characters; at most {LONGEST_QUESTION:,} are read.",
-            "Say it shorter.",
-        )
-    if not 1 <= request.k <= MOST_PASSAGES:
-        raise BadInputError(
-            f"{request.k} passages are asked for.", f"Give a number from 1 to {MOST_PASSAGES}."
-        )
+    check_length("question", request.question, LONGEST_QUESTION)
+    check_between("The number of passages", request.k, 1, MOST_PASSAGES)

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.assist.assist_prompts import NOTED_TOKENS, QUESTION_TOKENS, Notes, noting, rewording
 from engine.corpora.contracts import RankedDocuments, Request, VectorPart
-from engine.errors import UnknownNameError
+from engine.errors import check_known
 from engine.llm.client import Client
 from engine.llm.judges import document_text
 from engine.llm.judging_prompts import Criterion
@@ -110,11 +110,7 @@ MODEL_SYSTEMS: Mapping[str, ModelSystem] = {"rewrite": rewrite, "multi-hop": mul
 
 def find_model_system(name: str) -> ModelSystem:
     """The system called ``name``, or UnknownNameError that lists them."""
-    if name not in MODEL_SYSTEMS:
-        raise UnknownNameError(
-            f"No system with a language model is called '{name}'.",
-            f"Use one of {', '.join(MODEL_SYSTEMS)}.",
-        )
+    check_known("system with a language model called", name, MODEL_SYSTEMS)
     return MODEL_SYSTEMS[name]
 
 

@@ -30,8 +30,7 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.tuple_sets import constraints_for, randomness
-from engine.generate.word_lists import BY_CODE
-from engine.generate.wording import UTTERANCES, fact_sentences, in_chat, in_post
+from engine.generate.wording import BY_CODE, UTTERANCES, fact_sentences, in_chat, in_post
 from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
@@ -75,6 +74,20 @@ class DaysFound(BaseModel):
 
 
 Found = PriceFound | PlaceFound | DaysFound
+_QUESTIONS: dict[type, tuple[type[BaseModel], str]] = {
+    PriceTuple: (
+        PriceFound,
+        "What was bought, which amount does the text state, and what does it cost then?",
+    ),
+    PlaceTuple: (
+        PlaceFound,
+        "Where did the activity take place, and in which country is that?",
+    ),
+    DateTuple: (
+        DaysFound,
+        "When was it written, and on which days did or will the activity take place?",
+    ),
+}
 
 
 def writing(seed: int, scene: Scene, attempt: int) -> Prompt[Written]:
@@ -109,15 +122,8 @@ This is version {attempt + 1}: word it unlike the versions before."""
 
 def recovering(scene: Scene, document: str) -> Prompt[Any]:
     """Recover the tuple from the document alone: a prompt for a :data:`Found`."""
-    what = fenced("text", document)
-    if isinstance(scene.implicit, PriceTuple):
-        asked = "What was bought, which amount does the text state, and what does it cost then?"
-        return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", PriceFound)
-    if isinstance(scene.implicit, PlaceTuple):
-        asked = "Where did the activity take place, and in which country is that?"
-        return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", PlaceFound)
-    asked = "When was it written, and on which days did or will the activity take place?"
-    return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", DaysFound)
+    model, asked = _QUESTIONS[type(scene.implicit)]
+    return json_prompt(RECOVERING, _READER, f"{fenced('text', document)}\n{asked}", model)
 
 
 def keeps_names(scene: Scene, document: str) -> bool:
@@ -221,15 +227,8 @@ def _written(example: Example, lines: Sequence[str], seed: int) -> str:
 
 
 ABOUT = "about.json"
-COLUMNS = (
-    "id",
-    "tuple_set_id",
-    "forum_question",
-    "pos_document",
-    "question",
-    "answer",
-    "explicit_hint",
-)
+_NAMES = "id tuple_set_id forum_question pos_document question answer explicit_hint"
+COLUMNS = tuple(_NAMES.split())
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
@@ -338,10 +337,9 @@ def _written_before(folder: Path) -> list[str] | None:
     """Files of an earlier generation, None when the folder holds none."""
     try:
         about = json.loads((folder / ABOUT).read_text("utf-8"))
-        names = [str(name) for name in about["files"]]
+        return [str(name) for name in about["files"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return [name for name in names if Path(name).name == name != ".."]
 
 
 @dataclass(frozen=True, slots=True)

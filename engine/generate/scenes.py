@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 
+from engine.generate import wording
 from engine.generate.implicit_records import (
     MOST_SETS,
     DateTuple,
@@ -32,51 +33,12 @@ from engine.generate.tuple_sets import (
     price_set,
     randomness,
 )
-from engine.generate.word_lists import (
-    ACTIVITIES,
-    BRANDS,
-    BY_CODE,
-    CURRENCIES,
-    FIRST_NAMES,
-    GROUPS,
-    ITEMS,
-    JOBS,
-    LAST_NAMES,
-    LINES,
-    PHRASES,
-)
-from engine.generate.wording import (
-    MONTHS,
-    answer,
-    ask,
-    hint,
-    in_words,
-    opening_post,
-    ordinal,
-    words,
-    write,
-)
 
 _NUMBER = re.compile(r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+(?!\d)|\d+")
 _THOUSANDS = re.compile(r"(\d+)[.,](\d)\s?(?:k|grand|thousand)\b")
-_COMMON = frozenset(
-    words(
-        "africa african arabia arab central democratic republic south united kingdom states ivory "
-        "coast and the of el sri"
-    )
-)
+_COMMON = frozenset(wording.LEAKS["common"].split())
 """Words of country names that say nothing by themselves."""
-_ORDINALS = dict(
-    enumerate(
-        words(
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-            "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-        ),
-        start=1,
-    )
-)
-_ORDINALS |= {20 + n: f"twenty-{_ORDINALS[n]}" for n in range(1, 10)}
-_ORDINALS |= {30: "thirtieth", 31: "thirty-first"}
+_ORDINALS = dict(enumerate(wording.LEAKS["ordinals"].split(), start=1))
 _HOMOGRAPHS = frozenset({"polish", "pole", "turkey", "china", "guinea", "java"})
 """Common words in lower case."""
 _STEM = 5  # Letters of a country's name that no capitalised word of the document may begin with
@@ -93,7 +55,7 @@ def leaked(document: str, implicit: ImplicitTuple) -> str | None:
         return _amount(document, implicit.queried)
     if isinstance(implicit, DateTuple):
         days = (_day(document, day) for day in implicit.targets)
-        return next((said for said in days if said), None)
+        return next(filter(None, days), None)
     return _country(document, implicit.code)
 
 
@@ -105,16 +67,16 @@ def _amount(document: str, amount: int) -> str | None:
         if int(match[1]) * 1000 + int(match[2]) * 100 == amount:
             return match[0]
     plain = _letters(document)
-    return next((said for said in _spelled(amount) if f" {said} " in plain), None)
+    return next((way for way in _spelled(amount) if f" {way} " in plain), None)
 
 
 @lru_cache(maxsize=4096)
 def _spelled(amount: int) -> tuple[str, ...]:
-    ways = {in_words(amount), in_words(amount, " ")}
+    ways = {wording.in_words(amount), wording.in_words(amount, " ")}
     hundreds, rest = divmod(amount, 100)
     if 11 <= hundreds <= 99 and hundreds % 10:
-        ways.add(f"{in_words(hundreds)} hundred" + (f" {in_words(rest)}" if rest else ""))
-        ways.add(f"{in_words(hundreds)} hundred" + (f" and {in_words(rest)}" if rest else ""))
+        head, tail = f"{wording.in_words(hundreds)} hundred", wording.in_words(rest) if rest else ""
+        ways |= {f"{head} {tail}", f"{head} and {tail}"} if rest else {head}
     return tuple(sorted({_letters(way).strip() for way in ways}))
 
 
@@ -130,9 +92,9 @@ def _day(document: str, day: date) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _day_pattern(day: date) -> re.Pattern[str]:
-    month = MONTHS[day.month - 1]
+    month = wording.MONTHS[day.month - 1]
     name = f"(?:{month}|{month[:4]}\\.?|{month[:3]}\\.?)"
-    number = f"(?:0?{day.day}|{ordinal(day.day)}|{_ORDINALS[day.day]})"
+    number = f"(?:0?{day.day}|{wording.ordinal(day.day)}|{_ORDINALS[day.day]})"
     ways = "|".join((*_numeric(day), f"{number}(?: of)? {name}", f"{name} (?:the )?{number}"))
     return re.compile(rf"(?<![\w-])(?:{ways})(?![\w-])", re.IGNORECASE)
 
@@ -162,7 +124,7 @@ def _country(document: str, code: str) -> str | None:
 @lru_cache(maxsize=512)
 def _country_words(code: str) -> tuple[tuple[str, ...], frozenset[str], str]:
     """Beginnings of words and whole words that name the country or its people; its name."""
-    country = BY_CODE[code]
+    country = wording.BY_CODE[code]
     named = [w.lower() for w in country.name.split() if w.lower() not in _COMMON]
     also = [w.lower() for w in country.also]
     long = [w for w in (*named, *also) if len(w) >= _STEM and w not in _COMMON]
@@ -184,16 +146,20 @@ def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
     rng = randomness(request.seed, "scenes", request.category, request.style, drawn.number)
     shared = _shared(request, drawn)
     count = len(drawn.tuples)
-    own = [name for name in FIRST_NAMES if not shared.main.startswith(name)]
+    own = [name for name in wording.FIRST_NAMES if not shared.main.startswith(name)]
     people = rng.sample(own, count)
     openings = _openings(rng, request, shared.main)
-    activities = rng.sample(range(len(ACTIVITIES)), count)
-    items, brands = rng.sample(ITEMS, count), rng.sample(BRANDS, 2 * count)
+    activities = rng.sample(range(len(wording.ACTIVITIES)), count)
+    items, brands = rng.sample(wording.ITEMS, count), rng.sample(wording.BRANDS, 2 * count)
     scenes = []
     for i, implicit in enumerate(drawn.tuples):
-        base = implicit.base if isinstance(implicit, DateTuple) else _some_day(rng)
+        base = (
+            implicit.base
+            if isinstance(implicit, DateTuple)
+            else WINDOW_START + timedelta(days=rng.randrange(WINDOW_DAYS))
+        )
         shops = request.category == "arithmetic"
-        lines = rng.sample(LINES, 2)
+        lines = rng.sample(wording.LINES, 2)
         multi = request.style == "multi"
         reference, bought = (
             (f"{brands[i]} {lines[0]}", f"{brands[i]} {lines[1]}")
@@ -209,7 +175,7 @@ def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
                 implicit=implicit,
                 speaker=people[i] if multi else shared.main,
                 other="" if multi else people[i],
-                job=rng.choice(JOBS) if multi else shared.job,
+                job=rng.choice(wording.JOBS) if multi else shared.job,
                 written=_some_time(rng, base),
                 opening=openings[i],
                 topic=shared.group,
@@ -240,20 +206,22 @@ class _Shared:
 def _shared(request: ImplicitRequest, drawn: TupleSet) -> _Shared:
     """Drawn without replacement over all sets that there can be."""
     rng = randomness(request.seed, "sets", request.category, request.style)
-    people = rng.sample(range(len(FIRST_NAMES) * len(LAST_NAMES)), MOST_SETS)
-    things = ITEMS if request.category == "arithmetic" else ACTIVITIES
-    topics = rng.sample(range(len(things) * len(GROUPS)), MOST_SETS)
-    first, last = divmod(people[drawn.number], len(LAST_NAMES))
+    people = rng.sample(range(len(wording.FIRST_NAMES) * len(wording.LAST_NAMES)), MOST_SETS)
+    things = wording.ITEMS if request.category == "arithmetic" else wording.ACTIVITIES
+    topics = rng.sample(range(len(things) * len(wording.GROUPS)), MOST_SETS)
+    first, last = divmod(people[drawn.number], len(wording.LAST_NAMES))
     group, thing = divmod(topics[drawn.number], len(things))
     own = randomness(request.seed, "set", request.category, request.style, drawn.number)
     dates = [t for t in drawn.tuples if isinstance(t, DateTuple)]
     return _Shared(
-        main=f"{FIRST_NAMES[first]} {LAST_NAMES[last]}" if request.style == "uni" else "",
-        job=own.choice(JOBS),
-        group=GROUPS[group] if request.style == "multi" else "",
-        activity=thing % len(ACTIVITIES),
-        item=ITEMS[thing % len(ITEMS)],
-        currency=own.choice(CURRENCIES),
+        main=f"{wording.FIRST_NAMES[first]} {wording.LAST_NAMES[last]}"
+        if request.style == "uni"
+        else "",
+        job=own.choice(wording.JOBS),
+        group=wording.GROUPS[group] if request.style == "multi" else "",
+        activity=thing % len(wording.ACTIVITIES),
+        item=wording.ITEMS[thing % len(wording.ITEMS)],
+        currency=own.choice(wording.CURRENCIES),
         taken=frozenset(day for t in dates for day in t.targets),
     )
 
@@ -262,20 +230,18 @@ def _openings(rng: random.Random, request: ImplicitRequest, main: str) -> list[t
     """Two sentences for each document of a set to begin with: no two begin alike (A.4)."""
     if request.style == "multi":
         pairs = [
-            (lead, tail) for lead in PHRASES["opening_leads"] for tail in PHRASES["opening_tails"]
+            (lead, tail)
+            for lead in wording.PHRASES["opening_leads"]
+            for tail in wording.PHRASES["opening_tails"]
         ]
     else:
         name = main.split()[0]
         pairs = [
             (lead.format(name=name), tail)
-            for lead in PHRASES["hello_leads"]
-            for tail in PHRASES["hello_tails"]
+            for lead in wording.PHRASES["hello_leads"]
+            for tail in wording.PHRASES["hello_tails"]
         ]
     return rng.sample(pairs, request.documents)
-
-
-def _some_day(rng: random.Random) -> date:
-    return WINDOW_START + timedelta(days=rng.randrange(WINDOW_DAYS))
 
 
 def _some_time(rng: random.Random, day: date) -> datetime:
@@ -290,24 +256,23 @@ def examples_of(request: ImplicitRequest, number: int) -> list[Example]:
     drawn = tuple_set(request, number)
     scenes = bind(request, drawn)
     rng = randomness(request.seed, "thread", request.category, request.style, number)
-    post = opening_post(scenes[0], rng) if request.style == "multi" else ""
-    return [_example(request.seed, scene, post) for scene in scenes]
-
-
-def _example(seed: int, scene: Scene, post: str) -> Example:
-    return Example(
-        scene=scene,
-        document=_implicit(seed, scene),
-        question=ask(randomness(seed, "question", scene.doc_id), scene),
-        answer=answer(scene),
-        hint=hint(scene),
-        opening_post=post,
-    )
+    post = wording.opening_post(scenes[0], rng) if request.style == "multi" else ""
+    return [
+        Example(
+            scene=scene,
+            document=_implicit(request.seed, scene),
+            question=wording.ask(randomness(request.seed, "question", scene.doc_id), scene),
+            answer=wording.answer(scene),
+            hint=wording.hint(scene),
+            opening_post=post,
+        )
+        for scene in scenes
+    ]
 
 
 def _implicit(seed: int, scene: Scene) -> str:
     for attempt in range(REWRITES):
-        document = write(scene, randomness(seed, "document", scene.doc_id, attempt))
+        document = wording.write(scene, randomness(seed, "document", scene.doc_id, attempt))
         if leaked(document, scene.implicit) is None:
             return document
     raise UnsatisfiableError(

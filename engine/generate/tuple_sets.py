@@ -24,7 +24,7 @@ from engine.generate.implicit_records import (
     Style,
     TupleSet,
 )
-from engine.generate.word_lists import CONSTRAINTS, COUNTRIES
+from engine.generate.wording import CONSTRAINTS, COUNTRIES
 
 Slot = TypeVar("Slot")
 Choice = TypeVar("Choice")
@@ -204,19 +204,14 @@ def _day_candidates(
 # -- schedules ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """An activity of a block: how often, and how its days lie."""
-
-    repetition: Repetition
-    days: int
+_Kind = tuple[Repetition, int]  # How often an activity of a block is done, and on how many days
 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
     """An activity in its block: days are counted from the start of the block."""
 
-    kind: _Kind
+    repetition: Repetition
     days: tuple[int, ...]
     part: str
 
@@ -250,11 +245,12 @@ def _schedule(request: ImplicitRequest, number: int, rng: random.Random) -> Tupl
 
 def _block(rng: random.Random) -> list[_Placed]:
     """Phase (i) of A.3.2: activities without overlap, the largest first."""
-    kinds = [_Kind("running", n) for n in RUNNING] + [_Kind("apart", n) for n in APART]
-    kinds += [_Kind("once", 1)] * ONCE
+    kinds: list[_Kind] = [("running", n) for n in RUNNING]
+    kinds += [("apart", n) for n in APART]
+    kinds += [("once", 1)] * ONCE
 
     def options(kind: _Kind) -> Iterable[_Placed]:
-        choices = [_Placed(kind, days, part) for days in _days(rng, kind) for part in PARTS]
+        choices = [_Placed(kind[0], days, part) for days in _days(rng, *kind) for part in PARTS]
         rng.shuffle(choices)
         return choices
 
@@ -267,13 +263,12 @@ def _block(rng: random.Random) -> list[_Placed]:
     return solve(kinds, options, fits, f"{BLOCK} activities in {BLOCK_DAYS} days")
 
 
-def _days(rng: random.Random, kind: _Kind) -> list[tuple[int, ...]]:
-    if kind.repetition != "apart":
-        starts = range(BLOCK_DAYS - kind.days + 1)
-        return [tuple(range(start, start + kind.days)) for start in starts]
+def _days(rng: random.Random, repetition: Repetition, count: int) -> list[tuple[int, ...]]:
+    if repetition != "apart":
+        return [tuple(range(start, start + count)) for start in range(BLOCK_DAYS - count + 1)]
     choices = set()
     for _ in range(60):
-        days = tuple(sorted(rng.sample(range(BLOCK_DAYS), kind.days)))
+        days = tuple(sorted(rng.sample(range(BLOCK_DAYS), count)))
         gaps = [b - a for a, b in pairwise(days)]
         if min(gaps) >= 2 and days[-1] - days[0] <= _WIDEST_GAPS:
             choices.add(days)
@@ -289,7 +284,7 @@ def _with_messages(
         start, activity = slot
         targets = tuple(start + timedelta(days=day) for day in activity.days)
         choices = [
-            DateTuple(base, targets, activity.part, activity.kind.repetition)
+            DateTuple(base, targets, activity.part, activity.repetition)
             for base in window
             if not targets[0] <= base <= targets[-1]
             and max(abs((base - t).days) for t in targets) <= MOST_DAYS_AWAY

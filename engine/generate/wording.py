@@ -1,42 +1,104 @@
-"""Numbers and dates in words, and the sentences of documents."""
+"""The phrases, people, things and doings of ``assets/generate``, numbers and dates in words, and
+the sentences of documents."""
 
 from __future__ import annotations
 
 import random
+import tomllib
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from typing import Any
 
+from engine.config import ASSETS
 from engine.facts import numbers
 from engine.generate.implicit_records import DateTuple, PlaceTuple, PriceTuple, Scene
-from engine.generate.word_lists import ACTIVITIES, BY_CODE, EXCHANGES, PHRASES, SENTENCES
 
 
-def words(text: str) -> tuple[str, ...]:
-    """The words of a text: long lists of them are easier to read as one.
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads((ASSETS / "generate" / f"{name}.toml").read_text(encoding="utf-8"))
 
-    >>> words("to and fro")
-    ('to', 'and', 'fro')
-    """
-    return tuple(text.split())
+
+_WORDS = _table("words")
+_PHRASES = _table("phrases")
+SENTENCES: dict[str, list[str]] = _table("sentences")
+"""Sentences that carry a fact, and queries, by what they are for."""
+CONSTRAINTS: dict[str, dict[str, str]] = _table("constraints")
+"""What tuple sets of a category, and of a category and style, meet; with its place in the paper."""
+LEAKS: dict[str, str] = _WORDS["leaks"]
+"""Words by which a document that gives its value away is known."""
+_PAIRED = ("small_talk", "talk_closings")
+PHRASES: dict[str, list[str]] = {n: rows for n, rows in _PHRASES.items() if n not in _PAIRED}
+"""What stands around a fact, by what it is for."""
+EXCHANGES: dict[str, list[tuple[str, str]]] = {
+    name: [(row[0], row[1]) for row in _PHRASES[name]] for name in _PAIRED
+}
+"""Pairs of what one says and the other answers."""
+FIRST_NAMES: tuple[str, ...] = tuple(_WORDS["first_names"].split())
+LAST_NAMES: tuple[str, ...] = tuple(_WORDS["last_names"].split())
+JOBS: tuple[str, ...] = tuple(_WORDS["jobs"])
+GROUPS = tuple(f"the {w} {kind}" for w in _WORDS["group_words"] for kind in _WORDS["group_kinds"])
+BRANDS = tuple(head + tail for head in _WORDS["brand_heads"] for tail in _WORDS["brand_tails"])
+LINES: tuple[str, ...] = tuple(_WORDS["lines"])
+ITEMS: tuple[str, ...] = tuple(_WORDS["items"])
+CURRENCIES: tuple[str, ...] = tuple(_WORDS["currencies"])
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """One thing to do, in the forms that sentences need."""
+
+    doing: str  # doing, did, do: "mending nets", "mended nets", "mend nets"
+    did: str
+    do: str
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """A country and its places."""
+
+    code: str
+    name: str
+    also: tuple[str, ...]  # words that name it, its people or a part of it
+    places: tuple[str, ...]
+
+    @property
+    def in_prose(self) -> str:
+        """With its article.
+
+        >>> Country("NL", "Netherlands", (), ()).in_prose
+        'the Netherlands'
+        """
+        return f"the {self.name}" if self.name.startswith(_THE) else self.name
+
+
+_THE = ("United", "Netherlands", "Philippines", "Democratic", "Central", "Ivory")
+
+
+def _activity(line: str) -> Activity:
+    *forms, what = line.split("|")
+    return Activity(*(f"{form} {what}" for form in forms))
+
+
+def _country(line: str) -> Country:
+    code, name, also, places = line.split("|")
+    return Country(code, name, tuple(also.split()), tuple(places.split()))
+
+
+ACTIVITIES = tuple(map(_activity, _WORDS["activities"].splitlines()))
+COUNTRIES = tuple(map(_country, _table("countries")["countries"].splitlines()))
+"""Places of one country each, which nothing but their name tells; see the file for how chosen."""
+BY_CODE = {country.code: country for country in COUNTRIES}  # The same by ISO 3166-1 alpha-2
+
+
+# -- numbers and dates ---------------------------------------------------------------------------
 
 
 _SMALL = (*numbers.UNITS, *numbers.TEENS)
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 UNITS = {"USD": "dollars", "EUR": "euros", "GBP": "pounds"}
-MONTHS = words(
-    "January February March April May June July August September October November December"
-)
-WEEKDAYS = words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
-_PARTS_OF = {
-    Fraction(1, 4): "a quarter of",
-    Fraction(1, 2): "half",
-    Fraction(3, 4): "three quarters of",
-    Fraction(3, 2): "one and a half times",
-    Fraction(2): "twice",
-    Fraction(5, 2): "two and a half times",
-    Fraction(3): "three times",
-    Fraction(4): "four times",
-}
+MONTHS, WEEKDAYS = _WORDS["months"].split(), _WORDS["weekdays"].split()
+_PARTS_OF = {Fraction(factor): words for factor, words in _WORDS["factors"].items()}
 HALF_AS_MUCH = Fraction(3, 2)
 
 
@@ -88,11 +150,11 @@ def long_date(day: date, style: int = 0) -> str:
     ['February 7, 2025', '7 February 2025', 'the 7th of February 2025']
     """
     month = MONTHS[day.month - 1]
-    if style == 0:
-        return f"{month} {day.day}, {day.year}"
-    if style == 1:
-        return f"{day.day} {month} {day.year}"
-    return f"the {ordinal(day.day)} of {month} {day.year}"
+    return (
+        f"{month} {day.day}, {day.year}",
+        f"{day.day} {month} {day.year}",
+        f"the {ordinal(day.day)} of {month} {day.year}",
+    )[style]
 
 
 def ordinal(number: int) -> str:
@@ -103,11 +165,6 @@ def ordinal(number: int) -> str:
     """
     tail = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{'th' if 10 <= number % 100 <= 20 else tail}"
-
-
-def weekday(day: date) -> str:
-    """The name of the day of the week."""
-    return WEEKDAYS[day.weekday()]
 
 
 def capitalized(text: str) -> str:
@@ -158,8 +215,7 @@ def compared_to_that(rng: random.Random, multiplier: Fraction) -> str:
 def _by_percent(rng: random.Random, multiplier: Fraction, other: str) -> list[str]:
     percent = abs(int((multiplier - 1) * 100))
     written = rng.choice([f"{percent}%", f"{percent} percent", f"{in_words(percent)} percent"])
-    more, less = ("more", "less")
-    return [f"{written} {more if multiplier > 1 else less} than {other}"]
+    return [f"{written} {'more' if multiplier > 1 else 'less'} than {other}"]
 
 
 # -- how far away a day is -------------------------------------------------------------------
@@ -185,7 +241,7 @@ def days_away(rng: random.Random, base: date, target: date, plain: bool = False)
     if distance == 14:
         ways += ["a fortnight ago", "two weeks ago"] if past else ["in a fortnight", "in two weeks"]
     if 2 <= distance <= 6 and not plain:
-        ways.append(f"this {'past' if past else 'coming'} {weekday(target)}")
+        ways.append(f"this {'past' if past else 'coming'} {WEEKDAYS[target.weekday()]}")
     return rng.choice(ways)
 
 
@@ -383,7 +439,7 @@ def in_post(rng: random.Random, scene: Scene, sentences: list[str]) -> str:
         return f"{written:%Y-%m-%d} {clock}, {name}: {body}"
     if kind < 0.75:
         subject = scene.item or ACTIVITIES[scene.activity].doing
-        head = f"From: {name}\nDate: {weekday(written.date())}, {day}, {clock}"
+        head = f"From: {name}\nDate: {WEEKDAYS[written.weekday()]}, {day}, {clock}"
         return f"{head}\nSubject: Re: {subject}\n\n{body}"
     if kind < 0.9:
         return f"Note by {name}, {day}, {clock}\n\n{body}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.ingest.encodings import LABELS as ENCODINGS
+from engine.ingest.files import ENCODINGS
 from engine.ingest.formats import FORMATS, detect_format
-from engine.ingest.notes import Notes
+from engine.ingest.rows import Notes
 from engine.ingest.source import (
     Source,
     check,

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
-from bibtexparser.entrypoint import parse_string
-from bibtexparser.exceptions import ParsingException
 from bibtexparser.middlewares.names import (
     InvalidNameError,
     parse_single_name_into_parts,
     split_multiple_persons_names,
 )
-from bibtexparser.model import Block, DuplicateFieldKeyBlock, Entry, ParsingFailedBlock, String
 from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
 
 from engine.bibliographic import composed, doi_in, first_last, verbatim
 from engine.config import ASSETS
-from engine.errors import BadInputError
-from engine.ingest.rows import InputFile, Row, hashed_id
+from engine.ingest.files import InputFile
+from engine.ingest.rows import Row, hashed_id
 
 # It warns of each command that has no argument: megabytes for a file.
 logging.getLogger("pylatexenc").setLevel(logging.ERROR)
@@ -98,10 +96,12 @@ def unbraced(text: str) -> str:
     return _BRACE.sub("", text)
 
 
-# The same rule as bibtexparser's: a block begins only at the start of a line.
-_BLOCK = re.compile(r"\s*@\s*(\w*)\s*([{(])")
-_HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")  # Its brace, or its name too, may be in the next line
-_NO_KEY = re.compile(r"(@(?!(?:string|comment|preamble)\b)\w+[{(])(?=\s*[\w-]+\s*=)", re.IGNORECASE)
+# A block begins at the start of a line, or behind another one; its name and brace may be in the
+# lines behind.
+_BLOCK = re.compile(r"@\s*(\w*)\s*([{(])")
+_AT_LINE_START = re.compile(rf"\s*{_BLOCK.pattern}")
+_HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")
+_KEY = re.compile(r"([^,={}]*?)\s*(?:,|(?=[})]\s*\Z))")
 _INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
 _OWN_NAMES = (
     "title subtitle abstract author doi url eprint pages key label crossref xdata keywords note "
@@ -109,61 +109,58 @@ _OWN_NAMES = (
 )
 _OWN = frozenset(_OWN_NAMES.split())
 """Fields that are not inherited by the entries that refer to one."""
-_COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
-_MARKS = re.compile(r"\\.|[{}\"]", re.DOTALL)
+_MARKS = re.compile(r"\\.|[{}()\",=#]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""
-_EMPTY_FIELD = r",(?=\s*,)"
 _NEXT = re.compile(r"\s[\w-]+\s*=")
 """Where the next field begins, in a value without braces and quotes."""
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _VERBATIM = frozenset({"url", "doi", "file", "eprint", "ee", "biburl"})
 
-# Every fault becomes an error of ours that names the line; its warnings would say it twice.
-logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
+
+@dataclass(slots=True)
+class _Entry:
+    """An entry as it is written."""
+
+    line: int
+    kind: str
+    key: str
+    # name -> pieces, with their braces and quotes, that are joined by #
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    fault: str = ""  # why it cannot be read
 
 
 def rows(file: InputFile) -> Iterator[Row]:
-    """One row per entry; a block that cannot be parsed is a row with a problem."""
+    """One row per entry; one that cannot be parsed is a row with a problem."""
     parents, strings = _parents(file), {month: month for month in _MONTHS}
-    number = 0
-    for line, block in _blocks(file, strings):
-        comment = _COMMENT.match(block.raw or "")
-        if not isinstance(block, Entry | ParsingFailedBlock) or comment:
-            continue
-        number += 1
-        where = f"{file.name}, row {number} (line {line})"
-        if isinstance(block, ParsingFailedBlock):
-            yield _failed(where, block)
-        elif name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
-            fault = f"there is more behind the value of {name}."
-            yield Row.broken(where, fault, "Write a comma between two fields, and braces in pairs.")
-        elif row := _row(where, block, strings, parents):
+    for number, entry in enumerate(_entries(file, strings), start=1):
+        where = f"{file.name}, row {number} (line {entry.line})"
+        if entry.fault:
+            remedy = "Write each field once, a comma between two of them, and braces in pairs."
+            yield Row.broken(where, entry.fault, remedy)
+        elif row := _row(where, entry, strings, parents):
             yield row
 
 
-def _blocks(file: InputFile, strings: dict[str, str]) -> Iterator[tuple[int, Block]]:
-    """Each block with its line, but those of macros, which are added to ``strings``."""
-    for first_line, chunk in _chunks(file):
-        chunk = _without_empty_fields(_NO_KEY.sub(r"\1,", chunk, count=1))
-        try:
-            blocks = parse_string(chunk, parse_stack=[]).blocks
-        except ParsingException as e:
-            raise BadInputError(
-                f"{file.name}, line {first_line}: not BibTeX that can be read ({e}).",
-                "Correct the entry that begins there, or export the file again.",
-            ) from e
-        for block in blocks:
-            if isinstance(block, String):
-                strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
-            else:
-                yield first_line + (block.start_line or 0), block
+def _entries(file: InputFile, strings: dict[str, str]) -> Iterator[_Entry]:
+    """Each entry; macros are added to ``strings``."""
+    for line, text in _chunks(file):
+        end = 0
+        while begin := _BLOCK.search(text, end):
+            entry, end = _parsed(text, begin, line)
+            if entry.kind.lower() == "string":
+                for name, pieces in entry.fields.items():
+                    strings[name.lower()] = _value(pieces, strings, verbatim=True)
+            elif entry.kind.lower() not in ("comment", "preamble"):
+                yield entry
 
 
 def _chunks(file: InputFile) -> Iterator[tuple[int, str]]:
-    """Each block with the number of its first line; words before the first are a comment."""
-    first, lines = 0, list[str]()
-    for number, line in _whole_beginnings(file.lines()):
-        if _BLOCK.match(line):
+    """The text from each line that begins a block, with the number of that line."""
+    first, lines, numbered = 0, list[str](), file.lines()
+    for number, line in numbered:
+        while _HALF_BLOCK.match(line) and (behind := next(numbered, None)):
+            line += behind[1]
+        if _AT_LINE_START.match(line):
             if lines:
                 yield first, "".join(lines)
             first, lines = number, [line]
@@ -173,20 +170,55 @@ def _chunks(file: InputFile) -> Iterator[tuple[int, str]]:
         yield first, "".join(lines)
 
 
-def _whole_beginnings(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Lines, of which those that begin a block are joined to that with its brace."""
-    held: list[tuple[int, str]] = []
-    for number, line in lines:
-        held.append((number, line))
-        whole = "".join(text for _, text in held)
-        if _BLOCK.match(whole):
-            yield held[0][0], _BLOCK.sub(r"@\1\2", whole, count=1)
-        elif _HALF_BLOCK.match(whole):
+def _parsed(text: str, begin: re.Match[str], line: int) -> tuple[_Entry, int]:
+    """The entry that begins there, and where it ends. As biber reads it, a comma that another one
+    follows is passed over."""
+    kind, close = begin[1], "}" if begin[2] == "{" else ")"
+    key, at = _KEY.match(text, begin.end()), begin.end()
+    entry = _Entry(line + text.count("\n", 0, begin.start()), kind, key[1].strip() if key else "")
+    at, depth, quoted, name = key.end() if key else at, 0, False, ""
+    pieces: list[str] = []
+    for mark in _MARKS.finditer(text, at):
+        sign = mark[0]
+        if sign == '"' and not depth:
+            quoted = not quoted
+        elif sign == "{" or (sign == "}" and depth):
+            depth += 1 if sign == "{" else -1
+        elif depth or quoted:
             continue
-        else:
-            yield from held
-        held = []
-    yield from held
+        elif sign == "=" and not name:
+            name, at = text[at : mark.start()].strip(), mark.end()
+        elif sign in ("#", ",", close):
+            pieces.append(text[at : mark.start()].strip())
+            at = mark.end()
+            if sign == "#":
+                continue
+            if name in entry.fields:
+                entry.fault = entry.fault or f"the entry gives {name} twice."
+            elif not all(map(_ends_as_it_begins, pieces)):
+                entry.fault = entry.fault or f"there is more behind the value of {name}."
+            elif name:
+                entry.fields[name] = pieces
+            elif pieces[0]:
+                entry.fault = entry.fault or f"there is no = behind {pieces[0][:80]!r}."
+            name, pieces = "", []
+            if sign == close:
+                return entry, at
+    entry.fault = "the entry does not end: a brace or quote is not closed."
+    return entry, len(text)
+
+
+def _ends_as_it_begins(piece: str) -> bool:
+    """Whether a piece of a value ends where its braces or quotes do: behind a comma that is
+    missing, the next field counts as part of it."""
+    if piece[:1] not in ("{", '"'):
+        return _NEXT.search(piece) is None
+    depth, last = 0, len(piece) - 1
+    for mark in _MARKS.finditer(piece, 1):
+        if mark[0] == piece[0].replace("{", "}") and depth == 0:
+            return mark.start() == last
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+    return True
 
 
 def _parents(file: InputFile) -> dict[str, dict[str, Any]]:
@@ -199,49 +231,18 @@ def _parents(file: InputFile) -> dict[str, dict[str, Any]]:
     }
     strings: dict[str, str] = {}
     return {
-        block.key.lower(): _fields(block, strings)
-        for _, block in (_blocks(file, strings) if wanted else ())
-        if isinstance(block, Entry) and block.key.lower() in wanted
+        entry.key.lower(): _fields(entry, strings)
+        for entry in (_entries(file, strings) if wanted else ())
+        if entry.key.lower() in wanted
     }
 
 
-def _without_empty_fields(chunk: str) -> str:
-    """An entry without the commas outside values that another comma follows, as biber reads it."""
-    begin = _BLOCK.match(chunk)
-    return "".join(_split(chunk, _EMPTY_FIELD, int(begin[2] == "{"))) if begin else chunk
-
-
-def _split(text: str, sign: str, outside: int = 0) -> list[str]:
-    """A text cut at every sign (a pattern) outside quotes and ``outside`` pairs of braces."""
-    parts, at, depth, quoted = [], 0, 0, False
-    for mark in re.finditer(rf"{_MARKS.pattern}|{sign}", text, re.DOTALL):
-        if mark[0] == '"' and depth == outside:
-            quoted = not quoted
-        elif mark[0] in ("{", "}"):
-            depth += 1 if mark[0] == "{" else -1
-        elif mark[0] in (",", "#") and depth == outside and not quoted:
-            parts.append(text[at : mark.start()])
-            at = mark.end()
-    return [*parts, text[at:]]
-
-
-def _failed(where: str, block: ParsingFailedBlock) -> Row:
-    if isinstance(block, DuplicateFieldKeyBlock):
-        names = ", ".join(sorted(block.duplicate_keys))
-        fault, remedy = f"the entry gives {names} twice.", "Keep one of them, remove the other."
-    else:
-        reason = " ".join(str(getattr(block.error, "abort_reason", block.error)).split())
-        fault = f"the entry cannot be parsed: {reason}"
-        remedy = "Check the braces, quotes and commas of the entry."
-    return Row.broken(where, fault, remedy, block.error)
-
-
 def _row(
-    where: str, entry: Entry, strings: Mapping[str, str], parents: Mapping[str, Mapping[str, Any]]
+    where: str, entry: _Entry, strings: Mapping[str, str], parents: Mapping[str, Mapping[str, Any]]
 ) -> Row | None:
     """The row of an entry; None for one that others inherit from and that has no text."""
     values = _fields(entry, strings)
-    if entry.entry_type.lower() in ("proceedings", "xdata") and not values.get("abstract"):
+    if entry.kind.lower() in ("proceedings", "xdata") and not values.get("abstract"):
         return None
     values = _with_inherited(values, parents, frozenset())
     venues = [values.pop(name, "") for name in ("journal", "journaltitle", "booktitle")]
@@ -249,12 +250,12 @@ def _row(
     values["year"] = values.get("year") or values.get("date")
     values["url"] = values.get("url") or values.get("ee") or _address(values)
     values["key"] = (
-        entry.key.strip()
+        entry.key
         or values.get("id")
         or doi_in(values.get("doi"))
         or hashed_id(str(values.get("title") or ""), values["year"])
     )
-    return Row(where, values | {"type": entry.entry_type})
+    return Row(where, values | {"type": entry.kind.lower()})
 
 
 def _with_inherited(
@@ -284,47 +285,25 @@ def _address(values: Mapping[str, Any]) -> str:
     return published if published.startswith(("http://", "https://")) else ""
 
 
-def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, Any]:
+def _fields(entry: _Entry, strings: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for item in entry.fields:
-        name = item.key.lower()
-        words = _value(item.value, strings, verbatim=name in _VERBATIM or name == "author")
+    for written, pieces in entry.fields.items():
+        name = written.lower()
+        words = _value(pieces, strings, verbatim=name in _VERBATIM or name == "author")
         words = verbatim(words) if name in _VERBATIM else words
         values[name] = _people(words) if name == "author" else words
     return values
 
 
-def _is_value(raw: str) -> bool:
-    """Whether a field's value ends where its braces or quotes do: behind a comma that is missing,
-    the next field counts as part of it."""
-    return all(map(_ends_as_it_begins, _pieces(raw)))
-
-
-def _ends_as_it_begins(piece: str) -> bool:
-    if piece[:1] not in ("{", '"'):
-        return _NEXT.search(piece) is None
-    depth, last = 0, len(piece) - 1
-    for mark in _MARKS.finditer(piece, 1):
-        if mark[0] == piece[0].replace("{", "}") and depth == 0:
-            return mark.start() == last
-        depth += {"{": 1, "}": -1}.get(mark[0], 0)
-    return True
-
-
-def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
-    """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded."""
-    pieces = []
-    for piece in _pieces(raw):
-        if piece[:1] in ("{", '"') and len(piece) > 1:
-            pieces.append(piece[1:-1])
-        else:
-            pieces.append(strings.get(piece.lower(), piece))
-    joined = "".join(pieces)
+def _value(pieces: Iterable[str], strings: Mapping[str, str], verbatim: bool = False) -> str:
+    """Pieces as one text: braces and quotes taken off, macros looked up, LaTeX decoded."""
+    joined = "".join(
+        piece[1:-1]
+        if piece[:1] in ("{", '"') and len(piece) > 1
+        else strings.get(piece.lower(), piece)
+        for piece in pieces
+    )
     return joined if verbatim else plain(joined)
-
-
-def _pieces(raw: str) -> list[str]:
-    return [piece.strip() for piece in (_split(raw, "#") if "#" in raw else [raw])]
 
 
 def _people(names: str) -> list[str | dict[str, str]]:

@@ -3,64 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.bibliographic import DOIS, doi_in, doi_of, states_absence, without_markup, year_in
 from engine.errors import BadInputError
 from engine.ingest import values as v
-from engine.ingest.notes import Notes
-from engine.ingest.rows import Format, Row, RowError, kind, listed, short
+from engine.ingest.rows import Notes, Row, RowError, kind, listed, short
 from engine.ingest.values import NAMES, plain_name, value_at
-from engine.types.corpora import NO_REPAIRS, FaultKind, Repairs
+from engine.types.corpora import FaultKind
 from engine.types.documents import SourceDocument, Span
+
+if TYPE_CHECKING:
+    from engine.ingest.source import Source
 
 _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
 """Columns that hold a DOI, if nothing else."""
 _TEXT_REMEDY = "Give the text as a string or a list of strings."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Builder:
-    """Builds documents of one source."""
+def build(source: Source, row: Row, number: int, notes: Notes) -> SourceDocument:
+    """The document of a row; raises BadInputError (RowError where a choice helps) naming it."""
+    if row.problem is not None:
+        raise row.problem
+    return _Document(source, row, notes).build(number)
 
-    source_format: Format
-    mapping: Mapping[str, str]  # field -> column
-    # the fields that a person mapped or the format fixes: a value of the wrong kind there is an
-    # error; under a guessed column it is metadata
-    chosen: frozenset[str]
-    labels: v.Labels  # the sentence roles that the corpus's lens knows
-    repairs: Repairs = NO_REPAIRS  # what stands in for a text or an id that is not there
-    id_prefix: str = "row"  # begins ids that are numbers of rows
-    # DOI, in small letters -> text of a document that has none of its own
-    abstracts: Mapping[str, str] = field(default_factory=dict)
 
-    def build(self, row: Row, number: int, notes: Notes) -> SourceDocument:
-        """The document of a row; raises BadInputError (RowError where a choice helps) naming it."""
-        if row.problem is not None:
-            raise row.problem
-        return _Document(self, row, notes).build(number)
-
-    def missing_doi(self, row: Row) -> str | None:
-        """The DOI of a row without text; None where there is a text, or no DOI."""
-        if row.problem is not None or row.values.get(self.mapping.get("sentences", "")):
-            return None
-        document = _Document(self, row, Notes())
-        value = document.value("text")
-        return None if value is not None and not states_absence(str(value)) else document.doi
+def missing_doi(source: Source, row: Row) -> str | None:
+    """The DOI of a row without text; None where there is a text, or no DOI."""
+    if row.problem is not None or row.values.get(source.mapping.get("sentences", "")):
+        return None
+    document = _Document(source, row, Notes())
+    value = document.value("text")
+    return None if value is not None and not states_absence(str(value)) else document.doi
 
 
 class _Document:
     """One row while it becomes a document. `corrected`: what was changed, as kinds of notes."""
 
-    def __init__(self, builder: Builder, row: Row, notes: Notes) -> None:
-        self.builder, self.repairs, self.mapping = builder, builder.repairs, builder.mapping
+    def __init__(self, source: Source, row: Row, notes: Notes) -> None:
+        self.source, self.repairs, self.mapping = source, source.repairs, source.mapping
         self.notes = notes
         self.corrected: set[str] = set()
         self.used = set(self.mapping.values())
         self.where = row.where
         self.values = self._plain(row.values)
-        self.title = " ".join(v.one_line(str(self._scalar("title")), self.corrected).split())
+        title = v.scalar(self.value("title"), self.corrected)
+        title = "" if title is None else str(title)
+        self.title = " ".join(v.one_line(title, self.corrected).split())
 
     def build(self, number: int) -> SourceDocument:
         corrected = self.corrected
@@ -104,10 +93,6 @@ class _Document:
         value = value_at(self.values, self.mapping[field])
         return None if v.missing(value) else value
 
-    def _scalar(self, field: str) -> v.Scalar:
-        value = v.scalar(self.value(field), self.corrected)
-        return "" if value is None else value
-
     @property
     def doi(self) -> str | None:
         """The DOI of the row, in small letters."""
@@ -116,7 +101,7 @@ class _Document:
         return next(filter(None, map(doi_in, [*values, *others])), None)
 
     def _doc_id(self) -> str | None:
-        if self.builder.source_format.keys and self.repairs.ids_from_doi and (doi := self.doi):
+        if self.source.source_format.keys and self.repairs.ids_from_doi and (doi := self.doi):
             return doi
         value = self.value("doc_id")
         doc_id = v.doc_id(value, self.corrected)
@@ -135,7 +120,7 @@ class _Document:
             return doi
         if self.repairs.number_ids:
             self.notes.add({"numbered"}, self.where)
-            return f"{self.builder.id_prefix}-{number}"
+            return f"{self.source.id_prefix}-{number}"
         absent = self.value("doc_id") is None
         raise self._lacking("doc_id", "no id" if absent else "the id is empty", "id")
 
@@ -171,7 +156,7 @@ class _Document:
         if doi is None:
             return ""
         self.notes.counts["fillable"] += 1
-        text = v.clean(self.builder.abstracts.get(doi.casefold(), ""), self.corrected)
+        text = v.clean(self.source.abstracts.get(doi.casefold(), ""), self.corrected)
         if text.strip():
             self.corrected.add("filled")
         return text.strip() and text
@@ -179,7 +164,7 @@ class _Document:
     def _stand_in(self) -> str:
         """The text of a row without one."""
         self._fault("empty", substitute=bool(self.title))
-        by_default = self.builder.source_format.title_stands_in and not self.repairs.skip_empty
+        by_default = self.source.source_format.title_stands_in and not self.repairs.skip_empty
         stands_in = by_default or self.repairs.title_as_text
         if self.title and stands_in:
             self.corrected.add("stand_in")
@@ -195,7 +180,7 @@ class _Document:
         given = v.as_list(value)
         if value is None or value == "" or given is not None:
             return given or None
-        if field in self.builder.chosen:
+        if field in self.source.chosen:
             raise BadInputError(
                 f"{self.where}: {self.mapping[field]!r} is {kind(value)}.",
                 f"A list is needed to read {field} from it.",
@@ -209,7 +194,7 @@ class _Document:
         if given is None or "stand_in" in self.corrected:
             return None
         column = self.mapping["roles"]
-        if spans is None and "roles" not in self.builder.chosen and column != "roles":
+        if spans is None and "roles" not in self.source.chosen and column != "roles":
             return None  # "labels" of a whole document are no sentence roles
         sentences = len(spans or ())
         if len(given) != sentences:
@@ -218,13 +203,13 @@ class _Document:
                 "Give one role per sentence, and the text as a list of sentences.",
             )
         unknown: set[str] = set()
-        roles = tuple(v.role(label, unknown, self.builder.labels) for label in given)
+        roles = tuple(v.role(label, unknown, self.source.labels) for label in given)
         self.corrected |= unknown
         # Labels of another lens say nothing in this one: then the roles are estimated.
         return None if unknown and not any(roles) else roles
 
     def _metadata(self) -> dict[str, v.Scalar]:
-        only = self.builder.source_format.metadata
+        only = self.source.source_format.metadata
         metadata: dict[str, v.Scalar] = {}
         for column, raw in self.values.items():
             if column in self.used or (only is not None and column not in only):

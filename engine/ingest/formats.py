@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import bibtex, pdf, tagged
-from engine.ingest.encodings import encoding_of, unreadable, zip_names
+from engine.ingest.files import InputFile, encoding_of, table, unreadable, zip_names
 from engine.ingest.json_files import (
     BEIR,
     CSFCUBE,
@@ -20,7 +20,7 @@ from engine.ingest.json_files import (
     line_rows,
     list_rows,
 )
-from engine.ingest.rows import Format, InputFile
+from engine.ingest.rows import Format
 from engine.ingest.tables import DELIMITERS, delimited_rows, header, parquet_rows, workbook_rows
 from engine.types.corpora import absolute
 
@@ -41,11 +41,10 @@ _ALL = (
     Format(
         "bibtex", bibtex.rows, preset=_preset(authors="author"), title_stands_in=True, keys=True
     ),
-    Format("ris", tagged.ris, preset=_preset(), title_stands_in=True),
-    Format("nbib", tagged.medline, preset=_preset(), title_stands_in=True),
-    Format("ciw", tagged.web_of_science, preset=_preset(), title_stands_in=True),
-    Format("enw", tagged.endnote, preset=_preset(), title_stands_in=True),
-    Format("xml", tagged.xml, preset=_preset(), title_stands_in=True),
+    *(
+        Format(name, rows, preset=_preset(), title_stands_in=True)
+        for name, rows in tagged.READERS.items()
+    ),
     # Published collections hold documents without text, which cannot be corrected.
     Format("beir", beir, title_stands_in=True, peek=1000, folders=True),
     Format(
@@ -63,6 +62,8 @@ _ALL = (
 )
 _IMPLIRET = frozenset({"pos_document", "question"})
 """Columns of its CSV, in which every row is one document and the query it answers."""
+_OTHERS: dict[str, str] = table("other_formats")
+"""Ending -> what a file that is not read is, and what to export instead."""
 _BY_NAME = {item.name: item for item in _ALL}
 FORMATS: tuple[str, ...] = tuple(_BY_NAME)
 _SUFFIXES = {
@@ -84,16 +85,6 @@ _MARKS = {
 """How the first line of a text begins -> its format; JSON Lines have an object on a line."""
 _SEVERAL = frozenset({"json", "ris", "nbib", "ciw", "enw", "xml"})
 """Formats of endings under which there are files of others."""
-_REMEDIES = {
-    ".xls": "a workbook of Excel before 2007: save it as .xlsx or CSV",
-    ".ods": "a spreadsheet: save it as .xlsx or CSV",
-    ".enl": "a library of EndNote: export it as RIS or XML",
-    ".enlx": "a library of EndNote: export it as RIS or XML",
-    ".rdf": "RDF: export it from Zotero as RIS, BibTeX or CSL JSON",
-    ".docx": "a text of Word: save it as PDF, or put its texts into a CSV file",
-    ".html": "a page: save it as PDF, or put its text into a CSV file",
-}
-"""Ending -> what a file that is not read is, and what to export instead."""
 
 
 def named(name: str) -> Format:
@@ -119,7 +110,7 @@ def detect_format(path: Path | str) -> str:
         name = _text_format(path, name)
     if name is None or (ending != path.suffix.lower() and named(name).binary):
         unknown = f": the format cannot be told from {ending or 'a name without ending'}"
-        what = f" is {_REMEDIES[ending]}" if ending in _REMEDIES else unknown
+        what = f" is {_OTHERS[ending[1:]]}" if ending[1:] in _OTHERS else unknown
         raise UnknownNameError(f"{path.name}{what}.", f"Say which it is: {', '.join(FORMATS)}.")
     if name == "csv" and _IMPLIRET.issubset(header(InputFile(path))):
         return "impliret"

@@ -12,8 +12,8 @@ from typing import Any
 from engine.bibliographic import abstract_of, year_in
 from engine.errors import BadInputError
 from engine.ingest.bibtex import plain
-from engine.ingest.encodings import TOO_LONG, opened
-from engine.ingest.rows import SHORTEN, InputFile, Row, kind
+from engine.ingest.files import TOO_LONG, InputFile, opened
+from engine.ingest.rows import SHORTEN, Row, kind
 from engine.ingest.values import NESTED, is_known
 from engine.types.limits import ROW_BYTES
 
@@ -139,10 +139,10 @@ def _line_rows(where: str, line: str) -> Iterator[Row]:
     try:
         value = json.loads(line.rstrip("\r\n"))
     except json.JSONDecodeError as e:
-        yield Row.broken(where, f"broken JSON at character {e.pos + 1}: {e.msg}.", remedy, e)
+        yield Row.broken(where, f"broken JSON at character {e.pos + 1}: {e.msg}.", remedy)
         return
     except (ValueError, RecursionError) as e:
-        yield Row.broken(where, f"JSON that cannot be read: {e}.", remedy, e)
+        yield Row.broken(where, f"JSON that cannot be read: {e}.", remedy)
         return
     if not isinstance(value, dict):
         yield Row.broken(where, f"a JSON object is expected; this is {kind(value)}.", remedy)

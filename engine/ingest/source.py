@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
 
 from engine.bibliographic import doi_of
 from engine.errors import BadInputError
-from engine.ingest.builder import Builder, is_doi
-from engine.ingest.encodings import Encoding, encoding_of
+from engine.ingest.builder import build, is_doi, missing_doi
+from engine.ingest.files import Encoding, InputFile, encoding_of
 from engine.ingest.formats import detect_format, existing, files_in, fitting, named, unpacked_name
-from engine.ingest.json_files import plain_record
-from engine.ingest.notes import Notes, refusal
-from engine.ingest.rows import Format, InputFile, Row, RowError, kind, listed, short
-from engine.ingest.tables import column_names, find_delimiter, is_blank
-from engine.ingest.values import NAMES, likely, plain_name, resolve, role_labels
+from engine.ingest.rows import Format, Notes, Row, RowError, listed, refusal, short
+from engine.ingest.tables import TABLE_FORMAT, TABLE_NAME, find_delimiter, held, is_blank
+from engine.ingest.values import NAMES, Labels, likely, plain_name, resolve, role_labels
 from engine.types.corpora import (
     DUPLICATES,
     NO_REPAIRS,
@@ -54,20 +50,15 @@ def pass_over(_: FaultKind, __: BadInputError) -> None:
     """A :data:`Refuse` that leaves such rows out."""
 
 
-def checked(repairs: Repairs) -> Repairs:
-    """The repairs, or BadInputError where one of them is none."""
-    for name, value, known in (
-        ("duplicates", repairs.duplicates, DUPLICATES),
-        ("pdf", repairs.pdf, PDF_PARTS),
-    ):
-        if value not in known:
+def _check_choices(repairs: Repairs) -> None:
+    for name, known in (("duplicates", DUPLICATES), ("pdf", PDF_PARTS)):
+        if (value := getattr(repairs, name)) not in known:
             choices = ", ".join(filter(None, known))
             raise BadInputError(f"{name} cannot be {value!r}.", f"Choose one of {choices}.")
     if len(repairs.delimiter) > 1 or repairs.delimiter in ("\r", "\n", '"'):
         raise BadInputError(
             f"{repairs.delimiter!r} is no delimiter.", "Give one character, such as ; or a tab."
         )
-    return repairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +75,7 @@ class _Reading:
         source, notes = self.source, self.notes
         for number, row in enumerate(source.rows() if rows is None else rows, start=1):
             try:
-                document = source.build(row, number, notes)
+                document = build(source, row, number, notes)
                 _check_length(document, self.max_chars)
                 yield document
             except BadInputError as error:
@@ -102,13 +93,11 @@ class _Reading:
         16-byte digests per document; where documents are merged, also those that wait for their
         last part, which takes a second reading. Where ids are DOIs, rows of one DOI are merged."""
         duplicates, notes = self.source.repairs.duplicates, self.notes
-        if duplicates == "merge":
-            yield from self._merged(bool)
-            return
         by_doi = self.source.repairs.ids_from_doi and not duplicates
+        joined = bool if duplicates == "merge" else doi_of if by_doi else None
         ids: set[bytes] = set()
         contents: set[bytes] = set()
-        for document in self._merged(doi_of) if by_doi else self.documents():
+        for document in self._merged(joined) if joined else self.documents():
             content = bytes.fromhex(content_hash(document))
             if content in contents:
                 notes.add({"duplicates"})
@@ -222,75 +211,20 @@ def content_hash(document: SourceDocument) -> str:
     return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
 
 
-TABLE_NAME = "a table in memory"
-"""What messages and the list of corpora call where such documents came from."""
-BATCH_ROWS = 256  # Rows of a table that are turned into Python values at once
-_TABLE_REMEDY = "Give a pandas DataFrame, an Arrow table, or an iterable of dicts."
-
-
-def held(given: Rows) -> Rows:
-    """The rows as something that can be read as often as needed."""
-    if _is_frame(given):
-        return given.set_axis(column_names(given.columns), axis=1)
-    if hasattr(given, "__arrow_c_stream__"):
-        import pyarrow as pa
-
-        table = pa.table(given)
-        return table.rename_columns(column_names(table.column_names))
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise BadInputError(f"{kind(given).capitalize()} is not a table.", _TABLE_REMEDY)
-    return list(given)
-
-
-def memory_rows(given: Rows) -> Iterator[Row]:
-    """One row per row of what :func:`held` returned."""
-    for number, values in enumerate(_records(given), start=1):
-        where = f"row {number}"
-        if isinstance(values, Mapping):
-            plain = {str(column): _plain(value) for column, value in values.items()}
-            yield Row(where, plain_record(plain))
-        else:
-            problem = BadInputError(f"{where} is {kind(values)}, not a dict.", _TABLE_REMEDY)
-            yield Row(where, problem=problem)
-
-
-TABLE_FORMAT = Format("rows", memory_rows, peek=1000)
-
-
-def _records(given: Rows) -> Iterator[Any]:
-    if _is_frame(given):
-        for start in range(0, len(given), BATCH_ROWS):
-            yield from given.iloc[start : start + BATCH_ROWS].to_dict("records")
-    elif isinstance(given, list):
-        yield from given
-    else:
-        for batch in given.to_batches(max_chunksize=BATCH_ROWS):
-            yield from batch.to_pylist()
-
-
-def _is_frame(given: Rows) -> bool:
-    # A program with a frame has loaded pandas; others need not wait for it.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(given, pandas.DataFrame)
-
-
-def _plain(value: Any) -> Any:
-    """A value as a file would hold it: NumPy's and pandas's own types become Python's."""
-    numpy = sys.modules.get("numpy")  # as of pandas
-    if numpy is not None and isinstance(value, numpy.datetime64):
-        return value.astype("datetime64[us]").tolist()
-    if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
-        return value.tolist()
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and (value is pandas.NA or value is pandas.NaT):
-        return None
-    return value
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source(Builder):
+class Source:
     """Documents of one source. Iterating starts from the beginning every time."""
 
+    source_format: Format
+    mapping: Mapping[str, str]  # field -> column
+    # the fields that a person mapped or the format fixes: a value of the wrong kind there is an
+    # error; under a guessed column it is metadata
+    chosen: frozenset[str]
+    labels: Labels  # the sentence roles that the corpus's lens knows
+    repairs: Repairs
+    id_prefix: str  # begins ids that are numbers of rows
+    # DOI, in small letters -> text of a document that has none of its own
+    abstracts: Mapping[str, str]
     name: str  # what messages call it
     location: str  # the absolute path; of rows in memory only that they were such
     # the first names in the format's first `peek` rows, in order of appearance
@@ -332,7 +266,7 @@ class Source(Builder):
 
     def dois_without_text(self) -> tuple[str, ...]:
         """The DOIs of rows that have no text, each once, in their order."""
-        found = (self.missing_doi(row) for row in self.rows())
+        found = (missing_doi(self, row) for row in self.rows())
         return tuple(dict.fromkeys(doi for doi in found if doi))
 
     def other_columns(self, lacking: Collection[str]) -> tuple[str, ...]:
@@ -346,14 +280,6 @@ class Source(Builder):
         hint = ", ".join(f"--map {field}={column}" for field, column in found[:5])
         words = f"perhaps {hint}" if hint else f"columns that serve no field: {listed(free, 10)}"
         return (f"No document has {' or '.join(sorted(lacking))}; {words}.",)
-
-    def encoding_remarks(self) -> tuple[str, ...]:
-        """A sentence where characters could not be read."""
-        n = self.encoding.replaced if self.encoding else 0
-        if not self.encoding or not n:
-            return ()
-        several = f"{n:,} characters" if n > 1 else "1 character"
-        return (f"{several} could not be read as {self.encoding.label}; U+FFFD stands for each.",)
 
 
 def open_source(
@@ -371,7 +297,7 @@ def open_source(
     the sentence roles of the source may name. `repairs`: how a file is read, and what to do about
     rows that cannot be used as they are.
     """
-    checked(repairs)
+    _check_choices(repairs)
     file = None
     if isinstance(source, Path | str):
         name = source_format if source_format != "auto" else detect_format(source)
@@ -386,7 +312,7 @@ def open_source(
     else:
         read_as = TABLE_FORMAT
         name = location = TABLE_NAME
-        rows = partial(memory_rows, held(source))
+        rows = partial(read_as.rows, held(source))
         prefix = "row"
     chosen = dict(mapping or {})
     columns, identifying = _columns(rows, read_as.peek)
@@ -438,19 +364,14 @@ def preview(
     source = open_source(path, source_format, mapping, lens=lens, repairs=repairs)
     shown: list[Row] = []
     problems: list[str] = []
-
-    def first_rows() -> Iterator[Row]:
-        try:
-            for row in islice(source.rows(), rows):
-                shown.append(row)
-                yield row
-        except BadInputError as e:  # reading on is impossible
-            problems.append(str(e))
-
-    def refuse(_: FaultKind, error: BadInputError) -> None:
-        problems.append(str(error))
-
-    read = tuple(_Reading(source, Notes(), max_chars, refuse).documents(first_rows()))
+    end: list[str] = []
+    try:
+        shown.extend(islice(source.rows(), rows))
+    except BadInputError as error:  # reading on is impossible
+        end.append(str(error))
+    reading = _Reading(source, Notes(), max_chars, lambda _, error: problems.append(str(error)))
+    read = tuple(reading.documents(shown))
+    problems += end
     if not shown and not problems:
         problems.append(str(no_documents(source)))
     return Preview(
@@ -536,12 +457,16 @@ def examine(source: Source, max_chars: int, refuse: Refuse = pass_over) -> Check
     faults = notes.faults()
     if not documents and not faults:
         raise no_documents(source)
-    warnings = (
-        *source.encoding_remarks(),
-        *notes.sentences(documents),
-        *source.other_columns(lacking),
-    )
+    warnings = (*_replaced(source), *notes.sentences(documents), *source.other_columns(lacking))
     return CheckReport(documents, characters, warnings, faults, notes.counts["fillable"])
+
+
+def _replaced(source: Source) -> Iterator[str]:
+    """A sentence where characters could not be read."""
+    if source.encoding and (n := source.encoding.replaced):
+        several = f"{n:,} characters" if n > 1 else "1 character"
+        label = source.encoding.label
+        yield f"{several} could not be read as {label}; U+FFFD stands for each."
 
 
 def unique_documents(

@@ -1,4 +1,4 @@
-"""Tables: CSV and TSV, workbooks of Excel, and Parquet, each with a name a column.
+"""Tables: CSV and TSV, workbooks of Excel, Parquet, and rows in memory.
 
 Every value of CSV stays text (an id `007` stays `007`). The standard library's strict reader is
 used because it knows the row and line of every fault; see `storage.parquet_files` for what DuckDB
@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 import zipfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from engine.errors import BadInputError
-from engine.ingest.encodings import TOO_LONG
+from engine.ingest.files import TOO_LONG, InputFile
 from engine.ingest.json_files import plain_record
-from engine.ingest.rows import SHORTEN, InputFile, Row
+from engine.ingest.rows import SHORTEN, Format, Row, kind
 from engine.ingest.values import is_known
+from engine.types.corpora import Rows
 from engine.types.limits import ROW_BYTES
 from storage import parquet_files
 
@@ -64,7 +66,7 @@ def delimited_rows(file: InputFile) -> Iterator[Row]:
     for number, (line, cells) in enumerate(records, start=1):
         where = f"{file.name}, row {number} (line {line})"
         if isinstance(cells, csv.Error):
-            yield Row.broken(where, *_fault(cells), cells)
+            yield Row.broken(where, *_fault(cells))
         else:
             yield row_of(where, names, cells)
 
@@ -227,3 +229,67 @@ def parquet_rows(file: InputFile) -> Iterator[Row]:
             f"{file.name}, after row {number}: {e.message.removeprefix(file.name + ' ')}",
             "Write the file again as Parquet, or export it as CSV or JSON Lines.",
         ) from e
+
+
+# -- rows in memory ----------------------------------------------------------------------
+
+TABLE_NAME = "a table in memory"
+"""What messages and the list of corpora call where such documents came from."""
+BATCH_ROWS = 256  # Rows of a table that are turned into Python values at once
+_TABLE_REMEDY = "Give a pandas DataFrame, an Arrow table, or an iterable of dicts."
+
+
+def held(given: Rows) -> Rows:
+    """The rows as something that can be read as often as needed."""
+    if _is_frame(given):
+        return given.set_axis(column_names(given.columns), axis=1)
+    if hasattr(given, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        table = pa.table(given)
+        return table.rename_columns(column_names(table.column_names))
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise BadInputError(f"{kind(given).capitalize()} is not a table.", _TABLE_REMEDY)
+    return list(given)
+
+
+def memory_rows(given: Any) -> Iterator[Row]:
+    """One row per row of what :func:`held` returned."""
+    for number, values in enumerate(_of_memory(given), start=1):
+        where = f"row {number}"
+        if isinstance(values, Mapping):
+            plain = {str(column): _plain(value) for column, value in values.items()}
+            yield Row(where, plain_record(plain))
+        else:
+            problem = BadInputError(f"{where} is {kind(values)}, not a dict.", _TABLE_REMEDY)
+            yield Row(where, problem=problem)
+
+
+def _of_memory(given: Rows) -> Iterator[Any]:
+    if _is_frame(given):
+        for start in range(0, len(given), BATCH_ROWS):
+            yield from given.iloc[start : start + BATCH_ROWS].to_dict("records")
+    elif isinstance(given, list):
+        yield from given
+    else:
+        for batch in given.to_batches(max_chunksize=BATCH_ROWS):
+            yield from batch.to_pylist()
+
+
+def _is_frame(given: Rows) -> bool:
+    # A program with a frame has loaded pandas; others need not wait for it.
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(given, pandas.DataFrame)
+
+
+def _plain(value: Any) -> Any:
+    """A value as a file would hold it: NumPy's and pandas's own types become Python's."""
+    kind = type(value)
+    if kind.__name__ in ("NAType", "NaTType"):
+        return None
+    if kind.__module__ != "numpy":
+        return value
+    return (value.astype("datetime64[us]") if kind.__name__ == "datetime64" else value).tolist()
+
+
+TABLE_FORMAT = Format("rows", memory_rows, peek=1000)

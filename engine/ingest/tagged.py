@@ -8,9 +8,8 @@ other tags under their names; tags without a column keep theirs."""
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -21,10 +20,9 @@ from defusedxml.ElementTree import iterparse
 from rispy.config import WOK_TAG_KEY_MAPPING
 
 from engine.bibliographic import doi_in, year_in
-from engine.config import ASSETS
 from engine.errors import BadInputError
-from engine.ingest.encodings import opened
-from engine.ingest.rows import InputFile, Row, hashed_id
+from engine.ingest.files import InputFile, opened, table
+from engine.ingest.rows import Row, hashed_id
 
 Lines = Iterator[tuple[int, str, str]]  # Number, tag ("" where a value goes on) and value
 _RIS = rispy.RisParser.DEFAULT_MAPPING
@@ -69,34 +67,27 @@ class _Tags:
     keys: tuple[str, ...] = ("accession_number", "doi")  # columns that are the key, by trust
 
 
-_TABLES: dict[str, Any] = tomllib.loads(
-    (ASSETS / "ingest" / "tags.toml").read_text(encoding="utf-8")
-)
+_TABLES = table("tags")
 
 
-def _columns(program: str, others: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Tag -> column of a program, and of other tags."""
+def _tags(program: str, tag: str, first: str, others: Mapping[str, str] | None = None) -> _Tags:
+    """The tags of a program. `tag`: the pattern of one and its value; `others`: names of tags that
+    no table of ours has."""
     columns = {tag: column for column, tags in _TABLES[program].items() for tag in tags.split()}
-    return columns | dict(others or {}) | columns
+    lines = partial(_lines, re.compile(tag))
+    return _Tags(lines, first, columns | dict(others or {}) | columns)
 
 
-RIS = _Tags(
-    ris_lines,
-    "TY",
-    _columns("ris", _RIS),
+MEDLINE = _tags("medline", r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)", "PMID")
+RIS = replace(
+    _tags("ris", "", "TY", _RIS),
+    lines=ris_lines,
     lists=("authors", "keywords", "secondary_authors", "tertiary_authors", "notes", "url"),
     others=False,
     keys=("id", "doi", "accession_number"),
 )
-MEDLINE = _Tags(
-    partial(_lines, re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)")), "PMID", _columns("medline")
-)
-WEB_OF_SCIENCE = _Tags(
-    partial(_lines, re.compile(r"([A-Z][A-Z0-9])(?: (.*))?\Z")),
-    "PT",
-    _columns("web_of_science", WOK_TAG_KEY_MAPPING),
-)
-ENDNOTE = _Tags(partial(_lines, re.compile(r"%(\S)(?: (.*))?\Z")), "0", _columns("endnote"))
+WEB_OF_SCIENCE = _tags("web_of_science", r"([A-Z][A-Z0-9])(?: (.*))?\Z", "PT", WOK_TAG_KEY_MAPPING)
+ENDNOTE = _tags("endnote", r"%(\S)(?: (.*))?\Z", "0")
 
 
 def _rows(tags: _Tags, file: InputFile) -> Iterator[Row]:
@@ -104,15 +95,10 @@ def _rows(tags: _Tags, file: InputFile) -> Iterator[Row]:
     for number, (line, lines, whole) in enumerate(_records(tags, file), start=1):
         where = f"{file.name}, row {number} (line {line})"
         if whole:
-            yield Row(where, record(_values(tags, lines), tags.keys))
+            yield Row(where, _record(_values(tags, lines), tags.keys))
         else:
             fault = "the record that begins here has no ER line."
             yield Row.broken(where, fault, "End every record with a line 'ER  - '.")
-
-
-ris, medline, web_of_science, endnote = (
-    partial(_rows, tags) for tags in (RIS, MEDLINE, WEB_OF_SCIENCE, ENDNOTE)
-)
 
 
 def _records(tags: _Tags, file: InputFile) -> Iterator[tuple[int, list[tuple[str, str]], bool]]:
@@ -155,9 +141,7 @@ def _values(tags: _Tags, lines: list[tuple[str, str]]) -> dict[str, list[str]]:
     return columns
 
 
-def record(
-    columns: Mapping[str, list[str]], keys: tuple[str, ...] = MEDLINE.keys
-) -> dict[str, Any]:
+def _record(columns: Mapping[str, list[str]], keys: tuple[str, ...] = MEDLINE.keys) -> Any:
     """The values of a record's columns as one each, but for its authors, with a key."""
     values: dict[str, Any] = {
         column: (" " if column in ("title", "abstract") else "; ").join(several)
@@ -185,7 +169,7 @@ def xml(file: InputFile) -> Iterator[Row]:
                 root = element if root is None else root
                 if event == "end" and element.tag in _ELEMENTS:
                     number += 1
-                    yield Row(f"{file.name}, row {number}", record(_xml_columns(element)))
+                    yield Row(f"{file.name}, row {number}", _record(_xml_columns(element)))
                     root.clear()
     except (ParseError, DefusedXmlException, ValueError) as error:
         raise BadInputError(
@@ -215,3 +199,13 @@ def _words(element: Element) -> str:
     words = " ".join("".join(element.itertext()).split())
     label = element.get("Label")
     return f"{label}: {words}" if label and words else words
+
+
+READERS: dict[str, Callable[[InputFile], Iterator[Row]]] = {
+    "ris": partial(_rows, RIS),
+    "nbib": partial(_rows, MEDLINE),
+    "ciw": partial(_rows, WEB_OF_SCIENCE),
+    "enw": partial(_rows, ENDNOTE),
+    "xml": xml,
+}
+"""Format -> its rows."""

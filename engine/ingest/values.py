@@ -6,7 +6,6 @@ import ast
 import json
 import math
 import re
-import tomllib
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, time
@@ -15,16 +14,13 @@ from typing import Any, TypeGuard
 from uuid import UUID
 
 from engine.bibliographic import doi_of, first_last, name_parts, verbatim, year_in
-from engine.config import ASSETS
 from engine.errors import UnknownNameError
+from engine.ingest.files import table
 from engine.ingest.rows import listed
 from engine.types.lenses import Lens
 
 NAMES: dict[str, tuple[str, ...]] = {
-    field: tuple(names.split())
-    for field, names in tomllib.loads(
-        (ASSETS / "ingest" / "columns.toml").read_text(encoding="utf-8")
-    ).items()
+    field: tuple(names.split()) for field, names in table("columns").items()
 }
 """Field -> names of columns, as :func:`plain_name` writes them, in order of trust."""
 NESTED = ("metadata", "fields", "data", "inputs", "meta")
@@ -191,11 +187,6 @@ def one_line(text: str, corrected: set[str]) -> str:
     return clean(text, corrected).replace("\n", " ").replace("\t", " ").strip()
 
 
-def _line(text: str, corrected: set[str]) -> str:
-    """:func:`one_line` with single blanks."""
-    return " ".join(one_line(text, corrected).split())
-
-
 def missing(value: Any) -> bool:
     """None and NaN (how Parquet and pandas write "no value")."""
     return value is None or (isinstance(value, float) and math.isnan(value))
@@ -221,10 +212,13 @@ def authors(value: Any, corrected: set[str]) -> tuple[Author, ...]:
     at the end of a string is no person."""
     if isinstance(value, str):
         parsed = as_list(value)
-        value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", _close(value)))
+        # Single blanks: rules would compare every blank with those behind.
+        lines = (" ".join(line.split()) for line in value.split("\n"))
+        names = "\n".join(filter(None, lines))
+        value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", names))
     if not isinstance(value, list | tuple):
         return ()
-    parts = ([_line(part, corrected) for part in _name(one)] for one in value)
+    parts = ([" ".join(one_line(part, corrected).split()) for part in _name(one)] for one in value)
     found = (
         (" ".join(filter(None, (given, family, suffix))), family) for given, family, suffix in parts
     )
@@ -256,24 +250,17 @@ def _name(person: Any) -> tuple[str, str, str]:
     for whole in ("name", "display_name", "full_name"):
         if _is_text(name := person.get(whole)):
             return *name_parts(" ".join(name.split())), ""
-    given, family, suffix = (_joined(map(person.get, parts)) for parts in _NAME_PARTS)
+
+    def joined(parts: Iterable[Any]) -> str:
+        flat = (" ".join(filter(_is_text, p)) if isinstance(p, list) else p for p in parts)
+        return " ".join(filter(_is_text, flat))  # CORD-19 lists middle names
+
+    given, family, suffix = (joined(map(person.get, parts)) for parts in _NAME_PARTS)
     return given, family, suffix
-
-
-def _joined(parts: Iterable[Any]) -> str:
-    """The texts among parts of a name; CORD-19 lists middle names."""
-    flat = (" ".join(filter(_is_text, p)) if isinstance(p, list) else p for p in parts)
-    return " ".join(filter(_is_text, flat))
 
 
 def _is_text(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value.strip())
-
-
-def _close(text: str) -> str:
-    """The lines of a text with single blanks: rules would compare every blank with those behind."""
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return "\n".join(filter(None, lines))
 
 
 def _people(names: str) -> list[str]:

@@ -4,7 +4,7 @@ LoRA on all linear layers. A document's aspect is pooled as in the index: senten
 pass over title and text, weighed by role, with a part of the document's direction taken out. The
 loss of a group compares every two candidates of different grades (RankNet, Burges et al. 2005);
 beside it stands how far document and token vectors have moved. What lies beyond the model's
-window is not read.
+window is not read. Importing this module loads torch.
 """
 
 from __future__ import annotations
@@ -12,19 +12,27 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import role_matrix
+from engine.corpora.contracts import CONTEXT, role_matrix
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError
+from engine.encode.loaders import check_here, locate, projection
+from engine.encode.models import DIRECTIONS, check_modules, parts_of, read_directions
+from engine.encode.one_pass import opening_and_closing, tokenize
+from engine.encode.presets import resolve
+from engine.errors import BadInputError, ModelMissingError
 from engine.measures.metrics import mean
 from engine.measures.significance import confidence_interval
-from engine.scenarios.distillation import check_folder, need_extra, save_trained
+from engine.numeric import FloatArray
+from engine.scenarios.distillation import check_folder, loading, need_extra, save_trained
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.encoders import EMBEDDED, Passage
 from engine.types.scenarios import AspectGroup, Tuned, Tuning
@@ -39,8 +47,6 @@ TellLoss = Callable[[int, int, float], None]
 
 def check_tuning(corpus: OpenCorpus, out: Path) -> None:
     """Refuse before anything is asked what could not be trained or written."""
-    from engine.encode.presets import resolve
-
     need_extra("peft")
     check_folder(out, CARD, "encoder trained here")
     if Path(corpus.spec.source).absolute() == out.absolute():
@@ -90,8 +96,6 @@ def train(
     cancelled: Ask = never,
 ) -> Tuned:
     """Train the corpus's encoder on groups, and write what came of it into a folder."""
-    from engine.scenarios.trainable import Trainable
-
     check_tuning(corpus, out)
     tuning, started = tuning or Tuning(), time.perf_counter()
     parts = split([_known(corpus, group) for group in groups])
@@ -165,7 +169,7 @@ def _material(
 
 
 def _measured(
-    encoder: Any, groups: Sequence[AspectGroup], documents: Mapping[str, Material]
+    encoder: Trainable, groups: Sequence[AspectGroup], documents: Mapping[str, Material]
 ) -> dict[str, float]:
     """seed -> share of pairs with different grades that are ordered as graded, ties half."""
     shares: dict[str, list[float]] = {}
@@ -186,3 +190,178 @@ def concordance(scores: Sequence[float], grades: Sequence[int]) -> float:
     by_score = np.sign(np.subtract.outer(np.asarray(scores), np.asarray(scores)))
     by_grade = np.sign(np.subtract.outer(np.asarray(grades), np.asarray(grades)))
     return float((1 + (by_score * by_grade)[by_grade != 0]).mean() / 2)
+
+
+# -- the model -----------------------------------------------------------------------------
+
+TEMPERATURE = 0.05
+"""Difference of cosines that makes one candidate e times as likely to be the better one."""
+POOLINGS = ("mean", "cls")
+unit = torch.nn.functional.normalize
+
+
+class Trainable:
+    """An encoder that learns, pooled as :class:`engine.encode.one_pass.OnePassEncoder` pools."""
+
+    def __init__(self, source: str, tuning: Tuning) -> None:
+        from peft import LoraConfig, get_peft_model
+        from sentence_transformers import SentenceTransformer
+
+        check_here(source)
+        folder, embedded = locate(source)
+        with loading(f"model '{source}'", "Import the corpus with a sentence-transformers model."):
+            check_modules(folder)
+            self._model = SentenceTransformer(
+                folder, device="cpu", local_files_only=Path(folder).is_dir()
+            ).float()
+            self._parts = parts_of(self._model)
+            self._directions = read_directions(folder)
+        unread = bool(self._parts.prompts.document) and not self._parts.prompts.pooled
+        if self._parts.decoder or self._parts.pooling not in POOLINGS or unread:
+            raise ModelMissingError(
+                f"The model '{source}' cannot be trained here.",
+                f"It has to be an encoder with {' or '.join(POOLINGS)} pooling over all it reads.",
+            )
+        if embedded:
+            self._directions = projection(self._parts.width, embedded=True)
+        self._keep = tuning.keep
+        marks = opening_and_closing(self._parts.tokenizer, self._parts.end_mark)
+        self._before, self._after = marks
+        torch.manual_seed(tuning.seed)
+        lora = LoraConfig(r=tuning.rank, lora_alpha=2 * tuning.rank, target_modules="all-linear")
+        self._network: Any = get_peft_model(self._parts.network, lora).eval()  # no dropout
+        learned = [p for p in self._network.parameters() if p.requires_grad]
+        self._rate = tuning.learning_rate
+        self._optimiser = torch.optim.AdamW(learned, lr=tuning.learning_rate, weight_decay=0.01)
+
+    # -- learning --------------------------------------------------------------------------
+
+    def learn(
+        self,
+        passages: Sequence[Passage],
+        roles: Sequence[FloatArray],
+        grades: Sequence[int],
+        rate: float,
+    ) -> float:
+        """One step on one group; returns its loss.
+
+        Args:
+            passages: the seed's first, then the candidates'.
+            roles: (sentences,) each, how far a sentence serves the aspect.
+            grades: of the candidates.
+            rate: of the learning rate, 0 to 1.
+        """
+        states, masks, spans = self._run(passages)
+        with torch.no_grad():
+            held, _, _ = self._run(passages, adapted=False)
+        scores = self._compare(states, masks, spans, passages, roles)
+        better = torch.tensor(np.subtract.outer(np.asarray(grades), np.asarray(grades)) > 0)
+        margins = (scores[:, None] - scores[None, :])[better] / TEMPERATURE
+        loss = torch.nn.functional.softplus(-margins).mean()
+        moved = 1 - (self._whole(states, masks) * self._whole(held, masks)).sum(-1)
+        moved_tokens = 1 - torch.cosine_similarity(states, held, dim=-1)[masks]
+        loss = loss + self._keep * (moved.mean() + moved_tokens.mean())
+        for group in self._optimiser.param_groups:
+            group["lr"] = self._rate * rate
+        self._optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimiser.step()
+        return float(loss.detach())
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def similarities(self, passages: Sequence[Passage], roles: Sequence[FloatArray]) -> list[float]:
+        """Cosine of the first passage's aspect with that of each other one; see :meth:`learn`."""
+        with torch.no_grad():
+            states, masks, spans = self._run(passages)
+            scores: list[float] = self._compare(states, masks, spans, passages, roles).tolist()
+        return scores
+
+    def kept(self, passages: Sequence[Passage]) -> float:
+        """Mean cosine of the passages' vectors with what they were before training, -1 to 1."""
+        cosines: list[float] = []
+        with torch.no_grad():
+            for passage in passages:
+                now, masks, _ = self._run([passage])
+                then, _, _ = self._run([passage], adapted=False)
+                cosines.append(float((self._whole(now, masks) * self._whole(then, masks)).sum()))
+        return float(np.mean(cosines))
+
+    def save(self, folder: Path) -> None:
+        """Write a sentence-transformers model, as it is now; nothing can be learned afterwards."""
+        self._network.merge_and_unload()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._model.save(str(folder), create_model_card=False)
+        if self._directions is not None:
+            np.save(folder / DIRECTIONS, self._directions, allow_pickle=False)
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _run(
+        self, passages: Sequence[Passage], *, adapted: bool = True
+    ) -> tuple[torch.Tensor, torch.Tensor, list[NDArray[np.int32]]]:
+        """Hidden states (n, t, width), which of them are read (n, t), and where in the text each
+        token begins; of the first window of each passage."""
+        prompts = self._parts.prompts
+        texts = tokenize(self._parts.tokenizer, prompts, prompts.document, passages)
+        rows, starts = [], []
+        for text in texts:
+            lead = [*self._before, *text.prompt]
+            room = max(1, self._parts.window - len(lead) - len(self._after))
+            rows.append([*lead, *text.ids[:room], *self._after])
+            outside = np.full(len(lead), -1, np.int32), np.full(len(self._after), -1, np.int32)
+            starts.append(np.concatenate([outside[0], text.spans[:room, 0], outside[1]]))
+        ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+        masks = torch.zeros_like(ids, dtype=torch.bool)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = torch.tensor(row)
+            masks[i, : len(row)] = True
+        context: AbstractContextManager[Any] = (
+            nullcontext() if adapted else self._network.disable_adapter()
+        )
+        with context:
+            output = self._network(input_ids=ids, attention_mask=masks.long())
+        return output.last_hidden_state, masks, starts
+
+    def _whole(self, states: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
+        """Document vectors (n, d)."""
+        if self._parts.pooling == "cls":
+            return self._headed(states[:, 0])
+        weights = masks.float()[:, :, None]
+        return self._headed((states * weights).sum(1) / weights.sum(1))
+
+    def _headed(self, rows: torch.Tensor) -> torch.Tensor:
+        features = {"sentence_embedding": rows}
+        for module in self._parts.head:
+            features = module(features)
+        return unit(features["sentence_embedding"], dim=-1)
+
+    def _compare(
+        self,
+        states: torch.Tensor,
+        masks: torch.Tensor,
+        starts: Sequence[NDArray[np.int32]],
+        passages: Sequence[Passage],
+        roles: Sequence[FloatArray],
+    ) -> torch.Tensor:
+        """Cosines (n - 1,) of the first aspect with the others."""
+        rows = [
+            self._aspect(states[i, : len(starts[i])], starts[i], passage, roles[i])
+            for i, passage in enumerate(passages)
+        ]
+        aspects = unit(torch.stack(rows) - CONTEXT * self._whole(states, masks), dim=-1)
+        # As in the index: without a sentence of the aspect there is nothing to be alike in.
+        there = torch.stack([row.norm() > 0 for row in rows])[:, None]
+        aspects = torch.where(there, aspects, torch.zeros_like(aspects))
+        return aspects[1:] @ aspects[0]
+
+    def _aspect(
+        self, states: torch.Tensor, starts: NDArray[np.int32], passage: Passage, roles: FloatArray
+    ) -> torch.Tensor:
+        """(d,): the mean of the sentence vectors, weighed by role; zeros without any."""
+        total = torch.zeros_like(self._headed(states[:1])[0])
+        for (start, end), weight in zip(passage.sentences, roles.tolist(), strict=True):
+            inside = np.flatnonzero((starts >= start) & (starts < end))
+            if weight > 0 and len(inside):
+                total = total + weight * self._headed(states[inside].mean(0, keepdim=True))[0]
+        return unit(total, dim=-1)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel, Field
 
 from engine.config import Settings
-from engine.corpora.aspect_space import passage_direction
-from engine.corpora.contracts import Request, Seed, VectorPart
+from engine.corpora.contracts import Request, Seed, VectorPart, passage_direction
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column
@@ -24,8 +23,6 @@ from engine.llm.messages import Prompt, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import cut_text, fenced
 from engine.permissions import limited, operator_only
-from engine.types.documents import Document
-from engine.types.lenses import Aspect
 from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import AspectGroup, PairRequest
 from storage.ledger import Ledger
@@ -112,18 +109,14 @@ def prompts_of(corpus: OpenCorpus, questions: Sequence[Question]) -> list[Prompt
     """The questions as a model reads them, in their order."""
     wanted = dict.fromkeys(d for q in questions for d in (q.seed, *q.candidates))
     documents = {d.doc_id: d for d in corpus.documents(list(wanted))}
-    return [
-        comparing(
-            _criterion(documents[q.seed], corpus.lens.aspects[q.aspect], q.aspect),
-            [document_text(documents[doc_id]) for doc_id in q.candidates],
-        )
-        for q in questions
-    ]
 
+    def prompt(question: Question) -> Prompt[GradedCandidates]:
+        seed, number = documents[question.seed], question.aspect
+        weights = [sentence.roles[number] for sentence in seed.sentences]
+        criterion = make_criterion(seed, corpus.lens.aspects[number], weights=weights)
+        return comparing(criterion, [document_text(documents[d]) for d in question.candidates])
 
-def _criterion(seed: Document, aspect: Aspect, number: int) -> Criterion:
-    weights = [sentence.roles[number] for sentence in seed.sentences]
-    return make_criterion(seed, aspect, weights=weights)
+    return list(map(prompt, questions))
 
 
 def comparing(
@@ -137,9 +130,9 @@ def comparing(
     ]
     task = f"Grade each of the candidates 1 to {len(numbers)} in this aspect, 0 to 3."
 
-    def checked(said: GradedCandidates) -> GradedCandidates | None:
-        known = sorted(g.candidate for g in said.grades) == numbers
-        return said if known and all(g.grade in GRADES for g in said.grades) else None
+    def checked(answer: GradedCandidates) -> GradedCandidates | None:
+        known = sorted(g.candidate for g in answer.grades) == numbers
+        return answer if known and all(g.grade in GRADES for g in answer.grades) else None
 
     return json_prompt(
         PAIRS,
@@ -153,7 +146,7 @@ def comparing(
 
 
 def group_of(corpus: OpenCorpus, question: Question, answer: GradedCandidates) -> AspectGroup:
-    """What a model said, by the ids of the documents."""
+    """The answer of a model by the ids of the documents."""
     grades = {question.candidates[g.candidate - 1]: g.grade for g in answer.grades}
     return AspectGroup(question.seed, corpus.aspects[question.aspect], grades)
 

@@ -18,10 +18,9 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_operator, leads_only, limited
-from engine.scenarios.distilled import distilled_recipe, load_writer
-from engine.scenarios.scenario_prompts import WRITING
-from engine.scenarios.teaching import Lesson, lessons
+from engine.scenarios.distillation import Lesson, distilled_recipe, lessons, load_writer
 from engine.scenarios.writers import (
+    WRITING,
     ExtractWriter,
     ModelWriter,
     Writer,
@@ -45,10 +44,8 @@ SAMPLE = 2000  # Documents whose lengths are measured, evenly spread over all
 READ_ROWS = 256
 
 
-def filled(
-    store: ScenarioStore, request: ScenarioRequest
-) -> tuple[ScenarioRequest, ScenarioSettings]:
-    """A request, checked, with what it leaves open as the corpus is set to; and what it sets."""
+def settings_for(store: ScenarioStore, request: ScenarioRequest) -> ScenarioSettings:
+    """What a request, which is checked, sets of a corpus: what it leaves open stays as it is."""
     if request.limit is not None and request.limit < 1:
         raise BadInputError(f"The limit is {request.limit}.", "Ask for at least 1 document.")
     if request.source == "distilled" and not Path(request.folder).expanduser().is_dir():
@@ -57,11 +54,8 @@ def filled(
             "Train one with: seedlens distill scenarios NAME --base MODEL --out FOLDER",
         )
     now = store.settings
-    settings = ScenarioSettings(
-        request.component or now.component,
-        now.weight if request.weight is None else request.weight,
-    )
-    return replace(request, component=settings.component, weight=settings.weight), settings
+    weight = now.weight if request.weight is None else request.weight
+    return ScenarioSettings(request.component or now.component, weight)
 
 
 class WriteScenarios(ModelTask[ScenarioCounts]):
@@ -76,7 +70,7 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         self._facade, self._batch = facade, facade.batch
         # "scenarios" written and "embedded"; documents "written", "failed" and "without_text"
         self._counts: Counter[str] = Counter()
-        filled(self._store(), request)
+        settings_for(self._store(), request)
 
     def _store(self) -> ScenarioStore:
         return self._facade._store(self.request.corpus)
@@ -85,13 +79,12 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         return self._facade._writing(self.request.corpus)
 
     def estimate(self, known: Estimator) -> Estimate:
-        store = self._store()
-        request, settings = filled(store, self.request)
+        store, request = self._store(), self.request
         recipe = _recipe_of(store, request, known.model)
         pending = store.pending(recipe)
         chosen = pending[: request.limit]
         rewritten = set(chosen)
-        others = store.elsewise(settings.component)
+        others = store.elsewise(settings_for(store, request).component)
         estimate = Estimate(
             items=len(chosen),
             counts={
@@ -115,7 +108,7 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
 
     async def run(self, run: TaskRun) -> TaskReport[ScenarioCounts]:
         store, counts = self._store(), self._counts
-        request, settings = filled(store, self.request)
+        settings = settings_for(store, self.request)
         store.set(settings)
         put = partial(
             store.put,
@@ -124,7 +117,7 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         )
         try:
             writer = await asyncio.to_thread(self._writer, run, store)
-            pending = store.pending(writer.recipe)[: request.limit]
+            pending = store.pending(writer.recipe)[: self.request.limit]
             await self._write(run, store, writer, pending, put)
             if not run.stopped:
                 await asyncio.to_thread(self._embed, run, store, settings.component, put)

@@ -13,13 +13,14 @@ import math
 import os
 import re
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 from xml.etree.ElementTree import Element, ParseError
 
 import httpx2
@@ -29,7 +30,7 @@ from defusedxml.common import DefusedXmlException
 from filelock import FileLock
 
 from engine.bibliographic import without_markup
-from engine.config import Settings, __version__
+from engine.config import ASSETS, Settings, __version__
 from engine.errors import BadInputError, ServiceError
 from engine.types.callbacks import Ask, never
 from engine.types.corpora import ServiceInfo, ServiceQuery
@@ -41,10 +42,8 @@ Value = TypeVar("Value")
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
 """Seconds that a service may ask to wait; with more, the run ends and can be taken up then."""
-FIRST_WAIT = 1.0
-"""Seconds before a request is repeated where the service does not say; doubled with each time."""
-HURRIED = (2, 5.0)
-HURRIED_TIMEOUT = 15.0
+FIRST_WAIT = 1.0  # Seconds before a request is repeated, unless the service says; then doubled
+HURRIED, HURRIED_TIMEOUT = (2, 5.0), 15.0
 """Attempts, longest wait, and longest silence, all in seconds, where a person waits."""
 WHOLE_FACTOR = 5  # So many timeouts a whole answer may take
 _NO_JSON = object()
@@ -147,8 +146,7 @@ class Client:
         timeout = settings.service_timeout_seconds
         timeout = timeout if patient else min(timeout, HURRIED_TIMEOUT)
         self._whole = timeout * WHOLE_FACTOR
-        email = settings.contact_email
-        contact = f" (mailto:{email})" if email else ""
+        contact = f" (mailto:{settings.contact_email})" if settings.contact_email else ""
         self._http = httpx2.Client(
             headers={"User-Agent": f"SeedLens/{__version__}{contact}", **address.headers},
             params=address.params,
@@ -183,18 +181,18 @@ class Client:
                 raise unknown_form(name)
             return value
 
-        return self._repeated(path, params, body, read)
+        return self._repeated(read, path, params=params, json=body)
 
     def text(self, path: str, params: Mapping[str, Any], read: Callable[[str], Value]) -> Value:
         """What ``read`` makes of the text of an answer; raises as ``json``. `read`: raises
         TransientError where the answer should be asked for again."""
-        return self._repeated(path, params, None, read)[0]
+        return self._repeated(read, path, params=params)[0]
 
     def _repeated(
-        self, path: str, params: Mapping[str, Any], body: Any, read: Callable[[str], Value]
+        self, read: Callable[[str], Value], path: str, **request: Any
     ) -> tuple[Value, Mapping[str, str]]:
         def once() -> tuple[Value, Mapping[str, str]]:
-            text, headers = self._ask(path, params, body)
+            text, headers = self._ask(path, **request)
             if _WEB_PAGE.match(text):
                 raise TransientError(f"{self.address.name} answered with a web page, not data.")
             return read(text), headers
@@ -207,9 +205,7 @@ class Client:
             reraise=True,
         )(once)
 
-    def _ask(
-        self, path: str, params: Mapping[str, Any], body: Any
-    ) -> tuple[str, Mapping[str, str]]:
+    def _ask(self, path: str, **request: Any) -> tuple[str, Mapping[str, str]]:
         """The text and the headers of one answer, asked for when that is due."""
         most = math.inf if self._patient else HURRIED_TIMEOUT
         wait = self._pace.until_due(most)
@@ -218,7 +214,7 @@ class Client:
         self._sleep(wait)
         failed = None
         try:
-            return self._send(path, params, body)
+            return self._send(path, **request)
         except httpx2.TimeoutException:
             failed = "did not answer in time."
         except (httpx2.HTTPError, httpx2.InvalidURL):
@@ -226,13 +222,11 @@ class Client:
         # Raised out here: the library's errors hold the request with its keys.
         raise TransientError(f"{self.address.name} {failed}", f"Check the connection. {_LATER}")
 
-    def _send(
-        self, path: str, params: Mapping[str, Any], body: Any
-    ) -> tuple[str, Mapping[str, str]]:
-        method, url = "GET" if body is None else "POST", self.address.url + path
+    def _send(self, path: str, **request: Any) -> tuple[str, Mapping[str, str]]:
+        method = "GET" if request.get("json") is None else "POST"
         deadline = time.monotonic() + self._whole
         pieces = []
-        with self._http.stream(method, url, params=params, json=body) as response:
+        with self._http.stream(method, self.address.url + path, **request) as response:
             for piece in response.iter_bytes():
                 pieces.append(piece)
                 if self._stopped():
@@ -255,12 +249,10 @@ class Client:
         if status == 404:
             raise RefusedError(f"{name} has nothing of that name.", self.address.refused, status)
         if status >= 300:
-            by_key = status in (401, 403)
-            verb = "refuses" if by_key else "does not accept"
+            verb, remedy = "does not accept", "Check the words and ids that are asked for."
+            if status in (401, 403):
+                verb, remedy = "refuses", self.address.refused
             message = f"{name} {verb} the request (status {status}){self._reason(text)}"
-            remedy = (
-                self.address.refused if by_key else "Check the words and ids that are asked for."
-            )
             raise RefusedError(message, remedy, status)
 
     def _reason(self, text: str) -> str:
@@ -277,14 +269,14 @@ class Client:
         return f": {words}." if words else "."
 
     def _busy(self, wait: float | None) -> ServiceError:
-        name = self.address.name
-        if wait is not None and wait > self._longest:
-            later = f"{wait / 3600:.1f} hours" if wait > 5400 else f"{wait / 60:.0f} minutes"
-            later = later if wait > 90 else f"{wait:.0f} seconds"
-            message = f"{name} wants no more requests for {later}: its limit is reached."
-            return RefusedError(message, f"Try again then. {self.address.more}{_LATER}", 429)
-        remedy = f"Try again later. {self.address.more}{_LATER}"
-        return TransientError(f"{name} gets too many requests.", remedy, wait)
+        name, remedy = self.address.name, f"{self.address.more}{_LATER}"
+        if wait is None or wait <= self._longest:
+            message = f"{name} gets too many requests."
+            return TransientError(message, f"Try again later. {remedy}", wait)
+        units = ((5400, 3600, "hours", 1), (90, 60, "minutes", 0), (0, 1, "seconds", 0))
+        later = next(f"{wait / n:.{d}f} {unit}" for least, n, unit, d in units if wait > least)
+        message = f"{name} wants no more requests for {later}: its limit is reached."
+        return RefusedError(message, f"Try again then. {remedy}", 429)
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -328,6 +320,9 @@ Row = dict[str, Any]
 """A document as :mod:`engine.ingest` reads it: ``doc_id``, ``title``, ``text`` (the abstract, "" if
 there is none), ``year``, ``authors``, ``url``; everything else is metadata."""
 FIELDS = ("doc_id", "title", "text", "year", "authors", "url")
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(
+    (ASSETS / "sources" / "fields.toml").read_text(encoding="utf-8")
+)
 START = ""  # The cursor of the first page
 _UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\ufeff]+")
 """Control characters, and those without width that come along when ids are copied from pages."""
@@ -347,23 +342,48 @@ class Page:
     version: str = ""
 
 
-class Service(Protocol):
+class Service:
     """A service that documents can be retrieved from."""
 
-    @property
-    def info(self) -> ServiceInfo: ...
+    info: ServiceInfo
+    batch = 50  # ids of one request
+    id_fields: tuple[str, ...] = ("doc_id",)  # fields of its rows in which ids are found
 
     def address(self, query: ServiceQuery, settings: Settings, /) -> Address:
         """Where it is asked, and how often that may be."""
-        ...
+        raise NotImplementedError
+
+    def id_of(self, text: str) -> str | None:
+        """The id that a text is, None for words."""
+        raise NotImplementedError
 
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Search words and ids of a query as people type it; one is empty but for Zotero."""
-        ...
+        return split_ids(text, self.id_of)
 
     def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
         """One page; its cursor is :data:`START`, or what the page before has."""
-        ...
+        if not query.ids:
+            return self.search(client, query, cursor)
+        asked, after = batch(query.ids, cursor, self.batch)
+        rows = self.of_ids(client, query, asked)
+        there = {row[name] for row in rows for name in self.id_fields}
+        return Page(rows, after, len(query.ids), [id_ for id_ in asked if id_ not in there])
+
+    def search(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
+        """One page of what is found for words."""
+        raise NotImplementedError
+
+    def of_ids(self, client: Client, query: ServiceQuery, ids: Sequence[str]) -> list[Row]:
+        """The documents of some ids, as far as they exist."""
+        raise NotImplementedError
+
+    def row(self, doc_id: str, record: Mapping[str, Any], **values: Any) -> Row:
+        """A document: values, and the texts of a record as ``assets/sources/fields.toml`` says."""
+        paths = _TEXTS.get(self.info.key, {}).items()
+        found = values | {name: words(at(record, *path.split("."))) for name, path in paths}
+        own = {name: found[name] for name in FIELDS if name in found}
+        return {"doc_id": doc_id} | own | found | {"source": self.info.name}
 
 
 def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | None]:
@@ -375,21 +395,6 @@ def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | 
     at = int(cursor or 0)
     end = at + size
     return list(ids[at:end]), str(end) if end < len(ids) else None
-
-
-def by_ids(
-    ids: Sequence[str],
-    cursor: str,
-    size: int,
-    ask: Callable[[list[str]], Sequence[Row]],
-    names: Sequence[str] = ("doc_id",),
-) -> Page:
-    """A page of a service that is asked by ids; those in none of the fields ``names`` of its rows
-    are missing."""
-    asked, after = batch(ids, cursor, size)
-    rows = ask(asked)
-    there = {row[name] for row in rows for name in names}
-    return Page(rows, after, len(ids), [id_ for id_ in asked if id_ not in there])
 
 
 def at(value: Any, *path: str) -> Any:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.sources.client import number
+from engine.sources.client import StoppedError, number
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import DATASET_PREFIX as PREFIX
 from engine.types.corpora import DatasetInfo, Progress
@@ -100,19 +100,15 @@ def fetch_dataset(
     return folder
 
 
-class _StoppedError(Exception):
-    """Nobody wants the data set any more."""
-
-
 def _documents(dataset: Any, on_progress: Tell, stopped: Ask) -> Iterator[Any]:
-    """Documents, while their number is reported; ends with _StoppedError when it is stopped."""
+    """Documents, while their number is reported; ends with StoppedError when it is stopped."""
     expected = _count(dataset, "docs") or 0
     started = time.perf_counter()
     for done, document in enumerate(dataset.docs_iter(), start=1):
         yield document
         if done % _REPORT_EVERY == 0:
             if stopped():
-                raise _StoppedError
+                raise StoppedError
             seconds = time.perf_counter() - started
             rate, total = done / max(seconds, 1e-9), max(expected, done)
             on_progress(Progress("retrieving", done, total, seconds, rate))
@@ -137,7 +133,7 @@ def _finished(work: Callable[[], object], stopped: Ask, name: str) -> bool:
         if stopped():
             return False
         thread.join(0.1)
-    if failed and not isinstance(failed[0], _StoppedError):
+    if failed and not isinstance(failed[0], StoppedError):
         raise _unavailable(name, failed[0]) from failed[0]
     return not failed
 

@@ -18,9 +18,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from engine.config import Settings
-from engine.errors import BadInputError, ServiceError, StorageError, UnknownNameError
-from engine.sources.acl_anthology import AclAnthology
-from engine.sources.arxiv import ArXiv
+from engine.errors import BadInputError, StorageError, UnknownNameError
 from engine.sources.client import (
     FIELDS,
     START,
@@ -31,8 +29,8 @@ from engine.sources.client import (
     Service,
     StoppedError,
 )
-from engine.sources.scholarly import Crossref, OpenAlex, SemanticScholar
-from engine.sources.zotero import Zotero
+from engine.sources.json_services import Crossref, OpenAlex, SemanticScholar, Zotero
+from engine.sources.xml_services import AclAnthology, ArXiv
 from engine.text import counted
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import DEFAULT_DOCUMENTS, Found, Progress, ServiceInfo, ServiceQuery
@@ -126,10 +124,6 @@ DOCUMENTS = "documents.jsonl"
 _STATE = "state.json"
 FRESH = timedelta(days=1)
 """A run that came to its end, or was left, longer ago than this starts again."""
-MOST_REPEATED = 3
-"""Pages in a row without a new document by which a service is known to send the same again."""
-MOST_EMPTY = 500  # Pages in a row without any document; of Zotero, with attachments alone
-
 AskPage = Callable[[str], Page]  # Cursor to page; see `page`
 
 
@@ -185,7 +179,6 @@ class Retrieval:
     def _rest(self, state: Retrieved, page: AskPage, on_progress: Tell, stopped: Ask) -> Retrieved:
         started, before = time.perf_counter(), state.documents
         known = set(self._ids(state))
-        repeated = empty = 0  # pages in a row without a new document, or without any
         while not state.done and state.documents < self._limit:
             if stopped():
                 return replace(state, stopped=True)
@@ -193,32 +186,18 @@ class Retrieval:
                 found = page(state.cursor)
             except StoppedError:
                 return replace(state, stopped=True)
-            new: dict[str, Row] = {}
-            for row in found.rows:
-                if row["doc_id"] not in known and state.documents + len(new) < self._limit:
-                    new.setdefault(row["doc_id"], row)
-            known.update(new)
-            empty = 0 if found.rows else empty + 1
-            repeated = 0 if new else repeated + bool(found.rows)
-            same = found.cursor is not None and found.cursor == state.cursor
-            if same or repeated >= MOST_REPEATED or empty >= MOST_EMPTY:
-                raise self._pages_in_circles(state.documents)
-            state = self._commit(_after(state, found, len(new), self._limit), list(new.values()))
+            rows = {row["doc_id"]: row for row in found.rows if row["doc_id"] not in known}
+            new = list(rows.values())[: self._limit - state.documents]
+            known.update(row["doc_id"] for row in new)
+            if found.rows and not new:  # the same page again: there is no more
+                found = replace(found, cursor=None)
+            state = self._commit(_after(state, found, len(new), self._limit), new)
             seconds = time.perf_counter() - started
             rate = (state.documents - before) / max(seconds, 1e-9)
             most = self._limit if state.total is None else min(self._limit, state.total)
             total = max(most, state.documents)
             on_progress(Progress("retrieving", state.documents, total, seconds, rate))
         return state
-
-    def _pages_in_circles(self, n: int) -> ServiceError:
-        return ServiceError(
-            f"{self._name} sends the same page again and again, after {n:,} documents.",
-            f"Try again later: the same import goes on from there. With a limit of {n:,} it "
-            "imports what came."
-            if n
-            else "Try again later.",
-        )
 
     def has_abstracts(self) -> bool:
         """Whether any document that came has one."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 import streamlit as st
+from pydantic import Field
 
 from engine.explorer import Explorer
 from engine.types.reading import MOST_PASSAGES, AskRequest
-from pages._common import workspace
-from pages._common.url_state import UrlState, flag, integer, one_of, param, write_flag
+from pages._common.state import PageView, Shared, one_of, pages
 
 LONGEST_IN_LINK = 300
 """Characters of a question that still stand in the link."""
@@ -27,25 +27,22 @@ _CHANGED = "ask_changed"
 DEFAULT = AskRequest("", "")
 
 
-def _short(question: str) -> str:
-    return question if len(question) <= LONGEST_IN_LINK else ""
-
-
-@dataclass(frozen=True, slots=True)
-class AskView(UrlState):
-    """A question, how it is to be answered, and the answer that is shown.
-
-    Attributes:
-        answer: the id of an answer, which may be one to another question.
-    """
+@dataclass(frozen=True)
+class AskView(PageView):
+    """A question, how it is to be answered, and the answer that is shown."""
 
     script = "ask"
-    corpus: str = param("corpus", "", shared=True)
-    question: str = param("question", "", write=_short)
-    system: str = param("system", DEFAULT.system, one_of(Explorer.systems))
-    passages: int = param("k", DEFAULT.k, integer("k", 1, MOST_PASSAGES))
-    scenarios: bool = param("scenarios", False, flag, write_flag)
-    answer: str = param("answer", "")
+    corpus: Shared = ""
+    question: str = ""
+    system: Annotated[str, one_of(Explorer.systems)] = DEFAULT.system
+    passages: Annotated[int, Field(alias="k", ge=1, le=MOST_PASSAGES)] = DEFAULT.k
+    scenarios: bool = False
+    answer: str = ""  # the id of an answer, which may be one to another question
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters; a long question is only remembered."""
+        short = len(self.question) <= LONGEST_IN_LINK
+        return PageView.to_params(self if short else replace(self, question=""))
 
     def on_corpus(self, corpus: str) -> Self:
         """The same question to another corpus."""
@@ -54,7 +51,7 @@ class AskView(UrlState):
     @classmethod
     def read(cls) -> Self:
         """What the page asks now: as it was left, or a link that was opened since."""
-        params, left = st.query_params.to_dict(), workspace.pages().last(cls)
+        params, left = st.query_params.to_dict(), pages().last(cls)
         settled = time.monotonic() - st.session_state.get(_CHANGED, -SETTLING) > SETTLING
         if left is not None and params and (not settled or params == left.to_params()):
             return left
@@ -62,15 +59,11 @@ class AskView(UrlState):
 
     def write(self) -> None:
         """Remember the view, and put it into the URL."""
-        if workspace.pages().last(AskView) != self:
+        if pages().last(AskView) != self:
             st.session_state[_CHANGED] = time.monotonic()
-        UrlState.write(self)
+        PageView.write(self)
 
     def request(self, *, has_scenarios: bool = True) -> AskRequest:
-        """What the view asks.
-
-        Args:
-            has_scenarios: the corpus has some that can go along.
-        """
+        """What the view asks. ``has_scenarios``: the corpus has some that can go along."""
         along = self.scenarios and has_scenarios
         return AskRequest(self.question.strip(), self.corpus, self.system, self.passages, along)

@@ -9,8 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages._common.chart_style import for_file
-from pages._common.figure_file import FigureFile
+from pages._common.charts import FigureFile, for_file
 from pages._common.shared import ASSETS, attempt
 
 Event = Callable[[Mapping[str, Any]], object]
@@ -22,11 +21,7 @@ def _assets(names: Sequence[str], kind: str) -> str:
 
 
 def component(name: str, *parts: str) -> Any:
-    """The component of this name.
-
-    Args:
-        parts: other files that its script and its style sheet begin with.
-    """
+    """The component of this name; its script and its style sheet begin with those of ``parts``."""
     names = ("common", *parts, name)
     return st.components.v2.component(
         f"seedlens_{name}",

@@ -32,20 +32,12 @@ def open_engine() -> Explorer:
 
 
 def engine() -> Explorer:
-    """The engine, which does for whoever is here what they may do.
-
-    Raises:
-        NotLoggedInError, RefusedError, LoginSetupError: nobody is, who may be.
-    """
+    """The engine, acting as the visitor, with their role."""
     return open_engine().acting_as(login.acting())
 
 
 def warm_up() -> None:
-    """Load what the first searches need, then keep the garbage collector off it.
-
-    Streamlit collects all generations after every script run; with 200,000 objects alive that
-    takes 200 ms, so they are frozen once they are there.
-    """
+    """Load what the first searches need, then keep the garbage collector off it."""
     try:
         open_engine().warm_up()
     except Exception:
@@ -74,8 +66,11 @@ def error_boundary() -> Iterator[None]:
         show_error(error)
     except Exception:
         log.exception("Unexpected error on a page")
-        note("Unexpected error. See the server log.",
-             "Reload the page. Your judgments are saved.", kind="error")  # fmt: skip
+        note(
+            "Unexpected error. See the server log.",
+            "Reload the page. Your judgments are saved.",
+            kind="error",
+        )
 
 
 def as_ours(error: BaseException, what: str) -> SeedLensError:
@@ -109,8 +104,8 @@ def attempt_at(place: str, do: Callable[..., object], *args: object) -> None:
 def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[], None]:
     """What a button does with values of widgets, as long as they are as when it was drawn.
 
-    While a page is drawn anew, its buttons of before can still be clicked; and what was typed is
-    only told by the click.
+    While a page is drawn again, its former buttons can still be clicked; and typed text arrives
+    with the click.
 
     Args:
         widgets: their keys; one that ends in ``_`` stands for all that begin with it.
@@ -126,10 +121,7 @@ def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[],
     def checked() -> None:
         now = values()
         if any(now.get(key) != value for key, value in drawn.items()):
-            raise BadInputError(
-                "Settings changed before your click.",
-                "Check and click again.",
-            )
+            raise BadInputError("Settings changed before your click.", "Check and click again.")
         do()
 
     return checked
@@ -212,7 +204,7 @@ def remembered(key: str, basis: object, make: Callable[[], T]) -> T:
 def begun_from(key: str, field: str, now: T) -> T:
     """What the fields of a form were filled from: ``now``, unless the form is shown already.
 
-    While it is shown, Streamlit keeps what stands in its fields. What was changed elsewhere since
+    While it is shown, Streamlit keeps the content of its fields. What was changed elsewhere since
     is not there, and saving them would undo it; a note says so.
 
     Args:
@@ -224,10 +216,7 @@ def begun_from(key: str, field: str, now: T) -> T:
     value: T = st.session_state[key]
     with st.container():  # always there: the fields below it keep their place
         if value != now:
-            note(
-                "Edited by someone else.",
-                "Copy your text and reload.",
-            )
+            note("Edited by someone else.", "Copy your text and reload.")
     return value
 
 
@@ -281,9 +270,14 @@ def file_name(words: str) -> str:
 
 
 def download(
-    label: str, file: str, make: Callable[[], str], *, key: str, mime: str = "text/plain",
+    label: str,
+    file: str,
+    make: Callable[[], str],
+    *,
+    key: str,
+    mime: str = "text/plain",
     **look: Any,
-) -> None:  # fmt: skip
+) -> None:
     """A button for a text file, which is made as the button is drawn.
 
     A file that Streamlit makes when it is asked for is lost ("Deferred file not found") when the
@@ -291,10 +285,16 @@ def download(
     a popover or tab that draws its content only while it is open.
     """
     st.download_button(
-        label, data=make().encode(), file_name=file_name(file), mime=mime, key=key,
-        on_click="ignore", width="stretch", help=SAFE_CSV if file.endswith(".csv") else None,
+        label,
+        data=make().encode(),
+        file_name=file_name(file),
+        mime=mime,
+        key=key,
+        on_click="ignore",
+        width="stretch",
+        help=SAFE_CSV if file.endswith(".csv") else None,
         **look,
-    )  # fmt: skip
+    )
 
 
 def uploader(

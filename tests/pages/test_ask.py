@@ -44,7 +44,7 @@ def page(small_copy: Explorer, server: ModelServer, connect: Connect) -> AppTest
     ("name", "value", "says"),
     [
         ("k", "many", "Invalid link"),
-        ("k", "99", "not a number from 1 to 20"),
+        ("k", "99", "k is 99, input should be less than or equal to 20"),
         ("system", "magic", "&#x27;magic&#x27; is not one of"),
         ("corpus", "nowhere", "nowhere"),
     ],

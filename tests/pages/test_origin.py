@@ -33,8 +33,7 @@ from engine.llm.client import finish
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import guard, login
 from pages._login.guard import GuardSessions
-from pages._login.origin import OnlyHttps, SameOrigin, is_same_origin
-from pages._login.visit_cookie import VisitCookie
+from pages._login.requests import OnlyHttps, SameOrigin, VisitCookie, is_same_origin
 from tests.pages.visits import passed_on
 
 Switch = Callable[[bool], None]

@@ -17,6 +17,7 @@ import pytest
 from engine.config import ROOT
 from storage.errors import CorpusBusyError, LedgerBusyError, StorageError
 from storage.ledger import Ledger
+from storage.locks import Locks
 from storage.people import Lease
 from tests.fakes.postgres_server import PASSWORD, PostgresServer
 from tests.storage.rows import judgment
@@ -205,39 +206,6 @@ def test_without_the_package_it_says_what_to_install(
         Ledger(tmp_path / "ledger.sqlite", url="postgresql://localhost/seedlens")
 
 
-# Versions
-
-
-def test_a_ledger_of_a_newer_seedlens_is_refused(url: str, tmp_path: Path) -> None:
-    import psycopg
-
-    ledger = Ledger(tmp_path / "ledger.sqlite", url=url)
-    ledger.judging.add([judgment()])
-    with psycopg.connect(url, autocommit=True) as other:
-        other.execute("INSERT INTO schema_version VALUES (99, 'm0099', now())")
-        newer = Ledger(tmp_path / "ledger.sqlite", url=url)
-        for access in (newer.corpora, lambda: newer.judging.add([judgment("d2")])):
-            with pytest.raises(StorageError, match=r"newer SeedLens.*99.*Upgrade"):
-                access()
-        other.execute("DELETE FROM schema_version WHERE version = 99")
-    assert len(ledger.judging.history("demo")) == 1
-
-
-def test_processes_that_begin_at_once_make_one_schema(url: str, tmp_path: Path) -> None:
-    ledgers = [Ledger(tmp_path / "ledger.sqlite", url=url) for _ in range(6)]
-    threads = [
-        threading.Thread(target=ledger.judging.add, args=([judgment(f"d{n}")],))
-        for n, ledger in enumerate(ledgers)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(ledgers[0].judging.history("demo")) == 6
-    with ledgers[0]._database.read() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM schema_version").scalar() == 1
-
-
 def test_a_database_that_cannot_hold_every_letter_is_refused(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
@@ -265,8 +233,8 @@ def test_a_writer_that_hangs_is_reported_within_the_wait_and_readers_go_on(
 # Locks and leases
 
 
-def _is_free(locks: object, path: Path) -> bool:
-    with suppress(CorpusBusyError), locks.alone(path, "Busy.", ""):  # type: ignore[attr-defined]
+def _is_free(locks: Locks, name: str) -> bool:
+    with suppress(CorpusBusyError), locks.hold(name, what="Busy"):
         return True
     return False
 
@@ -274,13 +242,13 @@ def _is_free(locks: object, path: Path) -> bool:
 def test_a_lock_lasts_while_the_server_is_away(
     own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    url, there, here = own_postgres.database(), tmp_path / "a" / "c.lock", tmp_path / "b" / "c.lock"
-    one, other = (Ledger(path, url=url).locks for path in (there, here))
-    with one.alone(there, "", ""):
+    url = own_postgres.database()
+    one, other = (Ledger(tmp_path / name / "ledger.sqlite", url=url).locks for name in ("a", "b"))
+    with one.hold("c", what=""):
         own_postgres.stop("immediate")
         own_postgres.start()
-        assert not _is_free(other, here)
-    assert _is_free(other, here)
+        assert not _is_free(other, "c")
+    assert _is_free(other, "c")
 
 
 def test_leases_are_those_of_all_machines_and_stay_as_they_were_after_an_error(

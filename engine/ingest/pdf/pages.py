@@ -1,4 +1,5 @@
-"""A PDF's pages as lines of text with their places, sizes and fonts (PDFium reads them).
+"""The lines of a PDF with their places, sizes and fonts (PDFium reads them), in the order in which
+people read them.
 
 Coordinates are points (1/72 inch) from the lower left corner of the page.
 """
@@ -10,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -170,6 +171,8 @@ def _marks(mark: Line, line: Line) -> bool:
 def _of_row(row: list[Line]) -> Iterator[Line]:
     waiting: Line | None = None
     for line in row:
+        # The rest of a line may be farther away, in ems, behind the number of a heading.
+        reach = 2.6 if waiting and _NUMBER.match(waiting.text) else 0.45
         if waiting is None:
             waiting = line
         elif _marks(line, waiting):
@@ -177,7 +180,7 @@ def _of_row(row: list[Line]) -> Iterator[Line]:
         elif _marks(waiting, line):
             waiting = line
         elif (
-            -line.size < line.x0 - waiting.x1 < _reach(waiting) * max(waiting.size, line.size)
+            -line.size < line.x0 - waiting.x1 < reach * max(waiting.size, line.size)
             and abs(line.y - waiting.y) < 0.3 * line.size
         ):
             waiting = _together(waiting, line)
@@ -186,11 +189,6 @@ def _of_row(row: list[Line]) -> Iterator[Line]:
             waiting = line
     if waiting is not None and waiting.text:
         yield waiting
-
-
-def _reach(line: Line) -> float:
-    """How far the rest of a line may be, in ems: farther behind the number of a heading."""
-    return 2.6 if _NUMBER.match(line.text) else 0.45
 
 
 def _together(a: Line, b: Line) -> Line:
@@ -397,3 +395,202 @@ class _Probe:
             scale = math.hypot(self._matrix.c, self._matrix.d)
             self._size = raw.FPDFText_GetFontSize(self.page, index) * scale
         return Char(text, box.left, box.right, self._y.value, self._size, style)
+
+
+# -- in the order in which they are read ------------------------------------------------------
+
+GUTTER = 6.0  # Points between columns at least; LaTeX has 10 (article) to 24
+LEAST_ROWS = 3
+"""Lines on each side of a gutter; wide gaps between words may lie below each other twice."""
+_MARGIN = 0.09
+"""Share of a page's height, above and below, in which running heads and page numbers are."""
+_PAGE_NUMBER = re.compile(
+    r"(?:page\s+)?[-–—]?\s*(?:\d{1,4}|[ivxlc]{1,6})\s*[-–—]?(?:\s*(?:of|/)\s*\d+)?\Z", re.I
+)
+
+
+def body_size(pages: Iterable[Page]) -> float:
+    """The size, in points, in which most letters are set."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[round(line.size * 2) / 2] += len(line.text)
+    return sizes.most_common(1)[0][0]
+
+
+def margins(pdf: PdfText) -> frozenset[Line]:
+    """Running heads, page numbers and the like: lines at the edge of pages. Words there
+    belong to it when they are on several pages (numbers aside), or are only a number."""
+    outer = {
+        line: re.sub(r"\d+", "#", "".join(line.text.split()).casefold())
+        for page in pdf.pages
+        for line in _edge(page)
+    }
+    seen = Counter(outer.values())
+    return frozenset(
+        line for line, key in outer.items() if seen[key] > 1 or _PAGE_NUMBER.match(line.text)
+    )
+
+
+def _edge(page: Page) -> list[Line]:
+    """Lines in the upper and lower margin."""
+    low, high = _MARGIN * page.height, (1 - _MARGIN) * page.height
+    edge = [line for line in page.lines if line.y < low or line.y > high]
+    # A page number below a short page is higher up, alone.
+    if page.lines:
+        last = min(page.lines, key=lambda line: line.y)
+        if last not in edge and last.y < 0.2 * page.height and _PAGE_NUMBER.match(last.text):
+            edge.append(last)
+    return edge
+
+
+def in_order(lines: Sequence[Line], width: float) -> list[Line]:
+    """Lines column by column; what goes across columns parts what is above from what is below."""
+    return _parted(sorted(lines, key=lambda line: (-line.y, line.x0)), width)
+
+
+def _parted(lines: list[Line], width: float) -> list[Line]:
+    """Lines from top to bottom, parted at the columns that reach over most of them."""
+    bands = [(*band, x) for x in _gutters(lines, width) if (band := _longest_band(lines, x))]
+    if not bands:
+        return lines
+    length, first, x = max(bands, key=lambda band: band[0])
+    beside = lines[first : first + length]
+    left = [line for line in beside if line.x0 < x]
+    right = [line for line in beside if line.x0 >= x]
+    return [
+        *_parted(lines[:first], width),
+        *_parted(left, width),
+        *_parted(right, width),
+        *_parted(lines[first + length :], width),
+    ]
+
+
+def _gutters(lines: Sequence[Line], width: float) -> list[float]:
+    """Where columns may begin: left edges that several lines share."""
+    if not lines:
+        return []
+    left = min(line.x0 for line in lines)
+    starts = Counter(round(line.x0 / 3) for line in lines if line.x0 > left + 0.12 * width)
+    return [
+        3 * x - 2.0
+        for x, _ in starts.most_common(8)
+        if starts[x] + starts[x + 1] + starts[x - 1] > 2
+    ]
+
+
+def _longest_band(lines: Sequence[Line], x: float) -> tuple[int, int] | None:
+    """The most lines that follow each other and leave the gutter left of ``x`` free. Returns how
+    many they are and the index of the first; None where there is no text on both sides."""
+    best: tuple[int, int] | None = None
+    first = 0
+    sides: tuple[set[float], set[float]] = (set(), set())
+    for index, line in enumerate([*lines, None]):
+        if line is not None and not line.x0 < x < line.x1 + GUTTER:
+            sides[line.x0 >= x].add(line.y)
+            continue
+        length = index - first
+        if min(map(len, sides)) >= LEAST_ROWS and (best is None or length > best[0]):
+            best = length, first
+        first, sides = index + 1, (set(), set())
+    return best
+
+
+def without_footnotes(ordered: Sequence[Line], body: float, height: float) -> list[Line]:
+    """The lines without those in small print at the foot of a column."""
+    small: set[Line] = set()
+    for line in sorted(ordered, key=lambda line: -line.y):
+        if line.size >= 0.93 * body or line.y > 0.36 * height:
+            continue
+        above = [o for o in ordered if 0 < o.y - line.y < 1.5 * line.size and _over(o, line)]
+        # Small text that begins higher up, as an abstract, is none.
+        if not any(o.size < 0.93 * body and o not in small for o in above):
+            small.add(line)
+    # All below small print in the same column, down to its foot, is of it.
+    kept = []
+    for line in ordered:
+        if line in small:
+            below = [o for o in ordered if o.y < line.y - 1 and _over(o, line)]
+            if all(o in small for o in below):
+                continue
+        kept.append(line)
+    return kept
+
+
+def _over(a: Line, b: Line) -> bool:
+    """Whether two lines share a part of the width."""
+    return a.x0 < b.x1 and b.x0 < a.x1
+
+
+_WHOLE_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LAST = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-\Z")
+_FIRST = re.compile(r"[^\W\d_]+")
+_KEPT = frozenset({"self", "well", "cross", "non", "state", "co", "semi"})
+"""First halves of words that keep their hyphen, where the paper has no other opinion."""
+_SMALL = frozenset({"and", "by", "in", "of", "on", "the", "to", "up"})
+"""Words within longer ones with hyphens: state-of-the-art."""
+_JOINED = frozenset({"after", "every", "inter", "super", "there", "through", "under", "where"})
+"""First halves that are words of their own in words without a hyphen."""
+
+
+class Vocabulary:
+    """The words within the lines of a paper, where no line end cuts them."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._words: set[str] = set()
+        for line in lines:
+            words = _WHOLE_WORD.findall(line.text.casefold())
+            self._words.update(words[:-1] if line.text.endswith("-") else words)
+
+    def joined(self, lines: Sequence[str]) -> str:
+        """Lines as one text. A hyphen at a line's end goes, unless the paper has the word with it
+        elsewhere, or the second half begins with a capital letter or a digit."""
+        parts: list[str] = []
+        for line in map(str.strip, lines):
+            before = parts[-1] if parts else ""
+            last, first = _LAST.search(before), _FIRST.match(line)
+            if last is None or first is None:
+                dash = before.endswith("-") and before[-2:-1] != " "
+                parts.append(line if dash or not before else f" {line}")
+            else:
+                parts[-1] = before[:-1] if self._hyphenated(last[1], first[0]) else before
+                parts.append(line)
+        return " ".join("".join(parts).split())
+
+    def _hyphenated(self, last: str, first: str) -> bool:
+        """Whether a line end alone put the hyphen between two parts of a word."""
+        if not first[0].islower():
+            return False
+        before, after = last.casefold(), first.casefold()
+        if before.rpartition("-")[2] + after in self._words:
+            return True
+        if f"{before}-{after}" in self._words:
+            return False
+        last = before.rpartition("-")[2]
+        if last in _KEPT or ("-" in before and last in _SMALL):
+            return False
+        both = min(len(last), len(after)) > 4 and {last, after} <= self._words
+        return not both or last in _JOINED
+
+
+class Reading:
+    """The lines of a PDF as people read them. `pdf`: all that the file holds. `body`: size of the
+    text, in points. `head`: the lines of page 1. `lines`: of all pages, without running heads and
+    footnotes. `vocabulary`: joins lines to text."""
+
+    def __init__(self, pdf: PdfText) -> None:
+        self.pdf = pdf
+        self.body = body_size(pdf.pages)
+        edge = margins(pdf)
+        self.lines: list[Line] = []
+        self.head: list[Line] = []
+        for page in pdf.pages:
+            ordered = in_order([line for line in page.lines if line not in edge], page.width)
+            self.lines += without_footnotes(ordered, self.body, page.height)
+            if page is pdf.pages[0]:
+                self.head = ordered
+        self.vocabulary = Vocabulary(line for page in pdf.pages for line in page.lines)
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """Lines as running text."""
+        return self.vocabulary.joined([line.text for line in lines])

@@ -10,25 +10,147 @@ from datetime import UTC, datetime
 from itertools import dropwhile, pairwise, takewhile
 from statistics import median_high
 
-from engine.ingest.pdf.layout import (
-    APPENDIX,
-    BACK_MATTER,
-    NAMES,
-    NUMBERED_LINE,
-    PARTS,
-    REFERENCES,
-    WORDS,
-    Heading,
-    Reading,
-    abstract_heading,
-    as_heading,
-    ends_abstract,
-    goes_on,
-    is_section,
-    name_of,
-    words_of,
+from engine.ingest.files import table
+from engine.ingest.pdf.pages import Line, PdfText, Reading
+
+WORDS: dict[str, list[str]] = table("paper_words")
+
+# -- headings ---------------------------------------------------------------------------------
+
+_NUMBER_OF = r"(?:(?:\d{1,2}|[IVX]{1,5})\.?\s+)?"
+
+
+def words_of(name: str, form: str = "(?:WORDS)") -> re.Pattern[str]:
+    """The pattern of a list in ``paper_words.toml``; in ``form``, ``WORDS`` stands for it."""
+    return re.compile(form.replace("WORDS", "|".join(WORDS[name])), re.I)
+
+
+_ABSTRACT = words_of(
+    "abstract",
+    r"(?:\d\.?\s+)?(?P<word>a\s?b\s?s\s?t\s?r\s?a\s?c\s?t|WORDS)"
+    r"(?:\s*(?P<mark>[.:—–\-−]+)\s*|\s+(?=[A-ZÄÖÜÉ“\"(])|\s*\Z)(?P<rest>.*)",
 )
-from engine.ingest.pdf.pages import Line, PdfText
+_AFTER = words_of("after_abstract", r"(?:(?:\d|[ivx]+)\s*[.:]?\s+)?(?:WORDS)")
+_NUMBERED = re.compile(
+    r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5}|[A-H](?:\.\d{1,2}){0,2})(?P<mark>[.):]?)\s+"
+    r"(?P<name>[^\W\d_].*)"
+)
+NAMES = words_of("sections", r"(?:WORDS)\s*\.?\Z")
+REFERENCES = words_of("references", _NUMBER_OF + r"(?:WORDS)\s*:?\Z")
+APPENDIX = re.compile(
+    r"(?:(?:[A-H]|\d{1,2})\.?\s+)?(?:appendix|appendices|anhang|annexe)\b|supplementary material",
+    re.I,
+)
+BACK_MATTER = words_of("back_matter")
+PARTS = words_of("abstract_parts", r"(?:WORDS)\s*[.:]?\Z")
+
+
+def abstract_heading(line: Line) -> tuple[str, str] | None:
+    """The word that begins an abstract and the words behind it in the line; else None."""
+    text = line.text.lstrip("•*_# ")
+    match = _ABSTRACT.fullmatch(text)
+    if match is None:
+        return None
+    word, rest, mark = "".join(match["word"].split()).casefold(), match["rest"], match["mark"]
+    if rest and not mark and not (match["word"][0].isupper() and word == "abstract"):
+        return None
+    if rest and word == "summary" and rest[:1].islower():
+        return None
+    return word, rest
+
+
+def ends_abstract(line: Line) -> bool:
+    """Whether a line tells that the abstract before it is over."""
+    return bool(_AFTER.match(line.text) or REFERENCES.match(line.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The heading of a part of a paper."""
+
+    number: str  # "" for none, else without its mark: ``3.1``, ``IV``, ``B``
+    name: str
+
+    @property
+    def depth(self) -> int:
+        """1 for a section, more for its parts; where there is no number, 1."""
+        return self.number.count(".") + 1
+
+    @property
+    def series(self) -> str:
+        """What kind of number it has: headings of one kind are counted together."""
+        if not self.number:
+            return ""
+        first = self.number.partition(".")[0]
+        return "1" if first.isdigit() else ("I" if set(first) <= set("IVX") else "A")
+
+    @property
+    def count(self) -> int:
+        """Its number in the series, from 1, for a section; 0 where it has none."""
+        first = self.number.partition(".")[0]
+        if self.series == "I":
+            return _roman(first)
+        return int(first) if first.isdigit() else (ord(first) - 64 if first else 0)
+
+
+def _roman(number: str) -> int:
+    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in number]
+    following = [*values[1:], 0]
+    return sum(-a if a < b else a for a, b in zip(values, following, strict=True))
+
+
+def as_heading(line: Line, body: float) -> Heading | None:
+    """A line as the heading of a part of the paper, or None."""
+    text = line.text.strip()
+    words = text.split()
+    if not 0 < len(words) <= 14 or len(text) > 110 or text.endswith((",", ";")):
+        return None
+    if text.endswith((".", "?", "!")) and len(words) > 6:  # a sentence
+        return None
+    upper = text.isupper() and len(text) > 4
+    stands_out = line.bold or line.size > 1.08 * body or upper
+    match = _NUMBERED.fullmatch(text)
+    if match is not None:
+        named = NAMES.match(match["name"]) is not None
+        fits = match["name"][0].isupper() and (stands_out or named or match["name"].isupper())
+        return Heading(match["number"], name_of(match["name"])) if fits else None
+    if not text[0].isupper() or len(text) < 4:
+        return None
+    named = NAMES.match(text) is not None and (stands_out or len(words) < 3)
+    big = line.size > 1.12 * body
+    if named or big or (line.bold and line.size >= 0.95 * body):
+        return Heading("", name_of(text))
+    return None
+
+
+def name_of(text: str) -> str:
+    """A heading's words as they are shown.
+
+    >>> name_of("RELATED WORK."), name_of("Data")
+    ('Related work', 'Data')
+    """
+    name = text.strip(" .:")
+    return name.capitalize() if name.isupper() and len(name) > 4 else name
+
+
+NUMBERED_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
+
+
+def is_section(line: Line, body: float) -> bool:
+    """Whether a line is surely the heading of a section: by its number or its name."""
+    heading = as_heading(line, body)
+    return heading is not None and bool(NUMBERED_LINE.match(line.text) or NAMES.match(heading.name))
+
+
+def goes_on(before: Line, line: Line) -> bool:
+    """Whether a line goes on with one that is set alike, beside it or right below it."""
+    return (
+        line.page == before.page
+        and -1 < before.y - line.y < 1.35 * before.size
+        and line.bold == before.bold
+        and abs(line.size - before.size) < 0.3
+    )
+
 
 # -- page 1: title, authors and year ----------------------------------------------------------
 
@@ -117,7 +239,9 @@ _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, list[Line]]:
     """The title, and the lines of page 1 that hold it. Returns ("", lines) where the lines are to
     be joined; (title, []) where only the file tells it."""
-    described = described if _trusted(described) else ""
+    words = described.split()
+    if len(words) < 2 or len(described) >= 500 or _NO_TITLE.match(described.strip()):
+        described = ""  # it means nothing
     wanted = _letters(described)
     groups = _groups(head) if head else []
     authors = [group for group in groups if _of_authors(group, groups)]
@@ -150,11 +274,6 @@ def _of_authors(group: Sequence[Line], groups: Sequence[Sequence[Line]]) -> bool
 
 def _letters_of(group: Sequence[Line]) -> str:
     return _letters("".join(line.text for line in group))
-
-
-def _trusted(described: str) -> bool:
-    words = described.split()
-    return len(words) > 1 and len(described) < 500 and not _NO_TITLE.match(described.strip())
 
 
 def _letters(text: str) -> str:
@@ -292,11 +411,7 @@ class Abstract:
     """An abstract, or that there is none."""
 
     text: str = ""
-    first: Line | None = None  # its heading, or first line; None where there is none
     lines: tuple[Line, ...] = ()  # heading and text
-
-
-NO_ABSTRACT = Abstract()
 
 
 def find_abstract(reading: Reading, title: Sequence[Line]) -> Abstract:
@@ -319,8 +434,13 @@ def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Ab
     texts = [rest] if rest else []
     lines: list[Line] = []
     read: list[Line] = []
+
+    def is_above(line: Line) -> bool:
+        return line.page == heading.page and line.y > heading.y + 2
+
     # The heading may be beside its text, or be ordered before what is above it.
-    for line in behind if rest else _below(heading, behind):
+    below = behind if rest else list(dropwhile(is_above, behind)) or behind
+    for line in below:
         if texts and _ends(heading, lines, line, run_in=bool(rest)):
             break
         if not texts and ends_abstract(line):
@@ -336,7 +456,7 @@ def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Ab
     text = reading.vocabulary.joined(texts)
     if not LEAST_CHARS <= len(text) <= MOST_CHARS:
         return None
-    return Abstract(text, heading, (heading, *read))
+    return Abstract(text, (heading, *read))
 
 
 def _ends(heading: Line, lines: Sequence[Line], line: Line, *, run_in: bool) -> bool:
@@ -387,12 +507,12 @@ def _unnamed(reading: Reading, title: Sequence[Line]) -> Abstract:
         elif _words(_longest(lines)) > LEAST_WORDS:
             break
     else:
-        return NO_ABSTRACT
+        return Abstract()
     block = _longest(lines)
     text = reading.text(block)
     if _words(block) < LEAST_WORDS or text.count(".") < 2:
-        return NO_ABSTRACT
-    return Abstract(text, block[0], tuple(block))
+        return Abstract()
+    return Abstract(text, tuple(block))
 
 
 def _longest(lines: Sequence[Line]) -> list[Line]:
@@ -402,15 +522,6 @@ def _longest(lines: Sequence[Line]) -> list[Line]:
 
 def _words(lines: Sequence[Line]) -> int:
     return sum(len(line.text.split()) for line in lines)
-
-
-def _below(heading: Line, lines: Sequence[Line]) -> list[Line]:
-    """Lines from the first that is under a heading, or beside it; all where none is."""
-
-    def is_above(line: Line) -> bool:
-        return line.page == heading.page and line.y > heading.y + 2
-
-    return list(dropwhile(is_above, lines)) or list(lines)
 
 
 def _usual(lines: Sequence[Line]) -> float:
@@ -569,7 +680,8 @@ def find_paper(pdf: PdfText, described: str = "") -> Paper:
     title, title_lines = find_title(reading.head, reading.body, pdf.info.get("Title", ""))
     title = title or reading.text(title_lines)
     abstract = find_abstract(reading, title_lines)
-    head = _above(reading.head, title_lines, abstract.first)
+    first = abstract.lines[0] if abstract.lines else None
+    head = _above(reading.head, title_lines, first)
     first_page = [*(line.text for line in pdf.pages[0].lines), pdf.pages[0].turned]
     arxiv = _ARXIV.search(pdf.pages[0].turned) or _ARXIV.search("\n".join(first_page))
     doi = _DOI.search("\n".join(first_page))
@@ -577,7 +689,7 @@ def find_paper(pdf: PdfText, described: str = "") -> Paper:
     return Paper(
         title=title,
         authors=find_authors(head),
-        year=find_year(pdf, *_outside(reading, title_lines, abstract.first), described),
+        year=find_year(pdf, *_outside(reading, title_lines, first), described),
         abstract=abstract.text,
         beginning=_beginning(reading, title_lines, head),
         sections=find_sections(reading, used),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.errors import UnknownNameError
+from engine.errors import check_known
 from engine.search.systems.aspect_system import AspectSystem
 from engine.search.systems.baselines import (
     Bm25AspectSystem,
@@ -52,8 +52,5 @@ def reads_wording(name: str) -> bool:
 
 def find_system(name: str) -> System:
     """The system called ``name``, or UnknownNameError that lists them."""
-    found = SYSTEMS.get(name) or PREPARED.get(name)
-    if found is None:
-        known = ", ".join([*SYSTEMS, *PREPARED])
-        raise UnknownNameError(f"There is no system '{name}'.", f"Use one of {known}.")
-    return found
+    check_known("system", name, [*SYSTEMS, *PREPARED])
+    return SYSTEMS[name] if name in SYSTEMS else PREPARED[name]

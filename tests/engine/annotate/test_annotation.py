@@ -127,7 +127,7 @@ def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace() -> None:
         (Project("demo", "p", annotators=("",)), "no name"),
         (Project("demo", "p", annotators=("Adjudicated",)), "the name of adjudicated"),
         (Project("demo", "p", annotators=("a\x07b",)), "control characters"),
-        (Project("demo", "p", guidelines={"": "x" * 50_001}), "longer than"),
+        (Project("demo", "p", guidelines={"": "x" * 50_001}), "guidelines has"),
         (Project("demo", "p", scale=Scale("one", GRADED.grades[:1])), "at least two"),
         (
             Project("demo", "p", scale=Scale("big", (*BINARY.grades, GradeMeaning(10, "x")))),
@@ -307,7 +307,7 @@ def test_trails_have_ids_of_ours_and_keep_documents_that_are_there(small_copy: E
     for corpus, doc_id in (("small", "d" * 10_000), ("other", "plain")):
         with pytest.raises(UnknownNameError):
             notebook.keep("trail", corpus, doc_id)
-    assert small_copy.ledger.trails.kept("trail") == []
+    assert notebook.kept("trail") == []
 
 
 def test_ids_of_judgments_and_notes_of_reading_lists_have_limits(small_copy: Explorer) -> None:

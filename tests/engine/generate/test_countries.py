@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from engine.encode.one_pass import OnePassEncoder
-from engine.generate import word_lists
-from engine.generate.word_lists import COUNTRIES
+from engine.generate import wording
+from engine.generate.wording import COUNTRIES
 from engine.types.encoders import Passage
 
 PAIRS = [(place, country.code) for country in COUNTRIES for place in country.places]
@@ -72,5 +72,5 @@ def test_no_vector_gives_the_country_away(encoder: OnePassEncoder) -> None:
 
 def test_people_and_makes_are_no_places(gazetteer: list[dict[str, Any]]) -> None:
     names = {city["name"] for city in gazetteer}
-    invented = (*word_lists.FIRST_NAMES, *word_lists.LAST_NAMES, *word_lists.BRANDS)
-    assert names.isdisjoint((*invented, *word_lists.LINES))
+    invented = (*wording.FIRST_NAMES, *wording.LAST_NAMES, *wording.BRANDS)
+    assert names.isdisjoint((*invented, *wording.LINES))

@@ -21,8 +21,7 @@ from engine.generate.implicit_records import (
     PriceTuple,
 )
 from engine.generate.scenes import bind, examples_of, leaked, tuple_set
-from engine.generate.word_lists import COUNTRIES
-from engine.generate.wording import in_words, long_date
+from engine.generate.wording import COUNTRIES, in_words, long_date
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 LEAP = DateTuple(date(2024, 3, 2), (date(2024, 2, 29),))

@@ -9,8 +9,14 @@ from fractions import Fraction
 import pytest
 
 from engine.generate.tuple_sets import MULTIPLIERS, randomness
-from engine.generate.word_lists import EXCHANGES, PHRASES
-from engine.generate.wording import compared, compared_to_that, days_away, in_words
+from engine.generate.wording import (
+    EXCHANGES,
+    PHRASES,
+    compared,
+    compared_to_that,
+    days_away,
+    in_words,
+)
 
 BASE = date(2025, 5, 14)  # a Wednesday
 NUMBERS = {

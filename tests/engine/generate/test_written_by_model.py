@@ -192,16 +192,6 @@ def test_a_dropped_name_and_an_unreadable_answer_are_counted_apart(build: Any) -
     assert counts.by_model == DOCUMENTS
 
 
-def test_a_second_run_asks_nothing_and_writes_the_same(build: Any) -> None:
-    author = Author(MULTI)
-    first = build(author, MULTI)
-    before = dict(author.asked)
-    second = build(author, MULTI, folder="again")
-    assert dict(author.asked) == before
-    assert texts(first.result) == texts(second.result)
-    assert (second.calls, second.cached) == (0, 2 * DOCUMENTS)
-
-
 def test_templates_stand_in_when_the_budget_is_reached(build: Any) -> None:
     found = build(Author(MULTI), MULTI, most_calls=DOCUMENTS + 6)
     counts = found.result.verification
@@ -217,12 +207,6 @@ def test_an_endpoint_that_fails_leaves_no_collection(
     with pytest.raises(EndpointError):
         build(Author(MULTI), MULTI)
     assert not (tmp_path / "out").exists()
-
-
-def test_faults_on_the_way_cost_no_document(build: Any, server: ModelServer) -> None:
-    server.behaviour.faults = {"429": 0.1, "500": 0.1, "cut": 0.1, "malformed": 0.05}
-    counts = build(Author(MULTI), MULTI).result.verification
-    assert counts.by_model == DOCUMENTS
 
 
 @pytest.mark.parametrize("tries", [0, 11, -1])

@@ -14,11 +14,11 @@ import pytest
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import (
     FORMATS,
+    Notes,
     check,
     detect_format,
     open_source,
 )
-from engine.ingest.notes import Notes
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from storage import parquet_files

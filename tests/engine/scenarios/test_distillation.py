@@ -11,8 +11,7 @@ import pytest
 
 from engine.errors import BadInputError, ModelMissingError
 from engine.explorer import Explorer
-from engine.scenarios.distillation import distill
-from engine.scenarios.teaching import question, read_answer, split
+from engine.scenarios.distillation import distill, question, read_answer, split
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest, Training
 from engine.types.searches import Query

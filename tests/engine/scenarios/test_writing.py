@@ -18,8 +18,7 @@ from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.llm.texts import parts_of
-from engine.scenarios.scenario_prompts import Written, most_scenarios, writing
-from engine.scenarios.writers import need
+from engine.scenarios.writers import Written, most_scenarios, need, writing
 from engine.sentences import split_sentences
 from engine.types.corpora import ImportRequest
 from engine.types.documents import Document, Sentence

@@ -13,7 +13,7 @@ import pytest
 from engine.bibliographic import abstract_of, doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
-from engine.sources import arxiv
+from engine.sources import xml_services
 from engine.sources.client import _seconds, digits, words
 from engine.sources.services import look_up
 from storage.home import Home
@@ -273,14 +273,13 @@ def test_odd_values_of_a_paper_cost_no_other(
     settings: Settings, home: Path, services: ServiceServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Papers without a title, authors, a year, or with values of other kinds."""
-    from engine.sources import zotero
-    from engine.sources.scholarly import _paper_row, _work_row
+    from engine.sources.json_services import OpenAlex, SemanticScholar, Zotero
 
     odd: list[Any] = [None, 7, "x", [], {}, ["a"], {"name": None}, float("inf"), True, "\ud800"]
     for read, id_ in (
-        (_work_row, {"id": "https://openalex.org/W1"}),
-        (_paper_row, {"paperId": "1"}),
-        (lambda p: zotero._row({"key": "K", "data": p}), {"itemType": "book"}),
+        (OpenAlex().row_of, {"id": "https://openalex.org/W1"}),
+        (SemanticScholar().row_of, {"paperId": "1"}),
+        (lambda p: Zotero().row_of({"key": "K", "data": p}), {"itemType": "book"}),
     ):
         fields = [
             *("doi", "display_name", "publication_year", "authorships", "primary_location"),
@@ -295,8 +294,8 @@ def test_odd_values_of_a_paper_cost_no_other(
             assert isinstance(row["authors"], list)
             assert row["year"] is None or isinstance(row["year"], int)
             json.dumps(row)
-    entry = arxiv.parsed("<entry xmlns='http://www.w3.org/2005/Atom'><id/></entry>", "arXiv")
-    assert arxiv._row(entry) is None
+    entry = xml_services.parsed("<entry xmlns='http://www.w3.org/2005/Atom'><id/></entry>", "arXiv")
+    assert xml_services._arxiv_row(entry) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,202 @@
+"""Requests as they come in: by which name, from where, over https alone; the cookies of pages.
+
+Streamlit accepts WebSockets of every page on this machine: it compares the names of hosts, not
+their ports, and asks an outside service for its own public address when a name is foreign, or
+only written otherwise. Requests that open no WebSocket it answers by whatever name. And from a
+provider it comes back to the start page: the address of the page that was opened last goes along
+in a cookie that scripts cannot read.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import secrets
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from engine.types.people import CALLBACK
+from pages._login import login
+from pages._login.streamlit_private import is_host_allowed
+
+VISIT_COOKIE, RETURN_COOKIE = "seedlens_visit", "seedlens_return"
+VISIT = re.compile(r"[A-Za-z0-9_-]{43}")
+"""What :class:`VisitCookie` gives out: 256 random bits."""
+SECONDS = 1800
+LONGEST = 2000
+_OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*")
+"""An address on this server: no second slash, which would begin another host's name."""
+
+
+def changing(send: Send, change: Callable[[Message, MutableHeaders], object]) -> Send:
+    """``send``, in which the beginning of a response and its headers are changed first."""
+
+    async def send_on(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            change(message, MutableHeaders(scope=message))
+        await send(message)
+
+    return send_on
+
+
+def _is_page(headers: MutableHeaders) -> bool:
+    return headers.get("content-type", "").startswith("text/html")
+
+
+class VisitCookie:
+    """Gives browsers that open a page an id, which they forget when they are closed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        def give(_: Message, headers: MutableHeaders) -> None:
+            if _is_page(headers):
+                # A proxy that speaks https for this server says so in a header.
+                asked = Headers(scope=scope)
+                scheme = asked.get("x-forwarded-proto", scope["scheme"])
+                value = f"{VISIT_COOKIE}={secrets.token_urlsafe(32)}; Path=/; HttpOnly"
+                secure = "; Secure" if scheme == "https" else ""
+                headers.append("set-cookie", f"{value}; SameSite=Lax{secure}")
+
+        if scope["type"] == "http":
+            known = HTTPConnection(scope).cookies.get(VISIT_COOKIE, "")
+            send = send if VISIT.fullmatch(known) else changing(send, give)
+        await self._app(scope, receive, send)
+
+
+class ReturnAfterLogin:
+    """Remembers the page that was opened, and sends people there after they logged in."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "GET" and login.is_wanted():
+            query = parse_qs(scope["query_string"].decode("latin-1"))
+            # From logging in, and not from logging out.
+            comes_back = scope["path"].endswith(CALLBACK) and "state" in query
+            cookie = _return_cookie(scope)
+
+            def change(message: Message, headers: MutableHeaders) -> None:
+                if comes_back and message["status"] in (302, 303, 307):
+                    headers["location"] = returning_to(scope) or headers["location"]
+                elif cookie and _is_page(headers):
+                    headers.append("set-cookie", cookie)
+
+            send = changing(send, change)
+        await self._app(scope, receive, send)
+
+
+def _return_cookie(scope: Scope) -> str:
+    """What a page that is being opened leaves behind; "" for anything else."""
+    opens = Headers(scope=scope).get("sec-fetch-dest", "document") == "document"
+    path = (scope.get("raw_path") or scope["path"].encode()).split(b"?")[0]
+    query = scope["query_string"]
+    target = path + (b"?" + query if query else b"")
+    if not opens or scope["path"].endswith(CALLBACK) or len(target) > LONGEST:
+        return ""
+    value = base64.urlsafe_b64encode(target).decode().rstrip("=")
+    return f"{RETURN_COOKIE}={value}; Path=/; Max-Age={SECONDS}; HttpOnly; SameSite=Lax"
+
+
+def returning_to(scope: Scope) -> str:
+    """The address on this server that the cookie of a request names; "" for none."""
+    value = HTTPConnection(scope).cookies.get(RETURN_COOKIE, "")
+    try:
+        target = base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return ""
+    return target if _OWN_PATH.fullmatch(target) and len(target) <= LONGEST else ""
+
+
+UNKNOWN = "Host not allowed. An administrator can add it to allowedHosts in .streamlit/config.toml."
+_PORTS = {"http": 80, "https": 443}
+ONE_YEAR = "max-age=31536000"
+
+
+class SameOrigin:
+    """Refuses requests by a name that this server does not have, as when another page's name leads
+    here by now (DNS rebinding), and WebSockets that another page opened, by name or port."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            headers = Headers(scope=scope)
+            known = is_host_allowed(headers.get("host"))
+            if scope["type"] == "http":
+                if not known:
+                    await PlainTextResponse(UNKNOWN, 403)(scope, receive, send)
+                    return
+            elif known and is_same_origin(headers.get("origin"), headers.get("host", "")):
+                scope = {**scope, "headers": _named_alike(scope["headers"])}
+            else:
+                await receive()  # websocket.connect
+                await send({"type": "websocket.close", "code": 1008})
+                return
+        await self._app(scope, receive, send)
+
+
+def _named_alike(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of a page's own request, with the server named as in ``Origin``: Streamlit
+    compares letter by letter."""
+    origin = dict(headers).get(b"origin")
+    if origin is None:
+        return headers
+    own = urlsplit(origin.decode("latin-1")).netloc.encode("latin-1")
+    return [(key, own if key == b"host" else value) for key, value in headers]
+
+
+def is_same_origin(origin: str | None, host: str) -> bool:
+    """Whether a page of ``origin`` is one of the server that was asked as ``host``.
+
+    Programs send no origin: None is the same. A host without a port has that of the origin's
+    scheme, which a proxy may have taken off.
+
+    >>> is_same_origin("https://seedlens.example.org", "seedlens.example.org")
+    True
+    >>> is_same_origin("http://localhost:3000", "localhost:8501")
+    False
+    """
+    if origin is None:
+        return True
+    try:
+        theirs, ours = urlsplit(origin), urlsplit(f"//{host}")
+        port = _PORTS[theirs.scheme]
+        return bool(theirs.hostname) and (theirs.hostname, theirs.port or port) == (
+            ours.hostname,
+            ours.port or port,
+        )
+    except (ValueError, KeyError):  # "null", or no address at all
+        return False
+
+
+class OnlyHttps:
+    """Keeps cookies and browsers to https where ``redirect_uri`` says that people come by it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        def change(message: Message, headers: MutableHeaders) -> None:
+            headers["strict-transport-security"] = ONE_YEAR
+            message["headers"] = [
+                (k, _secure(v) if k == b"set-cookie" else v) for k, v in headers.raw
+            ]
+
+        if scope["type"] == "http" and login.is_https():
+            send = changing(send, change)
+        await self._app(scope, receive, send)
+
+
+def _secure(cookie: bytes) -> bytes:
+    attributes = {part.strip().lower() for part in cookie.split(b";")}
+    return cookie if b"secure" in attributes else cookie + b"; Secure"
