@@ -9,119 +9,82 @@ machine lacks is left out, and that is said; only PostgreSQL has to be there.
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
-from benchmarks.serving import app, free_port, proxy
-from engine.config import DEMO, DEMO_CORPUS, ROOT
+from benchmarks.homes import CSFCUBE, app, proxy, seedlens
+from engine.config import DEMO, DEMO_CORPUS
 from tests.fakes import postgres_server, ray_cluster, s3_server
 
-CSFCUBE = ROOT.parent / "shared" / "data" / "csfcube-open"
-PORT = 8501
-SERVERS = 2
+say = partial(print, flush=True)
 
 
 def main() -> None:
     """Start all parts, import, print the address, and wait for Ctrl-C."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=PORT, help="of the proxy; 0 for a free one")
-    parser.add_argument("--servers", type=int, default=SERVERS)
+    parser.add_argument("--port", type=int, default=8501, help="of the proxy; 0 for a free one")
+    parser.add_argument("--servers", type=int, default=2)
     parser.add_argument("--source", type=Path, help="a file or collection to import")
     options = parser.parse_args()
     if why := postgres_server.missing():
         sys.exit(f"There can be no ledger on a server here: {why}.")
     try:
-        _run(options)
+        _run(options.port, options.servers, options.source)
     except KeyboardInterrupt:
-        _say("Ended before all was there.")
+        say("Ended before all was there.")
     except subprocess.CalledProcessError as error:  # which has said why
         sys.exit(error.returncode)
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(port: int, servers: int, source: Path | None) -> None:
     over = threading.Event()
     with ExitStack() as stack:
-        homes = Path(stack.enter_context(_folder()))
-        shared = stack.enter_context(_ledger()) | stack.enter_context(_store())
-        # Without a store, the servers share a home.
-        own = [str(number) for number in range(options.servers)]
-        if "SEEDLENS_STORE" not in shared:
-            own = [own[0]] * options.servers
-        with _workers() as ray:
-            _import(options.source, {"SEEDLENS_HOME": str(homes / own[0]), **shared, **ray})
+        folder = tempfile.TemporaryDirectory(prefix="seedlens-cluster-", ignore_cleanup_errors=True)
+        homes = Path(stack.enter_context(folder))
+        postgres = stack.enter_context(postgres_server.running(postgres_server.LASTING))
+        say(f"Ledger: PostgreSQL on port {postgres.port}")
+        settings = {"SEEDLENS_LEDGER_URL": postgres.database()}
+        own = [homes / str(number) for number in range(servers)]
+        if why := s3_server.missing():
+            say(f"No store, the servers share a home: {why}")
+            own = [own[0]] * servers
+        else:
+            s3 = stack.enter_context(s3_server.running())
+            say(f"Store: SeaweedFS at {s3.endpoint}")
+            settings |= {"SEEDLENS_STORE": s3.store(), **s3.environment()}
+        _import(source, own[0], settings)
         for number in (signal.SIGINT, signal.SIGTERM):  # Ray has handlers of its own
             signal.signal(number, lambda *_: over.set())
-        apps = [stack.enter_context(app(homes / name, **shared)) for name in own]
-        for server, name in zip(apps, own, strict=True):
-            _say(f"App server: {server.url} (process {server.pid}, home {homes / name})")
-        front = stack.enter_context(proxy(apps, options.port or free_port()))
-        _say(f"Open {front.url} (Ctrl-C ends all)")
+        apps = [stack.enter_context(app(home, **settings)) for home in own]
+        for server, home in zip(apps, own, strict=True):
+            say(f"App server: {server.url} (process {server.pid}, home {home})")
+        front = stack.enter_context(proxy(apps, port))
+        say(f"Open {front.url} (Ctrl-C ends all)")
         over.wait()
-        _say("Ending ...")
+        say("Ending ...")
 
 
-@contextmanager
-def _folder() -> Iterator[str]:
-    prefix = "seedlens-cluster-"
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as path:
-        yield path
-
-
-@contextmanager
-def _ledger() -> Iterator[dict[str, str]]:
-    """PostgreSQL; its data lies where its account may enter."""
-    with postgres_server.running(postgres_server.LASTING) as server:
-        _say(f"Ledger: PostgreSQL on port {server.port}")
-        yield {"SEEDLENS_LEDGER_URL": server.database()}
-
-
-@contextmanager
-def _store() -> Iterator[dict[str, str]]:
-    if why := s3_server.missing():
-        _say(f"No store, the servers share a home: {why}")
-        yield {}
-        return
-    with s3_server.running() as server:
-        _say(f"Store: SeaweedFS at {server.endpoint}")
-        yield {
-            "SEEDLENS_STORE": server.store(),
-            "AWS_ENDPOINT_URL": server.endpoint,
-            "AWS_ACCESS_KEY_ID": s3_server.KEY,
-            "AWS_SECRET_ACCESS_KEY": s3_server.SECRET,
-            "AWS_REGION": "us-east-1",
-        }
-
-
-@contextmanager
-def _workers() -> Iterator[dict[str, str]]:
-    if why := ray_cluster.missing():
-        _say(f"No workers, the import encodes by itself: {why}")
-        yield {}
-        return
-    with ray_cluster.running() as cluster:
-        _say(f"Workers: Ray at {cluster.address}")
-        yield {"SEEDLENS_RAY": cluster.address}
-
-
-def _import(source: Path | None, settings: dict[str, str]) -> None:
-    """Import a collection, as every program of the cluster would."""
+def _import(source: Path | None, home: Path, settings: dict[str, str]) -> None:
+    """Import a collection, by the workers of a cluster where there can be one."""
     if source is None:
         source = CSFCUBE if CSFCUBE.is_dir() else DEMO / "corpus.jsonl"
     name = DEMO_CORPUS if source == DEMO / "corpus.jsonl" else source.name.split(".")[0]
-    _say(f"Importing {source} as '{name}'")
-    command = [sys.executable, "-m", "engine.cli", "import", str(source), "--name", name]
-    subprocess.run(command, env={**os.environ, **settings}, cwd=ROOT, check=True)
-
-
-def _say(words: str) -> None:
-    print(words, flush=True)
+    with ExitStack() as workers:
+        ray = {}
+        if why := ray_cluster.missing():
+            say(f"No workers, the import encodes by itself: {why}")
+        else:
+            cluster = workers.enter_context(ray_cluster.running())
+            say(f"Workers: Ray at {cluster.address}")
+            ray = {"SEEDLENS_RAY": cluster.address}
+        say(f"Importing {source} as '{name}'")
+        seedlens("import", source, "--name", name, home=home, **settings, **ray)
 
 
 if __name__ == "__main__":

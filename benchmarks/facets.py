@@ -6,8 +6,6 @@ reading them into arrays, and counting.
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
@@ -16,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from benchmarks.figures import Figure
+from benchmarks.figures import Figure, spread, timed
 from engine.corpora.facets import FacetIndex
 from engine.corpora.schema import facet
 from engine.corpora.stored_facts import FACT_TYPE
@@ -26,7 +24,6 @@ from engine.lenses.definitions import RESEARCH
 from engine.search.queries import parse_filters
 from engine.types.lenses import Lens
 
-PART = "facets"
 SIZE = 60_000
 MILLISECONDS = 100.0
 REPEATS = 20
@@ -38,11 +35,7 @@ FILTERS = {
 
 
 class SyntheticTable:
-    """Columns in memory, read as those of a documents table are.
-
-    Args:
-        stored: columns of equal length.
-    """
+    """Columns in memory, of equal length, read as those of a documents table are."""
 
     def __init__(self, stored: pa.Table) -> None:
         self._stored = stored
@@ -58,23 +51,23 @@ def synthetic(documents: int) -> tuple[Any, Lens, NDArray[np.int32]]:
     chance = np.random.default_rng(7)
     drawn = chance.integers(1990, 2025, documents)
     years = np.where(drawn > 1994, drawn, -1).astype(np.int32)
-    facets = [
-        facet("venue", f"venue {n % 131}") + facet("doi", f"10.1/{n}") + facet("language", "en")
-        + facet("author", f"author {a}") + facet("author", f"author {b}")
-        for n, (a, b) in enumerate(chance.integers(0, 20_000, (documents, 2)).tolist())
-    ]  # fmt: skip
-    roles = chance.random(documents * 10 * len(RESEARCH.aspects), dtype=np.float32)
+    facets = []
+    for n, (a, b) in enumerate(chance.integers(0, 20_000, (documents, 2)).tolist()):
+        fields = [("venue", f"venue {n % 131}"), ("doi", f"10.1/{n}"), ("language", "en")]
+        fields += [("author", f"author {a}"), ("author", f"author {b}")]
+        facets.append("".join(facet(*field) for field in fields))
+    sentences = 10 * len(RESEARCH.aspects)
+    roles = chance.random(documents * sentences, dtype=np.float32)
     ends = np.arange(documents + 1, dtype=np.int32)
-    stored = pa.table({
+    columns = {
         "facets": facets,
-        "roles": pa.ListArray.from_arrays(
-            pa.array(ends * 10 * len(RESEARCH.aspects)), pa.array(roles)
-        ),
+        "roles": pa.ListArray.from_arrays(pa.array(ends * sentences), pa.array(roles)),
         "text": [""] * documents,
         "metadata": ["{}"] * documents,
         "facts": pa.ListArray.from_arrays(pa.array(ends * 5), _facts(chance, documents)),
         "facts_version": pa.array([VERSION] * documents, pa.int32()),
-    })  # fmt: skip
+    }
+    stored = pa.table(columns)
     return SyntheticTable(stored), RESEARCH, years
 
 
@@ -82,16 +75,13 @@ def _facts(chance: np.random.Generator, documents: int) -> pa.StructArray:
     """Of each document two dates, two amounts and a place."""
     count = documents * 5
     kinds = np.tile(["date", "date", "amount", "amount", "place"], documents)
+    is_date, is_place = kinds == "date", kinds == "place"
     days = chance.integers(date(1900, 1, 1).toordinal(), date(2025, 1, 1).toordinal(), count)
-    low = np.where(
-        kinds == "date", days, np.where(kinds == "place", 0, chance.lognormal(4, 2, count))
-    )
-    high = low + np.where(kinds == "date", chance.choice([0, 30, 364], count), 0)
-    units = np.where(
-        kinds == "date", "day",
-        np.where(kinds == "place", chance.choice(sorted(atlas().at), count),
-                 chance.choice(["percent", "USD", "kg", "m", "s", "byte"], count)),
-    )  # fmt: skip
+    low = np.where(is_date, days, np.where(is_place, 0, chance.lognormal(4, 2, count)))
+    high = low + np.where(is_date, chance.choice([0, 30, 364], count), 0)
+    places = chance.choice(sorted(atlas().at), count)
+    amounts = chance.choice(["percent", "USD", "kg", "m", "s", "byte"], count)
+    units = np.where(is_date, "day", np.where(is_place, places, amounts))
     given = {"kind": kinds, "low": low, "high": high, "unit": units, "recurrence": [""] * count}
     columns = [
         pa.array(given[f.name], f.type) if f.name in given else pa.nulls(count, f.type)
@@ -101,21 +91,16 @@ def _facts(chance: np.random.Generator, documents: int) -> pa.StructArray:
 
 
 def measure(documents: int = SIZE) -> list[Figure]:
-    """All figures of this part."""
-    table, lens, years = synthetic(documents)
-    index = FacetIndex("facets", table, lens, years)
-    started = time.perf_counter()
-    index.facets()
-    read = (time.perf_counter() - started) * 1000
-    figures = [Figure(PART, "first count, reading included", read, "ms")]
+    """Counts with and without filters."""
+    index = FacetIndex("facets", *synthetic(documents))
+    figures = [Figure("first count, reading included", 1000 * timed(index.facets), "ms")]
     for words, text in FILTERS.items():
         taken = []
         for n in range(REPEATS):
             # Each is another one, so that none is known.
             filters = parse_filters(f"{text}; year<={3000 + n}")
             taken.append(index.facets(filters).seconds * 1000)
-        figures.append(
-            Figure(PART, f"{documents:,} documents, {words}", statistics.median(taken), "ms",
-                   target=MILLISECONDS, at_least=False, note=f"slowest {max(taken):.0f} ms")
-        )  # fmt: skip
+        note = f"slowest {max(taken):.0f} ms"
+        what = f"{documents:,} documents, {words}"
+        figures += spread(what, taken, "ms", median=MILLISECONDS, note=note)
     return figures

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 PACKAGES = (
     *("torch", "transformers", "sentence-transformers", "pylate", "openvino"),
@@ -22,41 +22,50 @@ PACKAGES = (
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number.
+    """One measured number. Its target is for ``ratio`` where there is one, else for ``value``."""
 
-    Attributes:
-        baseline: what ``ratio`` is over, measured in the same run.
-        target: the number to reach; of ``ratio`` where there is one, else of ``value``.
-        at_least: True when more is better, False when the target is an upper limit.
-    """
-
-    part: str
     what: str
     value: float
-    unit: str
-    ratio: float | None = None
-    baseline: str = ""
-    target: float | None = None
-    at_least: bool = True
+    unit: str = ""
     note: str = ""
+    least: float | None = None  # the target, a lower limit
+    most: float | None = None  # the target, an upper limit
+    ratio: float | None = None  # over `baseline`, measured in the same run
+    baseline: str = ""
 
     @property
     def met(self) -> bool | None:
-        """None when there is no target."""
-        if self.target is None:
-            return None
+        """None without a target."""
         reached = self.value if self.ratio is None else self.ratio
-        return reached >= self.target if self.at_least else reached <= self.target
+        if self.most is not None:
+            return reached <= self.most
+        return None if self.least is None else reached >= self.least
 
     def row(self) -> list[str]:
         """Cells of the table."""
         ratio = "" if self.ratio is None else f"{self.ratio:.2f} x {self.baseline}"
-        target = ""
-        if self.target is not None:
-            sign, times = "≥" if self.at_least else "≤", " x" if self.ratio is not None else ""
-            target = f"{sign} {self.target:g}{times}"
+        limit, sign = (self.least, "≥") if self.most is None else (self.most, "≤")
+        target = "" if limit is None else f"{sign} {limit:g}{' x' * (self.ratio is not None)}"
         met = {None: "", True: "met", False: "NOT MET"}[self.met]
         return [self.what, f"{number(self.value)} {self.unit}".strip(), ratio, target, met]
+
+
+def spread(
+    what: str,
+    values: Sequence[float],
+    unit: str,
+    *,
+    median: float | None = None,
+    p95: float | None = None,
+    note: str = "",
+) -> list[Figure]:
+    """Median and 95th percentile of values; `median`, `p95`: upper limits of them."""
+    ordered = sorted(values)  # the smallest value that 95 % of all do not exceed
+    high = ordered[min(len(ordered) - 1, max(0, round(0.95 * len(ordered)) - 1))]
+    return [
+        Figure(f"{what}: median", statistics.median(values), unit, note, most=median),
+        Figure(f"{what}: 95th percentile", high, unit, most=p95),
+    ]
 
 
 def number(value: float) -> str:
@@ -77,9 +86,9 @@ def table(figures: Sequence[Figure]) -> str:
     return "\n".join([line.rstrip() for line in lines] + list(notes))
 
 
-def as_json(figures: Sequence[Figure]) -> list[dict[str, Any]]:
-    """For ``--json``."""
-    return [{**asdict(f), "met": f.met} for f in figures]
+def as_json(part: str, figures: Sequence[Figure]) -> list[dict[str, Any]]:
+    """The figures of one part for ``--json``."""
+    return [{"part": part, **asdict(f), "met": f.met} for f in figures]
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -89,8 +98,7 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-@dataclass(frozen=True)
-class Seconds:
+class Seconds(NamedTuple):
     """What some work took: on the wall, and of all cores together."""
 
     wall: float
@@ -107,64 +115,30 @@ def rounds(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, Se
             taken[name].append(Seconds(wall, time.process_time() - cpu))
             print(f"  {name}: {wall:.1f} s", file=sys.stderr)
     return {
-        name: Seconds(statistics.median(v.wall for v in values),
-                      statistics.median(v.cpu for v in values))
+        name: Seconds(*(statistics.median(one) for one in zip(*values, strict=True)))
         for name, values in taken.items()
-    }  # fmt: skip
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that ``share`` of all values do not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered)) - 1))]
-
-
-def peak_memory() -> int:
-    """Most bytes of memory that this process has held."""
-    try:
-        # ru_maxrss of a child begins with its parent's peak; VmHWM begins anew.
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cpu": _cpu(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(_memory() / 2**30, 1),
-        "load": [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None,
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "versions": {name: version for name in PACKAGES if (version := _version(name))},
     }
 
 
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), "unknown")
+def peak_memory() -> int:
+    """Most bytes of memory that this process has held (ru_maxrss would count its parent's)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
-def _memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 0
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+def machine() -> dict[str, Any]:
+    """What the figures are measured on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    installed = {d.name: d.version for d in importlib.metadata.distributions()}
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cpu": next(names, "unknown"),
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory / 2**30, 1),
+        "load": [round(x, 2) for x in os.getloadavg()],
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "versions": {name: installed[name] for name in PACKAGES if name in installed},
+    }

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.sources import CSFCUBE, cache
+from benchmarks import homes
+from benchmarks.homes import CSFCUBE
 from engine.collections.readers import read_collection
-from engine.config import DEMO, Settings
+from engine.config import DEMO
 from engine.explorer import Explorer
 from engine.measures.metrics import csfcube_ndcg, mean
 from engine.measures.p_mrr import p_mrr
@@ -73,8 +74,8 @@ class Judged:
     signals: Signals
 
     def ranked(self, scores: FloatArray) -> list[str]:
-        order = sorted(zip(self.doc_ids, scores.tolist(), strict=True), key=lambda s: (-s[1], s[0]))
-        return [doc_id for doc_id, _ in order]
+        order = sorted(zip((-scores).tolist(), self.doc_ids, strict=True))
+        return [doc_id for _, doc_id in order]
 
     def ranking(self, weights: Weights, steer: float) -> list[str]:
         whole = combined(self.signals.whole, weights["whole"])
@@ -176,15 +177,13 @@ def cross_validated(draws: Draws, *sets: Data) -> list[dict[str, Any]]:
     """Every seed ranked with weights that were fitted without it."""
     seeds = sorted({query.seed for data in sets for query in data.queries})
     weights = {seed: draws.fitted(without=seed) for seed in seeds}
+
+    def figures(data: Data, steer: float) -> dict[str, float]:
+        rankings = {q.query_id: q.ranking(weights[q.seed], steer) for q in data.queries}
+        return _figures(measure(rankings, data))
+
     return [
-        {"steer": steer}
-        | {
-            data.name: _figures(
-                measure({q.query_id: q.ranking(weights[q.seed], steer) for q in data.queries}, data)
-            )
-            for data in sets
-        }
-        for steer in STEERS
+        {"steer": steer, **{data.name: figures(data, steer) for data in sets}} for steer in STEERS
     ]
 
 
@@ -205,12 +204,9 @@ def _figures(values: NDArray[np.float64]) -> dict[str, float]:
 
 def corpora(explorer: Explorer) -> tuple[Data, Data, Data, Data]:
     """CSFCube with its labels, with predicted roles, the demo, and its seeds that only measure."""
-    for name, path, mapping in (
-        ("abstracts", CSFCUBE, {}),
-        ("abstracts-unlabelled", CSFCUBE, {"roles": ""}),
-        ("demo", DEMO, {}),
-    ):
-        explorer.library.import_documents(ImportRequest(path, name, "auto", mapping, None))
+    unlabelled = ImportRequest(CSFCUBE, "abstracts-unlabelled", "auto", {"roles": ""}, None)
+    for request in (unlabelled, ImportRequest(DEMO, "demo")):
+        explorer.library.import_documents(request)
     csfcube, demo = read_collection(CSFCUBE), read_collection(DEMO)
     apart = sampled(demo.topics, DEMO_APART)
     fitted = [t for t in sampled(demo.topics, DEMO_APART + DEMO_SEEDS) if t not in apart]
@@ -223,9 +219,10 @@ def corpora(explorer: Explorer) -> tuple[Data, Data, Data, Data]:
 
 
 def main() -> None:
-    labelled, predicted, demo, apart = corpora(Explorer(Settings(home=cache() / "home")))
+    labelled, predicted, demo, apart = corpora(homes.explorer())
     draws = Draws(labelled, predicted, demo)
     weights, totals = draws.fitted(), draws.totals()
+    every = (labelled, predicted, demo, apart)
     data = {
         "made_by": "python -m benchmarks.fit_aspect",
         "trained_on": f"CSFCube, open half ({len(labelled.queries)} queries), with labels and "
@@ -234,11 +231,7 @@ def main() -> None:
         **weights,
         "draws": {"count": DRAWS, "best": totals.max(), "median": float(np.median(totals))},
         "fitted": [
-            {"steer": steer}
-            | {
-                d.name: _figures(evaluate(d, weights, steer))
-                for d in (labelled, predicted, demo, apart)
-            }
+            {"steer": steer, **{d.name: _figures(evaluate(d, weights, steer)) for d in every}}
             for steer in STEERS
         ],
         "cross_validated": cross_validated(draws, labelled, predicted, demo),

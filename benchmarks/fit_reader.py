@@ -6,9 +6,7 @@ aspect of its lens, a wording asks for it, rules it out, or says nothing.
 
 The ``test*.jsonl`` were written apart, share no wording with the others, and only measure. Run:
 ``python -m benchmarks.fit_reader`` (about an hour on two cores); ``--more`` goes on from the
-weights that are there, and takes the mean of both; ``--check`` keeps every sixth wording of
-``dev*.jsonl`` out and prints how those are read by what is in ``reader-check.npz`` then;
-``--measure`` trains nothing; ``--misses FILE`` writes what of ``test*.jsonl`` is misread.
+weights that are there, and takes the mean of both; ``--measure`` trains nothing.
 """
 
 from __future__ import annotations
@@ -55,9 +53,6 @@ SMOOTHING = 0.02
 """Share of probability given to all three answers alike."""
 WARM_UP = 50
 """Steps until the full rate."""
-KEPT_OUT = 6
-"""One wording of ``dev*.jsonl`` in so many measures what ``--check`` fits on the others."""
-CHECKED = Path("reader-check.npz")
 SEED = 0
 Read = Callable[[Row], tuple[set[str], set[str]]]
 """A wording to the aspects that it is read to want, and to rule out."""
@@ -99,10 +94,9 @@ class Trainable(torch.nn.Module):
         super().__init__()
         model = load_embedded()
         self._tokenizer = model.tokenizer
-        lora = LoraConfig(
-            r=RANK, lora_alpha=int(RANK * SCALE), lora_dropout=DROPOUT,
-            target_modules=r".*encoder\..*\.(query|key|value|dense)",
-        )  # fmt: skip
+        layers = r".*encoder\..*\.(query|key|value|dense)"
+        scaled = {"lora_alpha": int(RANK * SCALE), "lora_dropout": DROPOUT}
+        lora = LoraConfig(r=RANK, target_modules=layers, **scaled)
         self.network = get_peft_model(model.network.float(), lora)
         self.comparison = Comparison(model.width)
         self._dropout = torch.nn.Dropout(0.1)
@@ -124,29 +118,27 @@ class Trainable(torch.nn.Module):
         found = self.network(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
         return found.last_hidden_state, batch["attention_mask"]
 
+    def trained(self) -> Iterator[tuple[str, float, torch.Tensor]]:
+        """Of each weight that is trained: its name in the file, its scale there, itself."""
+        for name, weight in self.comparison.named_parameters():
+            yield name, 1.0, weight.data
+        for name, weight in self.network.named_parameters():
+            layer, _, side = name.removeprefix("base_model.model.").partition(".lora_")
+            if side:
+                down = side.startswith("A.")
+                place = f"{CHANGES}{layer}.{'down' if down else 'up'}"
+                yield place, 1.0 if down else SCALE, weight.data
+
     def weights(self) -> dict[str, np.ndarray]:
         """What :class:`WordingNetwork` reads from the file."""
-        found = dict(self.comparison.state_dict())
-        for name, weight in self.network.state_dict().items():
-            layer = name.removeprefix("base_model.model.").partition(".lora_")[0]
-            if ".lora_A." in name:
-                found[f"{CHANGES}{layer}.down"] = weight
-            elif ".lora_B." in name:
-                found[f"{CHANGES}{layer}.up"] = SCALE * weight
-        return {name: weight.numpy().astype(np.float16) for name, weight in found.items()}
+        trained = self.trained()
+        return {name: (scale * w).numpy().astype(np.float16) for name, scale, w in trained}
 
     def move_towards(self, path: Path, share: float) -> None:
         """Go this share of the way to the weights of a file; 1 takes them over."""
         with np.load(path, allow_pickle=False) as file:
-            known = {name: torch.from_numpy(file[name].astype(np.float32)) for name in file}
-        for name, weight in self.comparison.named_parameters():
-            weight.data.lerp_(known[name], share)
-        for name, weight in self.network.named_parameters():
-            layer = name.removeprefix("base_model.model.").partition(".lora_")[0]
-            if ".lora_A." in name:
-                weight.data.lerp_(known[f"{CHANGES}{layer}.down"], share)
-            elif ".lora_B." in name:
-                weight.data.lerp_(known[f"{CHANGES}{layer}.up"] / SCALE, share)
+            for name, scale, weight in self.trained():
+                weight.lerp_(torch.from_numpy(file[name].astype(np.float32)) / scale, share)
 
 
 def batches(wordings: Sequence[Wording], rng: random.Random) -> Iterator[list[Wording]]:
@@ -166,12 +158,10 @@ def loss_of(
 ) -> torch.Tensor:
     """Cross-entropy, added over the aspects, mean over the batch."""
     aspects = [description(described(aspect, rng)) for aspect in lens.aspects]
+    keys = [aspect.key for aspect in lens.aspects]
     answers = torch.tensor(
-        [
-            [2 if a.key in w.avoids else int(a.key in w.wants) for a in lens.aspects]
-            for w in batch
-        ]
-    )  # fmt: skip
+        [[2 if key in w.avoids else int(key in w.wants) for key in keys] for w in batch]
+    )
     with torch.autocast("cpu", dtype=torch.bfloat16):
         scores = net([as_typed(w.text, rng) for w in batch], aspects)
     each = torch.nn.functional.cross_entropy(
@@ -207,8 +197,7 @@ def train(wordings: Sequence[Wording], epochs: int, *, more: bool) -> Trainable:
             loss = loss_of(net, batch, known[batch[0].lens], rng)
             optimizer.zero_grad()
             loss.backward()
-            trained = [p for group in groups for p in group["params"]]
-            torch.nn.utils.clip_grad_norm_(trained, 1.0)
+            torch.nn.utils.clip_grad_norm_([p for g in groups for p in g["params"]], 1.0)
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
@@ -226,22 +215,11 @@ def reading(weights: Path) -> Read:
     read_row, known = reader(weights), lenses()
 
     def read(row: Row) -> tuple[set[str], set[str]]:
-        found = read_row(row)
-        keys = [a.key for a in known[row["lens"]].aspects]
-        return (
-            {keys[i] for i in np.flatnonzero(found.wants)},
-            {keys[i] for i in np.flatnonzero(found.avoids)},
-        )
+        found, aspects = read_row(row), known[row["lens"]].aspects
+        wants, avoids = np.flatnonzero(found.wants), np.flatnonzero(found.avoids)
+        return {aspects[i].key for i in wants}, {aspects[i].key for i in avoids}
 
     return read
-
-
-def asked(row: Row, known: dict[str, Lens]) -> tuple[set[str], set[str]]:
-    """What a wording wants and avoids; one that only rules out asks for all the others."""
-    wants, avoids = set(row["wants"]), set(row["avoids"])
-    if avoids and not wants:
-        wants = {a.key for a in known[row["lens"]].aspects} - avoids
-    return wants, avoids
 
 
 def shares(data: Sequence[Row], read: Read) -> dict[str, float]:
@@ -249,7 +227,9 @@ def shares(data: Sequence[Row], read: Read) -> dict[str, float]:
     counts: Counter[str] = Counter()
     known = lenses()
     for row in data:
-        (wants, avoids), (wanted, avoided) = asked(row, known), read(row)
+        wants, avoids, (wanted, avoided) = {*row["wants"]}, {*row["avoids"]}, read(row)
+        if avoids and not wants:  # one that only rules out asks for all the others
+            wants = {a.key for a in known[row["lens"]].aspects} - avoids
         counts["wants"] += wanted == wants
         counts["avoids"] += avoided == avoids
         counts["both"] += (wanted, avoided) == (wants, avoids)
@@ -257,68 +237,36 @@ def shares(data: Sequence[Row], read: Read) -> dict[str, float]:
     return {name: round(count / len(data), 3) for name, count in counts.items()}
 
 
-def by(field: str, data: Sequence[Row], read: Read) -> dict[str, dict[str, float]]:
-    """:func:`shares` for each value of a field, with the number of wordings."""
-    groups: dict[str, list[Row]] = {}
-    for row in data:
-        groups.setdefault(str(row.get(field, "unmarked")), []).append(row)
-    return {
-        value: {"wordings": len(group), **shares(group, read)}
-        for value, group in sorted(groups.items())
-    }
-
-
 def report(data: Sequence[Row], read: Read) -> str:
-    """Accuracies in all, by language, lens and kind."""
+    """:func:`shares` in all, and by language, lens and kind."""
     lines = [f"all {len(data)}: {shares(data, read)}"]
     for field in ("language", "lens", "kind"):
-        lines += [f"{field} {value}: {found}" for value, found in by(field, data, read).items()]
-    return "\n".join(lines)
-
-
-def write_misses(path: Path, data: Sequence[Row], read: Read) -> None:
-    """What is misread, and how, one wording a line."""
-    known = lenses()
-    with path.open("w", encoding="utf-8") as file:
+        groups: dict[str, list[Row]] = {}
         for row in data:
-            wants, avoids = read(row)
-            if (wants, avoids) != asked(row, known):
-                found = {"read_as": {"wants": sorted(wants), "avoids": sorted(avoids)}}
-                file.write(json.dumps({**row, **found}, ensure_ascii=False) + "\n")
-
-
-def parted() -> tuple[list[Row], list[Row]]:
-    """``dev*.jsonl`` for a check: what is fitted on, and what is kept out."""
-    dev = rows("dev")
-    random.Random(SEED).shuffle(dev)
-    fitted = [row for i, row in enumerate(dev) if i % KEPT_OUT]
-    return fitted, dev[::KEPT_OUT]
+            groups.setdefault(str(row.get(field, "unmarked")), []).append(row)
+        for value, group in sorted(groups.items()):
+            lines.append(f"{field} {value}, {len(group)} wordings: {shares(group, read)}")
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--more", action="store_true")
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--measure", action="store_true")
-    parser.add_argument("--misses", type=Path)
+    for name in ("--more", "--measure"):
+        parser.add_argument(name, action="store_true")
     given = parser.parse_args()
-    dev, test = parted() if given.check else (rows("dev"), rows("test"))
-    path = CHECKED if given.check else WEIGHTS
+    dev, test = rows("dev"), rows("test")
     if not given.measure:
         weights = train(written(dev), given.epochs, more=given.more).weights()
-        np.savez_compressed(path, **weights)
-    read = reading(path)
+        np.savez_compressed(WEIGHTS, **weights)
+    read = reading(WEIGHTS)
     print(report(test, read))
-    if given.misses:
-        write_misses(given.misses, test, read)
-    if not given.check:
-        data = {
-            "made_by": "python -m benchmarks.fit_reader",
-            "trained_on": f"{len(dev)} wordings of dev*.jsonl; test*.jsonl only measure",
-            "accuracy": {"dev": shares(dev, read), "test": shares(test, read)},
-        }
-        RECORD.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    data = {
+        "made_by": "python -m benchmarks.fit_reader",
+        "trained_on": f"{len(dev)} wordings of dev*.jsonl; test*.jsonl only measure",
+        "accuracy": {"dev": shares(dev, read), "test": shares(test, read)},
+    }
+    RECORD.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from engine.config import ASSETS, ROOT
+from benchmarks.homes import CSFCUBE
+from engine.config import ASSETS
 from engine.encode.loaders import load_encoder
 from engine.lenses.roles import WEIGHTS, RoleClassifier, ngrams, position_features
 from engine.numeric import FloatArray
@@ -34,7 +35,7 @@ from engine.types.encoders import Passage
 ROLES = ("background", "method", "result")
 SHARES = (0.45, 0.33, 0.22)
 LABELS = {"background_label": 0, "objective_label": 0, "method_label": 1, "result_label": 2}
-CSFCUBE = ROOT.parent / "shared/data/csfcube-open/abstracts-csfcube-preds.jsonl"
+LABELLED = CSFCUBE / "abstracts-csfcube-preds.jsonl"
 STRENGTH = 8.0
 """Inverse regularisation of the regression."""
 NEIGHBOUR = 0.6
@@ -50,15 +51,11 @@ VECTOR_SHARE = 0.6
 
 
 class Abstract(NamedTuple):
-    """The sentences of one abstract and the index of each one's role in ``ROLES``.
-
-    Attributes:
-        vectors: (sentences, d) in context, by the embedded model.
-    """
+    """One abstract."""
 
     sentences: list[str]
-    roles: list[int]
-    vectors: FloatArray
+    roles: list[int]  # the index of each sentence's role in `ROLES`
+    vectors: FloatArray  # (sentences, d) in context, by the embedded model
 
 
 Encode = Callable[[Sequence[Sequence[str]]], Sequence[FloatArray]]
@@ -107,17 +104,12 @@ def transitions(abstracts: Sequence[Abstract]) -> NDArray[np.float64]:
 
 def _features(abstracts: Sequence[Abstract], terms: csr_matrix) -> csr_matrix:
     """Own terms, the next sentence's, the previous one's, and position, side by side."""
-    positions: list[list[float]] = []
-    following: list[int] = []
-    preceding: list[int] = []
-    for sentences, _, _ in abstracts:
-        last = len(sentences) - 1
-        for i in range(last + 1):
-            row = len(positions)
-            positions.append(position_features(i, last + 1))
-            following.append(row + 1 if i < last else -1)
-            preceding.append(row - 1 if i else -1)
+    counts = [len(abstract.sentences) for abstract in abstracts]
+    positions = [position_features(i, count) for count in counts for i in range(count)]
+    ends = np.cumsum(counts)
+    following, preceding = np.arange(1, ends[-1] + 1), np.arange(-1, ends[-1] - 1)
     # Index -1 is the empty row appended here: the ends of a document have one neighbour.
+    following[ends - 1] = preceding[ends - counts] = -1
     padded = csr_matrix((terms.data, terms.indices, [*terms.indptr, terms.nnz]))
     padded.resize(len(positions) + 1, terms.shape[1])
     neighbours = [NEIGHBOUR * padded[following], NEIGHBOUR * padded[preceding]]
@@ -191,11 +183,9 @@ def cross_validated(abstracts: Sequence[Abstract], folds: int = 5, seed: int = 0
     with tempfile.TemporaryDirectory() as folder:
         for k in range(folds):
             held_out = set(order[k::folds].tolist())
-            fit(
-                Path(folder) / "fold.json",
-                [a for i, a in enumerate(abstracts) if i not in held_out],
-            )
-            classifier = RoleClassifier(Path(folder) / "fold.json")
+            path = Path(folder) / "fold.json"
+            fit(path, [a for i, a in enumerate(abstracts) if i not in held_out])
+            classifier = RoleClassifier(path)
             for i in held_out:
                 sentences, _, vectors = abstracts[i]
                 predicted = classifier.predict(sentences, vectors).argmax(axis=1)
@@ -207,31 +197,24 @@ def cross_validated(abstracts: Sequence[Abstract], folds: int = 5, seed: int = 0
 def accuracy(limit: int | None = None) -> float | None:
     """Share of CSFCube's labelled sentences whose role is predicted; None without the data.
 
-    Args:
-        limit: measure on so many abstracts only.
+    `limit`: of so many abstracts only.
     """
-    if not CSFCUBE.exists():
+    if not LABELLED.exists():
         return None
     classifier, right, total = RoleClassifier(), 0, 0
-    documents = [json.loads(line) for line in CSFCUBE.open(encoding="utf-8")]
+    documents = [json.loads(line) for line in LABELLED.open(encoding="utf-8")]
     documents = [document for document in documents if document["pred_labels"]][:limit]
     vectors = in_context([document["abstract"] for document in documents])
     for document, own in zip(documents, vectors, strict=True):
-        labels = [LABELS.get(label, -1) for label in document["pred_labels"]]
-        if labels:
-            predicted = classifier.predict(document["abstract"], own).argmax(axis=1)
-            right += sum(int(p == t) for p, t in zip(predicted, labels, strict=True) if t >= 0)
-            total += sum(t >= 0 for t in labels)
+        labels = np.array([LABELS.get(label, -1) for label in document["pred_labels"]])
+        predicted = classifier.predict(document["abstract"], own).argmax(axis=1)
+        right += int((predicted == labels).sum())
+        total += int((labels >= 0).sum())
     return right / total
 
 
 def note_accuracies(own: float, csfcube: float | None, path: Path = WEIGHTS) -> None:
-    """Write beside the weights how often the roles are right, and of what they are measured.
-
-    Args:
-        own: see :func:`cross_validated`.
-        csfcube: see :func:`accuracy`; None leaves out what could not be measured.
-    """
+    """Write beside the weights what :func:`cross_validated` and :func:`accuracy` measured."""
     noted = {"own abstracts, 5-fold cross-validation": round(own, 4)}
     if csfcube is not None:
         noted["CSFCube's predicted labels, never trained on"] = round(csfcube, 4)

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import random
-import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import torch
 
-from benchmarks.figures import Figure, Seconds, rounds, timed
-from benchmarks.sources import abstracts
-from engine.config import ROOT
+from benchmarks.figures import Figure, rounds, timed
+from benchmarks.homes import abstracts, seedlens
 from engine.corpora.indexing import encode_batch
+from engine.corpora.schema import matrix, rows_of
 from engine.encode.backends import TorchBackend
 from engine.encode.loaders import load_encoder, locate, projection
 from engine.encode.one_pass import OnePassEncoder
 from engine.encode.presets import NO_PROMPTS
 from engine.ingest import open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
+from engine.numeric import unit
 from engine.sentences import split_sentences
 from engine.types.documents import SourceDocument
 from engine.types.encoders import EMBEDDED
 
-PART = "indexing"
 SHARD = 256
 PLAIN = "three plain passes"
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """Documents, their texts as models read them, and every sentence alone."""
 
     documents: list[SourceDocument]
@@ -50,27 +45,46 @@ class Sample:
 
 
 def measure(documents: int = 400, repeats: int = 3) -> list[Figure]:
-    """All figures of this part."""
-    source = abstracts()
-    print(f"Indexing: {documents} documents of {source.words}", file=sys.stderr)
-    sample = _sample(source.path, documents)
-    ours = _our_encoders()
-    plain = _PlainModels()
-    works: dict[str, Any] = {name: _pass(encoder, sample) for name, encoder in ours.items()}
-    works |= plain.passes(sample)
-    for work in ({n: _pass(e, sample.head(32)) for n, e in ours.items()}
-                 | plain.passes(sample.head(32))).values():  # fmt: skip
+    """Speed and fidelity on a sample of so many abstracts; the whole import."""
+    sample, ours, plain = _sample(documents), _our_encoders(), _PlainModels()
+
+    def works(of: Sample) -> dict[str, Callable[[], object]]:
+        passes = {name: (lambda e=encoder: _stored(e, of)) for name, encoder in ours.items()}
+        return passes | plain.passes(of)
+
+    for work in works(sample.head(32)).values():
         work()
-    seconds = rounds(works, repeats)
-    figures = _speeds(seconds, list(ours), len(sample.documents))
+    seconds = rounds(works(sample), repeats)
+    # The target is on the wall clock; CPU seconds suffer less when others use the machine.
+    count, names = len(sample.documents), [name for name in seconds if name not in ours]
+    wall, cpu = (sum(times) for times in zip(*(seconds[name] for name in names), strict=True))
+    figures = []
+    for name in ours:
+        mine = seconds[name]
+        fast, cheap = wall / mine.wall, cpu / mine.cpu
+        figures += [
+            Figure(name, count / mine.wall, "documents/s", "", 5.0, None, fast, PLAIN),
+            Figure(
+                f"{name}, of one core",
+                count / mine.cpu,
+                "documents/CPU s",
+                ratio=cheap,
+                baseline=PLAIN,
+            ),
+        ]
+    figures.append(Figure(PLAIN, count / wall, "documents/s"))
+    figures += [Figure(name, count / seconds[name].wall, "documents/s") for name in names]
     plain_vectors, plain_tokens = plain.vectors(sample), plain.tokens(sample)
     for name, encoder in ours.items():
         figures += _fidelity(name, encoder, sample, plain_vectors, plain_tokens)
-    return [*figures, _whole_import(source.path, source.words)]
+    with tempfile.TemporaryDirectory(prefix="seedlens-bench-") as home:
+        # As people run it: start, check, encode, store, build the indexes.
+        took = timed(lambda: seedlens("import", abstracts(), "--name", "bench", home=Path(home)))
+    return [*figures, Figure("seedlens import, from start to end", took, "s", most=180.0)]
 
 
-def _sample(path: Path, documents: int) -> Sample:
-    everything = list(unique_documents(open_source(path, lens=RESEARCH)))
+def _sample(documents: int) -> Sample:
+    everything = list(unique_documents(open_source(abstracts(), lens=RESEARCH)))
     chosen = random.Random(7).sample(everything, min(documents, len(everything)))
     sentences = [
         d.text[a:b]
@@ -78,9 +92,6 @@ def _sample(path: Path, documents: int) -> Sample:
         for a, b in (d.sentences if d.sentences is not None else split_sentences(d.text))
     ]
     return Sample(chosen, [NO_PROMPTS.for_title(d.title) + d.text for d in chosen], sentences)
-
-
-# -- ours ------------------------------------------------------------------------------
 
 
 def _our_encoders() -> dict[str, OnePassEncoder]:
@@ -94,14 +105,12 @@ def _our_encoders() -> dict[str, OnePassEncoder]:
     return encoders
 
 
-def _batches(encoder: OnePassEncoder, sample: Sample) -> list[pa.RecordBatch]:
-    """As an import does it: shard by shard."""
+def _stored(encoder: OnePassEncoder, sample: Sample) -> pa.Table:
+    """The rows of an import, encoded shard by shard."""
     shards = range(0, len(sample.documents), SHARD)
-    return [encode_batch(sample.documents[i : i + SHARD], encoder, RESEARCH) for i in shards]
-
-
-def _pass(encoder: OnePassEncoder, sample: Sample) -> Any:
-    return lambda: _batches(encoder, sample)
+    return pa.Table.from_batches(
+        [encode_batch(sample.documents[i : i + SHARD], encoder, RESEARCH) for i in shards]
+    )
 
 
 # -- the plain way ---------------------------------------------------------------------
@@ -147,9 +156,8 @@ class _PlainModels:
         transformer = _fresh_model()[0]
         width = int(transformer.get_word_embedding_dimension())
         self._tokens = late_interaction_model(transformer, width, embedded=True)
-        self.window = int(self._dense.max_seq_length)
 
-    def passes(self, sample: Sample) -> dict[str, Any]:
+    def passes(self, sample: Sample) -> dict[str, Callable[[], object]]:
         return {
             "plain documents": lambda: self.vectors(sample),
             "plain sentences": lambda: self._encode(sample.sentences),
@@ -165,33 +173,11 @@ class _PlainModels:
 
     def tokens(self, sample: Sample) -> list[np.ndarray]:
         """One (t, p) per document."""
-        return list(
-            self._tokens.encode(
-                sample.texts, batch_size=32, is_query=False, show_progress_bar=False
-            )
-        )
+        encode = self._tokens.encode
+        return list(encode(sample.texts, batch_size=32, is_query=False, show_progress_bar=False))
 
 
-# -- figures ---------------------------------------------------------------------------
-
-
-def _speeds(seconds: dict[str, Seconds], ours: Sequence[str], documents: int) -> list[Figure]:
-    """The target is on the wall clock; CPU seconds suffer less when others use the machine."""
-    plain = [name for name in seconds if name not in ours]
-    wall, cpu = (sum(getattr(seconds[name], kind) for name in plain) for kind in ("wall", "cpu"))
-    figures = []
-    for name in ours:
-        mine = seconds[name]
-        figures += [
-            Figure(PART, name, documents / mine.wall, "documents/s",
-                   ratio=wall / mine.wall, baseline=PLAIN, target=5.0),
-            Figure(PART, f"{name}, of one core", documents / mine.cpu, "documents/CPU s",
-                   ratio=cpu / mine.cpu, baseline=PLAIN),
-        ]  # fmt: skip
-    figures.append(Figure(PART, PLAIN, documents / wall, "documents/s"))
-    for name in plain:
-        figures.append(Figure(PART, name, documents / seconds[name].wall, "documents/s"))
-    return figures
+# -- fidelity --------------------------------------------------------------------------
 
 
 def _fidelity(
@@ -202,74 +188,39 @@ def _fidelity(
     plain_tokens: Sequence[np.ndarray],
 ) -> list[Figure]:
     """Cosines of what we store to what plain float32 computes."""
-    rows = pa.Table.from_batches(_batches(encoder, sample))
-    stored = _unit(_matrix(rows["vector"], encoder.spec.dimension))
-    lengths = _lengths(encoder, sample)
-    short = lengths <= encoder.spec.window
-    within = f"{int(short.sum())} of {len(short)} documents fit the window"
-    figures = [*_cosines(f"{name}, within the window", stored[short], plain[short], 0.995, within)]
+    rows = _stored(encoder, sample)
+    stored = _vectors(rows, encoder)
+    ids = encoder.parts.tokenizer(sample.texts, truncation=False, verbose=False)["input_ids"]
+    short = np.array([len(row) for row in ids]) <= encoder.spec.window
+    note = f"{int(short.sum())} of {len(short)} documents fit the window"
+    figures = _cosines(f"{name}, within the window", stored[short], plain[short], 0.995, note)
     if not short.all():
-        exact = _float32_vectors(encoder, sample)
-        figures += _cosines(f"{name}, longer, to the float32 mean over the same windows",
-                          stored[~short], exact[~short], 0.999)  # fmt: skip
-        figures += _cosines(f"{name}, longer, to plain, which cuts them",
-                          stored[~short], plain[~short], None)  # fmt: skip
-    pairs = [
-        (_matrix(row.values, encoder.spec.token_dimension), theirs)
-        for i, theirs in enumerate(plain_tokens)
-        if short[i] and (row := rows["token_vectors"][i]) is not None
-    ]
+        backend = TorchBackend(_fresh_model()[0].auto_model, bfloat16=False)
+        parts = dataclasses.replace(encoder.parts, backend=backend)
+        exact = _vectors(_stored(OnePassEncoder(parts), sample), encoder)
+        long = f"{name}, longer"
+        what = f"{long}, to the float32 mean over the same windows"
+        figures += _cosines(what, stored[~short], exact[~short], 0.999)
+        figures += _cosines(f"{long}, to plain, which cuts them", stored[~short], plain[~short])
+    tokens = rows_of(rows["token_vectors"], encoder.spec.token_dimension)
+    pairs = [(a, b) for a, b, fits in zip(tokens, plain_tokens, short, strict=True) if fits]
     same = [(a, b) for a, b in pairs if a.shape == b.shape]
     note = f"{len(same)} of {len(pairs)} documents have as many tokens as PyLate keeps"
     if same:
-        a, b = (np.concatenate(side) for side in zip(*same, strict=True))
-        figures += _cosines(f"{name}, tokens", _unit(a), _unit(np.asarray(b)), None, note)
+        a, b = (np.concatenate(side).astype(np.float32) for side in zip(*same, strict=True))
+        figures += _cosines(f"{name}, tokens", unit(a), unit(b), None, note)
     return figures
 
 
+def _vectors(rows: pa.Table, encoder: OnePassEncoder) -> np.ndarray:
+    return unit(matrix(rows["vector"].combine_chunks(), encoder.spec.dimension))
+
+
 def _cosines(
-    what: str, ours: np.ndarray, theirs: np.ndarray, target: float | None, note: str = ""
+    what: str, ours: np.ndarray, theirs: np.ndarray, least: float | None = None, note: str = ""
 ) -> list[Figure]:
     values = (ours * theirs).sum(axis=1)
     return [
-        Figure(PART, f"{what}: lowest", float(values.min()), "cosine", target=target, note=note),
-        Figure(PART, f"{what}: mean", float(values.mean()), "cosine"),
+        Figure(f"{what}: lowest", float(values.min()), "cosine", note, least),
+        Figure(f"{what}: mean", float(values.mean()), "cosine"),
     ]
-
-
-def _lengths(encoder: OnePassEncoder, sample: Sample) -> np.ndarray:
-    """Tokens of each document, the model's marks included."""
-    ids = encoder.parts.tokenizer(sample.texts, truncation=False, verbose=False)["input_ids"]
-    return np.array([len(row) for row in ids])
-
-
-def _float32_vectors(encoder: OnePassEncoder, sample: Sample) -> np.ndarray:
-    backend = TorchBackend(_fresh_model()[0].auto_model, bfloat16=False)
-    exact = OnePassEncoder(dataclasses.replace(encoder.parts, backend=backend))
-    rows = pa.Table.from_batches(_batches(exact, sample))
-    return _unit(_matrix(rows["vector"], encoder.spec.dimension))
-
-
-def _matrix(column: Any, width: int) -> np.ndarray:
-    flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    values = flat.flatten().to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float32).reshape(-1, width)
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def _whole_import(path: Path, words: str) -> Figure:
-    """The command as people run it: start, check, encode, store, build the indexes."""
-    print("  whole import ...", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="seedlens-bench-") as home:
-        command = [sys.executable, "-m", "engine.cli", "import", str(path), "--name", "bench"]
-        environment = {**os.environ, "SEEDLENS_HOME": home}
-        seconds = timed(
-            lambda: subprocess.run(
-                command, env=environment, cwd=ROOT, check=True, stdout=subprocess.DEVNULL
-            )
-        )
-    return Figure(PART, "seedlens import, from start to end", seconds, "s", target=180.0,
-                  at_least=False, note=words)  # fmt: skip

@@ -10,31 +10,26 @@ import asyncio
 import json
 import random
 import shutil
-import statistics
-import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import httpx2 as httpx
 import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
-from benchmarks.figures import Figure, percentile
-from benchmarks.query import CORPUS
-from benchmarks.serving import App, app
-from benchmarks.sources import abstracts, cache
+from benchmarks import homes
+from benchmarks.figures import Figure, spread
+from benchmarks.homes import CORPUS, App, app
 from engine.config import Settings
 from engine.explorer import Explorer
-from engine.types.corpora import ImportRequest
 
-PART = "load"
 AT_ONCE = (1, 10, 25)
 PAUSE = 5.0
 """Seconds from one choice of a session to its next, give or take a fifth."""
@@ -55,60 +50,48 @@ def measure(
     home: Path | None = None,
     corpus: str = CORPUS,
     at_once: Sequence[int] = AT_ONCE,
-    *,
-    seconds: float = 30,
+    seconds: float = 30.0,
     closed: int = 0,
 ) -> list[Figure]:
-    """All figures of this part.
+    """Sessions that choose a new seed every few seconds, and sessions that are closed again.
 
-    Args:
-        home: one that has ``corpus``; a copy of it is served. None: the benchmarks' own.
-        at_once: how many sessions choose a new seed every few seconds.
-        seconds: for how long they do.
-        closed: sessions that are opened and closed, a few at a time; 0 for none.
+    `home`: one that has ``corpus``; a copy of it is served. None: the benchmarks' own. `at_once`:
+    how many sessions. `closed`: sessions that are opened and closed, a few at a time.
     """
     with _copy_of(home) as copied, app(copied) as served:
-        process, doc_ids = psutil.Process(served.pid), _other_seeds(copied, corpus)
-        asyncio.run(_open_and_close(served, corpus, doc_ids, 2 * OPENING))
-        _wait_until_idle(process)
+        process, explorer = psutil.Process(served.pid), Explorer(Settings(home=copied))
+        # Choosing the document that the page opens with would change nothing.
+        others = set(explorer.library.open(corpus).doc_ids) - {explorer.starting_point(corpus)[0]}
+        doc_ids = sorted(others)
+
+        def memory_after(sessions: int) -> float:
+            """MiB of the server."""
+            asyncio.run(_open_and_close(served, corpus, doc_ids, sessions))
+            return process.memory_info().rss / 2**20
+
+        memory_after(2 * OPENING)
+        idle_by = time.monotonic() + 60  # the server loads things beside its first pages
+        while process.cpu_percent(interval=1.0) > 5 and time.monotonic() < idle_by:
+            pass
         figures = []
         for sessions in at_once:
             figures += asyncio.run(_together(served, corpus, doc_ids, sessions, seconds))
-        figures.append(
-            Figure(PART, "memory of the server", process.memory_info().rss / 2**20, "MiB")
-        )
+        figures.append(Figure("memory of the server", memory_after(0), "MiB"))
         if closed:
-            figures.append(_closed(served, corpus, doc_ids, closed))
+            before, after = memory_after(KEPT), memory_after(closed)
+            what = f"memory that {closed} more sessions left behind"
+            note = f"from {before:.0f} to {after:.0f} MiB"
+            figures.append(Figure(what, after - before, "MiB", note, most=0.25 * closed))
     return figures
 
 
 @contextmanager
 def _copy_of(home: Path | None) -> Iterator[Path]:
     """A home that can be written to: searching adds to its trails."""
-    if home is None:
-        source = abstracts()
-        print(f"Load: {source.words}", file=sys.stderr)
-        home = cache() / "home"
-        library = Explorer(Settings(home=home)).library
-        library.import_documents(ImportRequest(source.path, CORPUS))
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder) / "home"
-        shutil.copytree(home, copied)
+        shutil.copytree(home or homes.explorer().home.root, copied)
         yield copied
-
-
-def _other_seeds(home: Path, corpus: str) -> list[str]:
-    """Documents other than the one that the page opens with: choosing that changes nothing."""
-    explorer = Explorer(Settings(home=home))
-    first, _ = explorer.starting_point(corpus)
-    return sorted(set(explorer.library.open(corpus).doc_ids) - {first})
-
-
-def _wait_until_idle(process: psutil.Process, seconds: float = 60) -> None:
-    """Let the server load what it loads beside its first pages."""
-    deadline = time.monotonic() + seconds
-    while process.cpu_percent(interval=1.0) > 5 and time.monotonic() < deadline:
-        pass
 
 
 async def _together(
@@ -127,18 +110,14 @@ async def _together(
         )
         cpu, client, busy = (now - then for now, then in zip(_cpu(served), before, strict=True))
     waited = [one for many in taken for one in many]
-    others = busy - cpu - client
-    print(f"  {sessions} at once: {len(waited)} searches; CPU: {cpu:.0f} s of the server, "
-          f"{client:.0f} s of its clients, {others:.0f} s of others", file=sys.stderr)  # fmt: skip
+    note = f"{len(waited)} searches; CPU: {cpu:.0f} s of the server, {client:.0f} s of its clients"
+    note += f", {busy - cpu - client:.0f} s of others"
     many = f"{sessions} session{'s' if sessions > 1 else ''}"
+    p95 = 2.0 if sessions == max(AT_ONCE) else None
     return [
-        Figure(PART, f"{many}, a new seed to its results: median", statistics.median(waited), "s"),
-        Figure(
-            PART, f"{many}: 95th percentile", percentile(waited, 0.95), "s",
-            target=2 if sessions == max(AT_ONCE) else None, at_least=False,
-        ),
-        Figure(PART, f"{many}: CPU a search", cpu / len(waited), "s"),
-    ]  # fmt: skip
+        *spread(f"{many}, a new seed to its results", waited, "s", p95=p95, note=note),
+        Figure(f"{many}: CPU a search", cpu / len(waited), "s"),
+    ]
 
 
 def _cpu(served: App) -> tuple[float, float, float]:
@@ -163,19 +142,6 @@ async def _choose(
     return taken
 
 
-def _closed(served: App, corpus: str, doc_ids: Sequence[str], sessions: int) -> Figure:
-    """How much memory grows by sessions that are closed again."""
-    process = psutil.Process(served.pid)
-    asyncio.run(_open_and_close(served, corpus, doc_ids, KEPT))
-    before = process.memory_info().rss / 2**20
-    asyncio.run(_open_and_close(served, corpus, doc_ids, sessions))
-    after = process.memory_info().rss / 2**20
-    return Figure(
-        PART, f"memory that {sessions} more sessions left behind", after - before, "MiB",
-        target=0.25 * sessions, at_least=False, note=f"from {before:.0f} to {after:.0f} MiB",
-    )  # fmt: skip
-
-
 async def _open_and_close(served: App, corpus: str, doc_ids: Sequence[str], sessions: int) -> None:
     """Open sessions, choose one seed in each, and close them."""
     places, dice = asyncio.Semaphore(OPENING), random.Random(sessions)
@@ -193,10 +159,7 @@ async def _open_and_close(served: App, corpus: str, doc_ids: Sequence[str], sess
 class Page:
     """A browser's page with a component on it, as far as the server sees them.
 
-    Args:
-        query: of its address.
-        component: its name.
-        page: the page's own part of the address; "" for the first.
+    `query`: of its address. `component`: its name. `page`: its own part of the address.
     """
 
     def __init__(
@@ -218,11 +181,7 @@ class Page:
         return data
 
     async def _run(self, message: BackMsg) -> None:
-        """Run the page and read what it sends, as a browser does.
-
-        Raises:
-            RuntimeError: the page has no such component.
-        """
+        """Run the page and read what it sends, as a browser does."""
         state = message.rerun_script
         state.query_string, state.page_script_hash = self._query, self._page
         if not self._page:
@@ -230,15 +189,10 @@ class Page:
         state.cached_message_hashes.extend(self._cached)
         self._shown = None
         await self._socket.send(message.SerializeToString())
-        while self._read(ForwardMsg.FromString(await self._received())):
+        while self._read(ForwardMsg.FromString(await self._socket.recv(decode=False))):
             pass
         if self._shown is None:
             raise RuntimeError(f"The page has no {self._component}: {self._query}")
-
-    async def _received(self) -> bytes:
-        received = await self._socket.recv()
-        assert isinstance(received, bytes)
-        return received
 
     def _read(self, message: ForwardMsg) -> bool:
         """Take in one message; False when the page is whole."""
@@ -263,11 +217,7 @@ class Session(Page):
     """Explore, with the results of one seed."""
 
     async def choose(self, doc_id: str) -> None:
-        """Click on "find similar" of a document; back when the page has its results.
-
-        Raises:
-            RuntimeError: it has those of another, or none.
-        """
+        """Click on "find similar" of a document; back when the page has its results."""
         message, results = BackMsg(), self._shown.id
         click = {"name": "seed", "doc_id": doc_id, "at": self.data()["received"] + 1}
         widgets = message.rerun_script.widget_states.widgets
@@ -294,13 +244,14 @@ def connected(url: str, cookie: str) -> connect:
     """A WebSocket as a browser's page opens it."""
     return connect(
         f"ws{url.removeprefix('http')}/_stcore/stream",
-        origin=url, subprotocols=["streamlit"], max_size=None,
+        origin=url,
+        subprotocols=["streamlit"],
+        max_size=None,
         additional_headers={"Cookie": cookie},
-    )  # fmt: skip
+    )
 
 
 def cookies(url: str) -> str:
     """What the server knows a browser by."""
-    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - our own address
-        given = answer.headers.get_all("set-cookie") or ()
-        return "; ".join(cookie.partition(";")[0] for cookie in given)
+    given = httpx.get(url, timeout=60, trust_env=False).cookies
+    return "; ".join(f"{name}={value}" for name, value in given.items())

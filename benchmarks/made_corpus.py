@@ -51,15 +51,11 @@ class Spoken(NamedTuple):
 class MadeCorpus:
     """What documents are made of, and the encoder of these documents.
 
-    Attributes:
-        spec: of the model that the base was indexed with.
-
-    Args:
-        base: an indexed corpus of two or more abstracts.
+    `base`: an indexed corpus of two or more abstracts.
     """
 
     def __init__(self, base: OpenCorpus) -> None:
-        self.spec: EncoderSpec = base.spec
+        self.spec: EncoderSpec = base.spec  # of the model that the base was indexed with
         self._keys = [aspect.key for aspect in base.lens.aspects]
         self._titles: list[str] = []
         self._abstracts: list[list[tuple[str, str]]] = []
@@ -156,7 +152,5 @@ class MadeCorpus:
         tokens += TOKEN_NOISE * chance.standard_normal(tokens.shape, dtype=np.float32)
         outside = np.full((len(before), 2), -1, dtype=np.int32)
         spans = [one.spans + a for one, (a, _) in zip(said, passage.sentences, strict=True)]
-        return Encoding(
-            unit(vector), unit(sentences), unit(tokens),
-            np.concatenate([outside, *spans]).astype(np.int32),
-        )  # fmt: skip
+        token_spans = np.concatenate([outside, *spans]).astype(np.int32)
+        return Encoding(unit(vector), unit(sentences), unit(tokens), token_spans)

@@ -1,28 +1,26 @@
 """How smoothly the map moves: frames a second while it is panned in headless Chromium.
 
-``python -m benchmarks.map_panning [documents]`` draws synthetic points with the component of the
-page, and pans them for three seconds. Without a graphics card Chromium draws in software.
+Synthetic points are drawn with the component of the page, and panned for three seconds. Without a
+graphics card Chromium draws in software.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import shutil
-import sys
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from benchmarks.browser import chromium
+from benchmarks.figures import Figure
 from engine.types.maps import ClusterLevel, Layout
 from pages._common.components import _assets
 from pages._map.map_parts import PARTS, layout_part, titles_part
-from tests.browser.conftest import ARGUMENTS, CHROMIUM
 
 DOCUMENTS = 100_000
 SECONDS = 3
-VIEWPORT = {"width": 1360, "height": 950}
 PAN = """async (seconds) => {
   const stage = document.querySelector(".stage"), box = stage.getBoundingClientRect()
   const gl = document.querySelector("canvas").getContext("webgl2")
@@ -70,30 +68,25 @@ def synthetic(documents: int, layouts: int = 2, clusters: int = 40) -> list[Layo
         places = places.clip(0, 1).astype(np.float32)
         if number:
             places[random.random(documents) < 0.1] = np.nan
-        levels = [
-            ClusterLevel(labels % count, tuple(f"{word} {i}, its words" for i in range(count)),
-                         centres[:count], np.bincount(labels % count))
-            for count, word in ((12, "topic"), (clusters, "subtopic"))
-        ]  # fmt: skip
+        levels = []
+        for count, word in ((12, "topic"), (clusters, "subtopic")):
+            names = tuple(f"{word} {i}, its words" for i in range(count))
+            sizes = np.bincount(labels % count)
+            levels.append(ClusterLevel(labels % count, names, centres[:count], sizes))
         made.append(Layout(("document", "method")[number], places, tuple(levels)))
     return made
 
 
 def show(page: Page, documents: int, **change: Any) -> dict[str, int]:
-    """Draw synthetic points on a page.
-
-    Returns:
-        bytes of each message.
-    """
+    """Draw synthetic points on a page; bytes of each message."""
     titles = [f"A study of subject {i} and of {i % 977} more" for i in range(documents)]
-    parts = {one.name: layout_part(one.name, "synthetic", one, one.name)
-             for one in synthetic(documents)}  # fmt: skip
+    layouts = synthetic(documents)
+    parts = {one.name: layout_part(one.name, "synthetic", one, one.name) for one in layouts}
     parts["titles"] = titles_part("titles", titles)
-    colour = {"label": "cluster", "scale": "clusters", "key": "", "entries": [], "none": 0,
-              "none_label": "in no cluster"}  # fmt: skip
-    data = {"corpus": "synthetic", "size": documents, "layout": "document", "titles": "titles",
-            "colour": colour, "layers": [], "selected": "", "dark": False,
-            "received": 0, **change}  # fmt: skip
+    colour = {"label": "cluster", "scale": "clusters", "key": "", "entries": []}
+    colour |= {"none": 0, "none_label": "in no cluster"}
+    data = {"corpus": "synthetic", "size": documents, "layout": "document", "titles": "titles"}
+    data |= {"colour": colour, "layers": [], "selected": "", "dark": False, "received": 0, **change}
     page.set_content(
         '<body style="margin: 20px; --st-background-color: #fbfaf6; --st-text-color: #23211c;'
         f' --st-primary-color: #7a2e3a"><style>{_assets(("common", "map"), "css")}</style>'
@@ -107,17 +100,15 @@ def show(page: Page, documents: int, **change: Any) -> dict[str, int]:
     return {name: len(part) for name, part in parts.items()} | {"data": len(json.dumps(data))}
 
 
-def measure(documents: int = DOCUMENTS) -> dict[str, Any]:
-    """Frames a second, the slowest frame in milliseconds, and the messages' bytes."""
-    path = next(found for name in CHROMIUM if (found := shutil.which(name)))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        page = browser.new_page(viewport=VIEWPORT)  # type: ignore[arg-type]
+def measure(documents: int = DOCUMENTS) -> list[Figure]:
+    """Frames a second, the slowest frame, and the messages' bytes."""
+    with chromium() as page:
+        if page is None:
+            return []
         sizes = show(page, documents)
         panned = page.evaluate(PAN, SECONDS)
-        browser.close()
-    return {"documents": documents, **panned, "bytes": sizes}
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(*map(int, sys.argv[1:2])), indent=1))
+    note = f"{documents:,} documents; messages of {sum(sizes.values()) / 2**20:.1f} MiB"
+    return [
+        Figure("frames a second", panned["frames"], "", note, least=30),
+        Figure("slowest frame", panned["slowest"], "ms"),
+    ]

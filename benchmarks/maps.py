@@ -6,7 +6,6 @@ as many drawn ones among all.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,23 +14,20 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 
+from benchmarks import homes
 from benchmarks.figures import Figure
-from benchmarks.sources import abstracts, cache
-from engine.config import Settings
+from benchmarks.homes import CORPUS
 from engine.corpora.contracts import without_context
 from engine.corpora.map_making import MapMaker
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column, matrix, vector_columns
-from engine.explorer import Explorer
 from engine.layout.positions import nearest
 from engine.numeric import FloatArray, unit
 from engine.types.callbacks import never, tell_nobody
-from engine.types.corpora import ImportRequest
 from engine.types.maps import WHOLE_DOCUMENT
 from storage.maps import read_map
 from storage.vectors import DocumentTable
 
-PART, CORPUS = "maps", "abstracts"
 MANY = 60_000
 NEIGHBOURS = 15
 MOST_COMPARED = 5_000
@@ -75,13 +71,9 @@ class Grown:
 
 
 def measure() -> list[Figure]:
-    """All figures of this part."""
-    source = abstracts()
-    print(f"Maps: {source.words}", file=sys.stderr)
-    explorer = Explorer(Settings(home=cache() / "home", maps=False))
-    explorer.library.import_documents(ImportRequest(source.path, CORPUS))
-    opened = explorer.library.open(CORPUS)
-    figures = _figures(opened, opened.table, source.words, 20.0)
+    """Layouts of the abstracts, and of 60,000 documents made of them."""
+    opened = homes.explorer(maps=False).library.open(CORPUS)
+    figures = _figures(opened, opened.table, f"{len(opened):,} abstracts", 20.0)
     with tempfile.TemporaryDirectory() as folder:
         grown = Grown(opened.table, opened.aspects, MANY, Path(folder))
         words = f"{MANY:,} documents made of them"
@@ -94,19 +86,15 @@ def _figures(opened: OpenCorpus, table: DocumentTable, words: str, limit: float)
     report = maker.make()
     kept = read_map(table.path)
     assert kept is not None
-    figures = [
-        Figure(PART, f"all {len(report.layouts)} layouts of {words}", report.seconds, "s",
-               target=limit, at_least=False),
-    ]  # fmt: skip
+    what = f"all {len(report.layouts)} layouts of {words}"
+    figures = [Figure(what, report.seconds, "s", most=limit)]
     whole = _vectors(table, "vector", dimension)
     for name, layout in kept.layouts.items():
         vectors = whole
         if name != WHOLE_DOCUMENT:
             vectors = without_context(_vectors(table, aspect_column(name), dimension), whole)
         value = _trusted(vectors, layout.positions)
-        figures.append(
-            Figure(PART, f"{words}: trustworthiness of {name}", value, "", target=TRUSTED)
-        )
+        figures.append(Figure(f"{words}: trustworthiness of {name}", value, least=TRUSTED))
     return figures
 
 

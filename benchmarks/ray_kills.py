@@ -1,19 +1,13 @@
 """Imports on a Ray cluster of two nodes while workers, drivers and a node are killed.
 
-    python -m benchmarks.ray_kills [--documents 600] [--workers 20] [--drivers 5] [--nodes 1]
-                                   [--store]
-
 Each import is of generated documents, encoded by the embedded model, by the command line in a
 process of its own; every second one adds to a corpus that has the first half of them. Prints the
 rows of each import: all documents, each once, in the order of the source; and whether searches find
-what they find in the same documents imported without Ray. With ``--store``, corpora are in an
-object store of this machine, and a second home opens them there all the time: it must see what was
-published, whole, and nothing else.
+what they find in the same documents imported without Ray.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
@@ -23,11 +17,13 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+from benchmarks.figures import Figure
 from engine.config import ROOT, Settings
 from engine.errors import CorpusMissingError, UnknownNameError
 from engine.explorer import Explorer
@@ -48,38 +44,31 @@ SYSTEMS = ("bm25", "dense", "aspect")
 
 @dataclass
 class Import:
-    """One corpus, imported until a command comes to its end.
+    """One corpus, imported until a command comes to its end."""
 
-    Attributes:
-        home: that holds it alone.
-        shared: addresses of the ledger and the store, as settings; {} where both are in the home.
-        before: documents that were there when a command began.
-        done: what was killed, in words.
-        seen: what another server saw, in its order: ids of all documents.
-    """
-
-    home: Path
+    home: Path  # that holds it alone
     source: Path
     address: str
     chance: random.Random
+    # addresses of the ledger and the store, as settings; {} where both are in the home
     shared: dict[str, str] = field(default_factory=dict)
-    before: int = 0
-    done: list[str] = field(default_factory=list)
-    seen: list[list[str]] = field(default_factory=list)
-    process: subprocess.Popen[bytes] | None = None
-    _other: Explorer | None = None
+    before: int = 0  # documents that were there when a command began
+    done: list[str] = field(default_factory=list)  # what was killed, in words
+    seen: list[list[str]] = field(default_factory=list)  # ids that another server saw, in turn
+    process: subprocess.Popen[bytes] = field(init=False)
 
     @property
     def table(self) -> Path:
         return self.home / "corpora" / "c"
 
-    @property
+    def opened(self, home: Path) -> Explorer:
+        """A server with a home, over the same store."""
+        return Explorer(Settings(home=home, **self.shared))  # type: ignore[arg-type]
+
+    @cached_property
     def other(self) -> Explorer:
-        """A server with another home, over the same store."""
-        if self._other is None:
-            home = self.home.with_name(f"{self.home.name}-other")
-            self._other = Explorer(Settings(home=home, **self.shared))  # type: ignore[arg-type]
-        return self._other
+        """A server with another home."""
+        return self.opened(self.home.with_name(f"{self.home.name}-other"))
 
     def look(self) -> None:
         """Note what another server sees, where that is something else than before."""
@@ -92,15 +81,11 @@ class Import:
     def start(self) -> None:
         self.before = self.rows()
         on = ["--on", self.address] if self.address else []
+        own = {"HOME": str(self.home), "SHARD_DOCUMENTS": str(SHARD), "MAPS": "0"}
+        own |= {name.upper(): value for name, value in self.shared.items()}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "engine.cli", "import", str(self.source), "--name", "c", *on],
-            env={
-                **os.environ,
-                "SEEDLENS_HOME": str(self.home),
-                "SEEDLENS_SHARD_DOCUMENTS": str(SHARD),
-                "SEEDLENS_MAPS": "0",
-                **{f"SEEDLENS_{name.upper()}": value for name, value in self.shared.items()},
-            },
+            env={**os.environ, **{f"SEEDLENS_{name}": value for name, value in own.items()}},
             cwd=ROOT,
             stdout=subprocess.DEVNULL,
         )
@@ -113,17 +98,13 @@ class Import:
         started = time.monotonic()
         self.start()
         due = time.monotonic() + 1
-        while time.monotonic() - started < SECONDS:
-            assert self.process is not None
-            if self.process.poll() is not None:
-                break
+        while time.monotonic() - started < SECONDS and self.process.poll() is None:
             if kills and time.monotonic() > due and kills[0](self):
                 kills.pop(0)
                 due = time.monotonic() + self.chance.uniform(*BETWEEN)
             if self.shared:
                 self.look()
             time.sleep(0.05)
-        assert self.process is not None
         assert self.process.wait(1) == 0, "the import did not end well"
         return time.monotonic() - started
 
@@ -139,7 +120,6 @@ def driver(run: Import) -> bool:
     """Kill the import once it has committed more than before, and begin it again."""
     if (rows := run.rows()) <= run.before:
         return False
-    assert run.process is not None
     run.process.send_signal(signal.SIGKILL)
     run.process.wait()
     run.done.append(f"driver at {rows} rows")
@@ -166,9 +146,8 @@ def found(explorer: Explorer, seed: str) -> list[list[tuple[str, float]]]:
 
 def generated(count: int) -> list[dict[str, str]]:
     chance = random.Random(1)
-    words = [
-        f"{a}{b}" for a in ("lum", "tor", "ven", "sil", "mar") for b in ("an", "ex", "or", "ith")
-    ]
+    endings = ("an", "ex", "or", "ith")
+    words = [f"{a}{b}" for a in ("lum", "tor", "ven", "sil", "mar") for b in endings]
     sentences = (" ".join(chance.choices(words, k=12)) + "." for _ in range(count * 5))
     return [
         {"doc_id": f"d{i:05d}", "title": f"On {chance.choice(words)}", "text": " ".join(some)}
@@ -184,69 +163,76 @@ def servers(held: ExitStack) -> Callable[[], dict[str, str]]:
     return lambda: {"store": s3.store(), "ledger_url": postgres.database()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    for name, default in (("documents", 600), ("workers", 20), ("drivers", 5), ("nodes", 1)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--store", action="store_true")
-    wanted = parser.parse_args()
+def measure(
+    documents: int = 600, workers: int = 20, drivers: int = 5, nodes: int = 1, store: bool = False
+) -> list[Figure]:
+    """Imports until so many kills are done; how many are wrong.
+
+    `store`: corpora are in an object store of this machine, and a second home opens them there all
+    the time: it must see what was published, whole, and nothing else.
+    """
     missing = [ray_cluster.missing()]
-    missing += [s3_server.missing(), postgres_server.missing()] if wanted.store else []
+    missing += [s3_server.missing(), postgres_server.missing()] if store else []
     if why := next(filter(None, missing), ""):
-        sys.exit(why)
+        print(why, file=sys.stderr)
+        return []
     # Ray forks to start its programs; nothing of LanceDB's is used in between.
     warnings.filterwarnings("ignore", "lancedb fork", RuntimeWarning)
     chance = random.Random(17)
     with ExitStack() as held:
         root = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        share: Callable[[], dict[str, str]] = servers(held) if wanted.store else dict
+        share: Callable[[], dict[str, str]] = servers(held) if store else dict
         cluster = held.enter_context(ray_cluster.running())
-        documents = generated(wanted.documents)
-        half = wanted.documents // 2 // SHARD * SHARD
-        source = write_jsonl(root / "documents.jsonl", documents)
-        first = write_jsonl(root / "half.jsonl", documents[:half])
-        expected = [document["doc_id"] for document in documents]
+        rows = generated(documents)
+        half = documents // 2 // SHARD * SHARD
+        source = write_jsonl(root / "documents.jsonl", rows)
+        first = write_jsonl(root / "half.jsonl", rows[:half])
+        expected = [row["doc_id"] for row in rows]
         plain = Import(root / "plain", source, "", chance)
         print(f"without Ray: {plain.run([]):.0f} s", flush=True)
-        same = found(Explorer(Settings(home=plain.home)), expected[7])
-        kills = [worker] * wanted.workers + [driver] * wanted.drivers
-        kills += [node_of(cluster)] * wanted.nodes
+        same = found(plain.opened(plain.home), expected[7])
+        kills = [worker] * workers + [driver] * drivers + [node_of(cluster)] * nodes
         chance.shuffle(kills)
-        number = 0
+        number = wrong = 0
         while kills:
             number += 1
             run = Import(root / f"home-{number}", source, cluster.address, chance, share())
-            adds = number % 2 == 0
-            if adds:
+            published = [[], expected]
+            if number % 2 == 0:
                 Import(run.home, first, "", chance, run.shared).run([])
+                published = [expected[:half], expected]
             some, kills = kills[:AT_MOST], kills[AT_MOST:]
             seconds = run.run(some)
             kills += some  # for which it was too quick
-            table = DocumentTable.open(run.table)
-            ids = [i for batch in table.columns(["doc_id"]) for i in batch["doc_id"].to_pylist()]
-            here = Explorer(Settings(home=run.home, **run.shared))
-            equal = found(here, expected[7]) == same
-            elsewhere = ""
-            if run.shared:
-                run.look()
-                whole = [expected[:half] if adds else [], expected]
-                equal = equal and found(run.other, expected[7]) == same
-                counts = ", ".join(str(len(one)) for one in run.seen)
-                elsewhere = f"; another server saw {counts}: "
-                elsewhere += "whole" if run.seen == whole else "NOT what was published"
-            print(
-                f"import {number}{' to half of it' * adds}: killed "
-                f"{', '.join(run.done) or 'nothing'}; {len(ids)} rows, "
-                f"{len(set(ids))} distinct of {len(expected)}, "
-                f"{'in' if ids == expected else 'OUT OF'} order{elsewhere}; searches "
-                f"{'equal' if equal else 'DIFFER'}; {seconds:.0f} s",
-                flush=True,
-            )
+            faults = faults_of(run, expected, published, same)
+            wrong += bool(faults)
+            killed = ", ".join(run.done) or "nothing"
+            of = f"import {number}{' to half of it' * (number % 2 == 0)}"
+            verdict = ", ".join(faults) or "all right"
+            print(f"{of}: killed {killed}; {verdict}; {seconds:.0f} s", flush=True)
             for home in root.glob(f"home-{number}*"):
                 shutil.rmtree(home)
+    return [Figure("imports that lost, doubled or changed something", wrong, most=0)]
 
 
-if __name__ == "__main__":
-    main()
+def faults_of(
+    run: Import,
+    expected: Sequence[str],
+    published: Sequence[Sequence[str]],
+    same: list[list[tuple[str, float]]],
+) -> list[str]:
+    """What is wrong in an imported corpus. `published`: what another server should have seen."""
+    table = DocumentTable.open(run.table)
+    ids = [i for batch in table.columns(["doc_id"]) for i in batch["doc_id"].to_pylist()]
+    faults = []
+    if ids != expected:
+        faults.append(f"{len(ids)} rows, {len(set(ids))} distinct of {len(expected)}, or no order")
+    explorers = [run.opened(run.home)]
+    if run.shared:
+        run.look()
+        explorers.append(run.other)
+        if run.seen != list(published):
+            faults.append(f"another server saw {[len(one) for one in run.seen]}")
+    if any(found(one, expected[7]) != same for one in explorers):
+        faults.append("searches DIFFER")
+    return faults

@@ -35,9 +35,11 @@ WITHOUT_TERMS, ENGLISH_TERMS = 0.2, 0.45
 LANGUAGES = {"en": 0.44, "de": 0.14, "fr": 0.14, "es": 0.14, "zh": 0.14}
 THINGS = {
     "en": ("papers", "articles", "studies", "work", "abstracts", "posts", "conversations"),
-    "de": ("Arbeiten", "Studien", "Artikel"), "fr": ("articles", "travaux", "études"),
-    "es": ("artículos", "trabajos", "estudios"), "zh": ("论文", "研究", "文章"),
-}  # fmt: skip
+    "de": ("Arbeiten", "Studien", "Artikel"),
+    "fr": ("articles", "travaux", "études"),
+    "es": ("artículos", "trabajos", "estudios"),
+    "zh": ("论文", "研究", "文章"),
+}
 LIKENESS = frozenset(("same", "similar", "identical", "comparable"))
 """Words after which a frame has the name of an aspect."""
 JOINED, JOINS = 0.12, ("in", "of", "for", "on", "with", "among")
@@ -46,9 +48,14 @@ TURNS = frozenset((",", ";", ":", ".", "but", "and", "(", "-", "–", "—"))
 """Words at which a wording goes from the name of an aspect to a term."""
 STATED = ("{}", "{}", "{things} about {}", "{things}: {}")
 KINDS = {
-    "named": (0.20, "+"), "kept": (0.12, "+"), "against": (0.14, "-"), "neither": (0.08, "--"),
-    "contrasted": (0.30, "+-"), "corrected": (0.06, "+ "), "both": (0.10, "++"),
-}  # fmt: skip
+    "named": (0.20, "+"),
+    "kept": (0.12, "+"),
+    "against": (0.14, "-"),
+    "neither": (0.08, "--"),
+    "contrasted": (0.30, "+-"),
+    "corrected": (0.06, "+ "),
+    "both": (0.10, "++"),
+}
 """Of the kinds of frames: their share, and what one says of the first name and of the second."""
 Row = dict[str, Any]
 
@@ -229,8 +236,7 @@ class TermComposer:
 def _tagged(text: str, kinds: str, heads: Container[str]) -> TaggedWords:
     """Words with their labels, by the kind of the character where each begins.
 
-    Args:
-        heads: words that name an aspect where a frame has them.
+    `heads`: words that name an aspect where a frame has them.
     """
     found = glossed_words(text)
     of_word = [kinds[word.span[0]] for word in found]
@@ -292,7 +298,4 @@ def _mistype(letters: list[str], rng: random.Random) -> None:
 def described(aspect: Aspect, rng: random.Random) -> Aspect:
     """The aspect with some of its phrases in any order: others will choose other ones."""
     count = min(len(aspect.phrases), rng.randint(3, 6))
-    return Aspect(
-        aspect.key, aspect.name, "", aspect.definition, "",
-        phrases=tuple(rng.sample(aspect.phrases, count)),
-    )  # fmt: skip
+    return _aspect(aspect.key, aspect.name, aspect.definition, rng.sample(aspect.phrases, count))

@@ -1,33 +1,29 @@
 """Many documents on one machine: time, disk, memory, and what the shortcuts lose.
 
-``python -m benchmarks.scale [--documents N] [--base HOME CORPUS]``: the corpus is
-made of abstracts that were really encoded (:mod:`benchmarks.made_corpus`), those of CORPUS in HOME
-or of the benchmarks' own, and stays in their cache. Each step runs in a process of its own, so
-that its memory can be read.
+The corpus is made of abstracts that were really encoded (:mod:`benchmarks.made_corpus`) and stays
+in the benchmarks' cache. Each step runs in a process of its own, so that its memory can be read.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.figures import Figure, peak_memory, percentile
+from benchmarks.figures import Figure, peak_memory, spread
+from benchmarks.homes import abstracts, cache, called
 from benchmarks.query import draw, milliseconds
-from benchmarks.sources import abstracts, cache
-from engine.config import ROOT, Settings
+from engine.config import Settings
 from engine.corpora.contracts import DEPTH, RankedDocuments
 from engine.corpora.schema import matrix, rows_of
 from engine.explorer import Explorer
@@ -36,12 +32,11 @@ from engine.search.systems.late_interaction import max_similarities
 from engine.types.corpora import ImportRequest, Progress
 from engine.types.searches import PAGE_SIZE, Query
 
-PART = "scale"
 CORPUS = "scale"
 RECALL = 0.98
 MEDIAN, SLOW = 250.0, 400.0
 """Milliseconds of a page of the default system, at the median and in 95 % of the queries."""
-OPENING = 1.0
+OPENING, FIRST_FILTER = 1.0, 1000.0
 DISK = 25_000
 """Bytes on disk a document beyond its text."""
 GIB, MIB = 2**30, 2**20
@@ -53,104 +48,82 @@ MOST_TOKENS = 100_000
 Taken = dict[str, Any]
 
 
-def measure(documents: int = 60_000, base: tuple[Path, str] | None = None) -> list[Figure]:
-    """All figures of this part.
+def measure(
+    documents: int = 60_000, base_home: Path | None = None, base_corpus: str = "abstracts"
+) -> list[Figure]:
+    """Import, other ways to search, and searches in memory and through the vector index.
 
-    Args:
-        base: home and name of the corpus to make documents of; None: the benchmarks' abstracts.
+    `base_home`, `base_corpus`: what documents are made of; None: the benchmarks' abstracts.
     """
-    folder, corpus = base or (cache() / "home", "abstracts")
-    made = _step(documents, 0, "make", str(documents), str(folder), corpus)
-    figures = _make_figures(made, documents)
-    figures += _scan_figures(_step(documents, 0, "scan"))
-    for resident, how in ((None, "by default"), (0, "through the vector index")):
-        figures += _query_figures(_step(documents, resident, "query"), how)
-    return figures
+    home = str(cache() / f"scale-{documents}")
 
+    def step(name: str, *arguments: object, **settings: str) -> Taken:
+        found: Taken = called(
+            f"benchmarks.scale:run_{name}",
+            *arguments,
+            SEEDLENS_HOME=home,
+            OMP_NUM_THREADS="1",
+            **settings,
+        )
+        return found
 
-def _step(documents: int, resident: int | None, *command: str) -> Taken:
-    environment = {
-        **os.environ, "SEEDLENS_HOME": str(_home(documents)), "OMP_NUM_THREADS": "1",
-    }  # fmt: skip
-    environment.pop("SEEDLENS_RESIDENT_MEGABYTES", None)
-    if resident is not None:
-        environment["SEEDLENS_RESIDENT_MEGABYTES"] = str(resident)
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.scale", *command],
-        env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    taken: Taken = json.loads(run.stdout.splitlines()[-1])
-    return taken
-
-
-def _home(documents: int) -> Path:
-    return cache() / f"scale-{documents}"
+    base = base_home or cache() / "home"
+    figures = _make_figures(step("make", documents, base, base_corpus), documents)
+    note = "beside: the 1,000 nearest, no evidence"
+    figures += [Figure(f"{way} of one column", ms, "ms", note) for way, ms in step("scan").items()]
+    figures += _query_figures(step("query"), "by default")
+    through = step("query", SEEDLENS_RESIDENT_MEGABYTES="0")
+    return figures + _query_figures(through, "through the vector index")
 
 
 def _make_figures(done: Taken, documents: int) -> list[Figure]:
-    disk = Figure(PART, "disk a document, beside its text", done["disk"], "B", target=DISK,
-                  at_least=False)  # fmt: skip
+    disk = Figure("disk a document, beside its text", done["disk"], "B", most=DISK)
     if not done["added"]:
         print("  indexed by an earlier run: its import is not timed", file=sys.stderr)
         return [disk]
     what, note = f"import of {documents:,} documents", "encoding left out, vector indexes included"
     return [
-        Figure(PART, what, done["seconds"], "s", note=note),
-        Figure(PART, f"{what}: compacting and indexing", done["finishing"], "s"),
-        Figure(PART, f"{what}: peak memory", done["peak"] / GIB, "GiB", target=6.0,
-               at_least=False),
+        Figure(what, done["seconds"], "s", note),
+        Figure(f"{what}: compacting and indexing", done["finishing"], "s"),
+        Figure(f"{what}: peak memory", done["peak"] / GIB, "GiB", most=6.0),
         disk,
-    ]  # fmt: skip
-
-
-def _scan_figures(taken: Taken) -> list[Figure]:
-    return [
-        Figure(
-            PART, f"{name} of one column", ms, "ms", note="beside: the 1,000 nearest, no evidence"
-        )
-        for name, ms in taken.items()
     ]
 
 
 def _query_figures(taken: Taken, how: str) -> list[Figure]:
+    opened = f"{taken['opened'] / MIB:.0f} MiB more than before"
+    first_filter = taken["first_filter"]
     figures = [
-        Figure(PART, f"{how}: opening", taken["opening"], "s", target=OPENING, at_least=False,
-               note=f"{taken['opened'] / MIB:.0f} MiB more than before"),
-        Figure(PART, f"{how}: first query after it", taken["first"], "ms"),
-        Figure(PART, f"{how}: first query with a filter", taken["first_filter"], "ms",
-               target=1000.0, at_least=False),
-        Figure(PART, f"{how}: peak memory", taken["peak"] / GIB, "GiB", target=3.0,
-               at_least=False),
-    ]  # fmt: skip
+        Figure(f"{how}: opening", taken["opening"], "s", opened, most=OPENING),
+        Figure(f"{how}: first query after it", taken["first"], "ms"),
+        Figure(f"{how}: first query with a filter", first_filter, "ms", most=FIRST_FILTER),
+        Figure(f"{how}: peak memory", taken["peak"] / GIB, "GiB", most=3.0),
+    ]
     for name, ms in taken["ms"].items():
-        is_it = name == SYSTEMS[0]
+        limits = {"median": MEDIAN, "p95": SLOW} if name == SYSTEMS[0] else {}
         note = f"{len(ms)} queries, 20 results with evidence"
         if name in taken["busy"]:
             note += f", {taken['busy'][name]:.0f} ms of the processor each"
-        figures += [
-            Figure(PART, f"{how}: {name}, median", statistics.median(ms), "ms",
-                   target=MEDIAN if is_it else None, at_least=False, note=note),
-            Figure(PART, f"{how}: {name}, 95th percentile", percentile(ms, 0.95), "ms",
-                   target=SLOW if is_it else None, at_least=False),
-        ]  # fmt: skip
-    for name, share in taken["recall"].items():
+        figures += spread(f"{how}: {name}", ms, "ms", note=note, **limits)
+    for name, shares in taken["recall"].items():
+        note = f"{len(shares)} queries, against exact scoring; lowest {min(shares):.2f}"
         what = f"{how}: recall@{PAGE_SIZE} of {name}"
-        note = f"{share['queries']} queries, against exact scoring; lowest {share['lowest']:.2f}"
-        figures.append(Figure(PART, what, share["mean"], "", target=RECALL, note=note))
+        figures.append(Figure(what, statistics.mean(shares), "", note, least=RECALL))
     return figures
 
 
 # -- in a process of their own ---------------------------------------------------------------
 
 
-def run_make(documents: int, folder: Path, corpus: str) -> Taken:
+def run_make(documents: int | str, folder: Path | str, corpus: str) -> Taken:
     """Make the documents and import them; goes on where an earlier run stopped."""
     from benchmarks.made_corpus import MadeCorpus
     from engine.corpora.importing import Import
 
-    base = Explorer(Settings(home=folder, maps=False))
+    documents = int(documents)
+    base = Explorer(Settings(home=Path(folder), maps=False))
     if corpus not in base.library.names():
-        base.library.import_documents(ImportRequest(abstracts().path, corpus))
+        base.library.import_documents(ImportRequest(abstracts(), corpus))
     made = MadeCorpus(base.library.open(corpus))
     path = cache() / f"made-{documents}.jsonl"
     if not path.is_file():
@@ -172,15 +145,14 @@ def run_make(documents: int, folder: Path, corpus: str) -> Taken:
     explorer = Explorer(Settings())
     place = (explorer.home, explorer.ledger, explorer.settings, load)
     report = Import(*place, ImportRequest(path, CORPUS), tell).index()
-    text = sum(len(json.loads(line)["title"]) + sum(map(len, json.loads(line)["sentences"]))
-               for line in path.open(encoding="utf-8"))  # fmt: skip
-    size = explorer.library.corpus(CORPUS).bytes
+    rows = map(json.loads, path.open(encoding="utf-8"))
+    text = sum(len(row["title"]) + sum(map(len, row["sentences"])) for row in rows)
     return {
         "added": report.added,
         "seconds": at["done"] - at["checking"],
         "finishing": at["done"] - at["finishing"],
         "peak": peak_memory(),
-        "disk": (size - text) / documents,
+        "disk": (explorer.library.corpus(CORPUS).bytes - text) / documents,
     }
 
 
@@ -227,12 +199,8 @@ def run_scan(queries: int = 20) -> Taken:
     return {**taken, "faiss RaBitQFastScan, 2,000 scored exactly": milliseconds_of(rescored)}
 
 
-def run_query(*, fast: bool = False) -> Taken:
-    """Times first, then memory, then recall, whose exact side is no part of a search.
-
-    Args:
-        fast: without recall.
-    """
+def run_query() -> Taken:
+    """Times first, then memory, then recall, whose exact side is no part of a search."""
     settings = Settings()
     resident = settings.resident_megabytes > 0
     explorer = Explorer(settings)
@@ -258,19 +226,14 @@ def run_query(*, fast: bool = False) -> Taken:
     first_filter = milliseconds(explorer, filtered[next(iter(filtered))][:1], warm_up=0)[0]
     for name, asked in filtered.items():
         taken[name] = milliseconds(explorer, asked[: 15 + WARM_UP], WARM_UP)
-    found: Taken = {
-        "opening": opening, "opened": more, "first": first,
-        "first_filter": first_filter, "ms": taken, "busy": busy,
-        "peak": peak_memory(), "recall": {},
-    }  # fmt: skip
+    peak, recall = peak_memory(), {}
     drawn = drawn[WARM_UP:]
-    if fast:
-        return found
     if not resident or not opened.resident:
-        found["recall"] = _vector_recall(explorer, drawn[:20], filtered)
+        recall = _vector_recall(explorer, drawn[:20], filtered)
     if resident and len(opened) <= MOST_TOKENS:
-        found["recall"]["late-interaction"] = _late_interaction_recall(explorer, drawn[:10])
-    return found
+        recall["late-interaction"] = _late_interaction_recall(explorer, drawn[:10])
+    times = {"opening": opening, "first": first, "first_filter": first_filter, "ms": taken}
+    return {**times, "busy": busy, "opened": more, "peak": peak, "recall": recall}
 
 
 def _memory() -> int:
@@ -278,34 +241,28 @@ def _memory() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True)
-class _Ranked:
-    query: Query
-    scored: RankedDocuments
-
-
-def _ranked(explorer: Explorer, queries: Sequence[Query]) -> list[_Ranked]:
+def _ranked(explorer: Explorer, queries: Sequence[Query]) -> list[RankedDocuments]:
     searcher = explorer.searcher(CORPUS)
-    return [_Ranked(q, searcher.rank(q, searcher.seed(q))) for q in queries]
+    return [searcher.rank(query, searcher.seed(query)) for query in queries]
 
 
 def _vector_recall(
     explorer: Explorer, queries: Sequence[Query], filtered: dict[str, list[Query]]
-) -> dict[str, dict[str, float]]:
+) -> dict[str, list[float]]:
     """Through the index, against the same scores over all documents."""
     exact = Explorer(Settings(resident_megabytes=1_000_000))
-    recalls = {}
-    for name, asked in {
-        **{system: [replace(q, system=system) for q in queries] for system in ("dense", "aspect")},
-        **{name: asked[WARM_UP : WARM_UP + 10] for name, asked in filtered.items()},
-    }.items():
-        pairs = zip(_ranked(explorer, asked), _ranked(exact, asked), strict=True)
-        shares = [recall(mine.scored, dict(all_.scored)) for mine, all_ in pairs]
-        recalls[name] = _summary(shares)
-    return recalls
+    asked = {system: [replace(q, system=system) for q in queries] for system in SYSTEMS[:2]}
+    asked |= {name: some[WARM_UP : WARM_UP + 10] for name, some in filtered.items()}
+    return {
+        name: [
+            recall(mine, dict(of_all))
+            for mine, of_all in zip(_ranked(explorer, some), _ranked(exact, some), strict=True)
+        ]
+        for name, some in asked.items()
+    }
 
 
-def _late_interaction_recall(explorer: Explorer, queries: Sequence[Query]) -> dict[str, float]:
+def _late_interaction_recall(explorer: Explorer, queries: Sequence[Query]) -> list[float]:
     """Two stages, against MaxSim over every document."""
     searcher, opened = explorer.searcher(CORPUS), explorer.library.open(CORPUS)
     asked = [replace(query, system="late-interaction") for query in queries]
@@ -320,8 +277,8 @@ def _late_interaction_recall(explorer: Explorer, queries: Sequence[Query]) -> di
             mine.update(zip(doc_ids, map(float, values), strict=True))
     for query, mine in zip(asked, scores, strict=True):
         del mine[query.seed or ""]
-    pairs = zip(_ranked(explorer, asked), scores, strict=True)
-    return _summary([recall(ranked.scored, exact) for ranked, exact in pairs])
+    rankings = _ranked(explorer, asked)
+    return [recall(ranking, exact) for ranking, exact in zip(rankings, scores, strict=True)]
 
 
 def recall(ranking: RankedDocuments, exact: dict[str, float], k: int = PAGE_SIZE) -> float:
@@ -329,35 +286,6 @@ def recall(ranking: RankedDocuments, exact: dict[str, float], k: int = PAGE_SIZE
 
     A document that ``exact`` does not hold stands behind all that it holds.
     """
-    floor = sorted(exact.values(), reverse=True)[:k][-1] - 1e-5
-    return sum(exact.get(doc_id, -2.0) >= floor for doc_id in ranking[:k].doc_ids) / min(
-        k, len(exact)
-    )
-
-
-def _summary(values: Sequence[float]) -> dict[str, float]:
-    return {"mean": statistics.mean(values), "lowest": min(values), "queries": len(values)}
-
-
-def main() -> None:
-    """Measure and print, or do one step."""
-    if sys.argv[1:2] and sys.argv[1] in ("make", "scan", "query"):
-        step, *given = sys.argv[1:]
-        taken = (
-            run_make(int(given[0]), Path(given[1]), given[2]) if step == "make"
-            else run_scan() if step == "scan" else run_query(fast="--fast" in given)
-        )  # fmt: skip
-        print(json.dumps(taken))
-        return
-    from benchmarks.figures import table
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=60_000)
-    parser.add_argument("--base", nargs=2, metavar=("HOME", "CORPUS"), help="what they are made of")
-    options = parser.parse_args()
-    base = (Path(options.base[0]), options.base[1]) if options.base else None
-    print(table(measure(options.documents, base)))
-
-
-if __name__ == "__main__":
-    main()
+    best = sorted(exact.values(), reverse=True)[:k]
+    found = sum(exact.get(doc_id, -2.0) >= best[-1] - 1e-5 for doc_id in ranking[:k].doc_ids)
+    return found / len(best)

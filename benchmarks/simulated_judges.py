@@ -27,26 +27,16 @@ MOST_GRADE = 3.0
 
 @dataclass(frozen=True)
 class Character:
-    """How a judge errs, in grades (0 to 3) unless told otherwise.
-
-    Attributes:
-        misjudgement: standard deviation of the error about a document, the same in all answers.
-        pair_noise: standard deviation of the error about an ordered pair or a list.
-        doubt: scale of the logistic noise of a single answer.
-        first: mean advantage of the document shown first.
-        first_spread: its standard deviation over ordered pairs.
-        failures: share of questions without an answer, 0 to 1.
-        probabilities: True answers with probabilities, False with 0 or 1.
-    """
+    """How a judge errs, in grades (0 to 3)."""
 
     name: str
-    misjudgement: float
-    pair_noise: float
-    doubt: float
-    first: float
-    first_spread: float
-    failures: float
-    probabilities: bool = False
+    misjudgement: float  # standard deviation of the error about a document, the same in all answers
+    pair_noise: float  # standard deviation of the error about an ordered pair or a list
+    doubt: float  # scale of the logistic noise of a single answer
+    first: float  # mean advantage of the document shown first
+    first_spread: float  # its standard deviation over ordered pairs
+    failures: float  # share of questions without an answer, 0 to 1
+    probabilities: bool = False  # True answers with probabilities, False with 0 or 1
 
 
 STRONG = Character("strong", 0.35, 0.2, 0.2, 0.15, 0.2, 0.002)
@@ -77,21 +67,13 @@ def sigmoid(x: float) -> float:
 
 @dataclass
 class SimulatedJudge:
-    """Answers about one query's documents.
-
-    Args:
-        grades: doc_id -> true grade; what is not listed has 0.
-        repeat: another number draws other answers from the same character.
-
-    Attributes:
-        asked: questions so far.
-    """
+    """Answers about one query's documents."""
 
     character: Character
     query_id: str
-    grades: Mapping[str, float]
-    repeat: int = 0
-    asked: int = 0
+    grades: Mapping[str, float]  # doc_id -> true grade; what is not listed has 0
+    repeat: int = 0  # another number draws other answers from the same character
+    asked: int = 0  # questions so far
     _utilities: dict[str, float] = field(default_factory=dict)
 
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
@@ -109,9 +91,7 @@ class SimulatedJudge:
     def pair(self, first: str, second: str) -> float | None:
         """The answer about an ordered pair."""
         c = self.character
-        noise, spread, doubt, failure = uniforms(
-            self.query_id, c.name, self.repeat, "pair", first, second
-        )
+        noise, spread, doubt, failure = self._drawn("pair", first, second)
         if failure < c.failures:
             return None
         margin = self.utility(first) - self.utility(second) + c.first
@@ -122,7 +102,7 @@ class SimulatedJudge:
     def grade(self, doc_id: str) -> float | None:
         """A grade in half steps, 0 to 1."""
         c = self.character
-        noise, _, _, failure = uniforms(self.query_id, c.name, self.repeat, "grade", doc_id)
+        noise, _, _, failure = self._drawn("grade", doc_id)
         if failure < c.failures:
             return None
         seen = self.utility(doc_id) + POINTWISE_NOISE * self._share() * normal(noise)
@@ -134,9 +114,7 @@ class SimulatedJudge:
         listed = "\x1e".join(doc_ids)
         seen = []
         for place, doc_id in enumerate(doc_ids):
-            noise, _, _, failure = uniforms(
-                self.query_id, c.name, self.repeat, "list", listed, doc_id
-            )
+            noise, _, _, failure = self._drawn("list", listed, doc_id)
             if failure >= c.failures:
                 value = self.utility(doc_id) + c.first * (0.5 - place / max(len(doc_ids) - 1, 1))
                 value += math.sqrt(1 + len(doc_ids) / 20) * self._share() * normal(noise)
@@ -146,10 +124,13 @@ class SimulatedJudge:
     def utility(self, doc_id: str) -> float:
         """How good the judge takes a document to be, in grades."""
         if doc_id not in self._utilities:
-            c = self.character
-            error = normal(uniforms(self.query_id, c.name, self.repeat, "document", doc_id)[0])
-            self._utilities[doc_id] = self.grades.get(doc_id, 0) + c.misjudgement * error
+            error = self.character.misjudgement * normal(self._drawn("document", doc_id)[0])
+            self._utilities[doc_id] = self.grades.get(doc_id, 0) + error
         return self._utilities[doc_id]
+
+    def _drawn(self, *what: str) -> tuple[float, float, float, float]:
+        """Numbers that this judge draws for a question."""
+        return uniforms(self.query_id, self.character.name, self.repeat, *what)
 
     def _share(self) -> float:
         """One document's share of a pair's noise, as a standard deviation."""

@@ -12,7 +12,6 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import uvicorn
@@ -28,18 +27,15 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 COOKIE = "server"
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _OF_ONE_HOP = {b"connection", b"keep-alive", b"transfer-encoding", b"upgrade"}
-_OF_SOCKETS = ("cookie", "origin", "user-agent", "accept-language")
+_OF_SOCKETS = ("cookie", "origin", "user-agent")
 GOING_AWAY = 1001
 _NOT_SENT = (None, 1005, 1006, 1015)
 """What a connection ended with that was not closed, or without a reason."""
+Headers = list[tuple[bytes, bytes]]
 
 
 class StickyProxy:
-    """Passes requests and WebSockets on.
-
-    Args:
-        servers: each as HOST:PORT.
-    """
+    """Passes requests and WebSockets on to servers, each as HOST:PORT."""
 
     def __init__(self, servers: Sequence[str]) -> None:
         self._servers = list(servers)
@@ -54,12 +50,13 @@ class StickyProxy:
         async with self._client:
             yield
 
-    def _choices(self, asked: HTTPConnection) -> Iterator[str]:
-        """The server that a browser has, then the others."""
+    def _choices(self, asked: HTTPConnection) -> Iterator[tuple[str, Headers]]:
+        """The server that a browser has, then the others, with what has it come back there."""
         own = asked.cookies.get(COOKIE)
         first = own if own in self._servers else next(self._turn)
-        yield first
-        yield from (server for server in self._servers if server != first)
+        for server in sorted(self._servers, key=lambda one: one != first):
+            cookie = f"{COOKIE}={server}; Path=/; HttpOnly; SameSite=Lax"
+            yield server, [(b"set-cookie", cookie.encode())] if own != server else []
 
     async def pass_on(self, request: Request) -> Response:
         """Answer a request with what a server answers."""
@@ -67,7 +64,7 @@ class StickyProxy:
         path = (scope["raw_path"] + b"?" + scope["query_string"]).rstrip(b"?")
         has_body = {"content-length", "transfer-encoding"} & {*request.headers}
         body = request.stream() if has_body else None
-        for server in self._choices(request):
+        for server, cookie in self._choices(request):
             target = httpx.URL(f"http://{server}", raw_path=path)
             sent = self._client.build_request(request.method, target, headers=headers, content=body)
             try:
@@ -76,10 +73,9 @@ class StickyProxy:
                 continue
             except httpx.TransportError:
                 break
-            answer = StreamingResponse(
-                got.aiter_raw(), got.status_code, background=BackgroundTask(got.aclose)
-            )
-            answer.raw_headers = [*_passed_on(got.headers.raw), *_kept(request, server)]
+            task = BackgroundTask(got.aclose)
+            answer = StreamingResponse(got.aiter_raw(), got.status_code, background=task)
+            answer.raw_headers = [*_passed_on(got.headers.raw), *cookie]
             return answer
         return PlainTextResponse("No app server answers.", 502)
 
@@ -88,34 +84,24 @@ class StickyProxy:
         asked = socket.headers.get("sec-websocket-protocol", "").replace(" ", "").split(",")
         scope = socket.scope
         address = f"ws://{socket.headers['host']}{scope['path']}?{scope['query_string'].decode()}"
-        passed = {
-            k: v for k, v in socket.headers.items() if k in ("cookie", "origin", "user-agent")
-        }
-        for server in self._choices(socket):
-            at = urlsplit(f"//{server}")
+        headers = {k: v for k, v in socket.headers.items() if k in _OF_SOCKETS}
+        open_ended = {"max_size": None, "compression": None, "proxy": None}
+        for server, cookie in self._choices(socket):
+            host, _, port = server.rpartition(":")
+            place = {"host": host, "port": int(port), "additional_headers": headers}
             try:
-                app = await connect(
-                    address, host=at.hostname, port=at.port, subprotocols=asked, max_size=None,
-                    additional_headers=passed, compression=None, proxy=None,
-                )  # fmt: skip
+                app = await connect(address, subprotocols=asked, **place, **open_ended)
             except (OSError, InvalidHandshake):
                 continue
-            await socket.accept(app.subprotocol, _kept(socket, server))
+            await socket.accept(app.subprotocol, cookie)
             async with app:
                 await _join(socket, app)
             return
         await socket.close(GOING_AWAY)
 
 
-def _passed_on(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _passed_on(headers: Headers) -> Headers:
     return [(name.lower(), value) for name, value in headers if name.lower() not in _OF_ONE_HOP]
-
-
-def _kept(asked: HTTPConnection, server: str) -> list[tuple[bytes, bytes]]:
-    """What has a browser come back to the same server."""
-    if asked.cookies.get(COOKIE) == server:
-        return []
-    return [(b"set-cookie", f"{COOKIE}={server}; Path=/; HttpOnly; SameSite=Lax".encode())]
 
 
 async def _join(browser: WebSocket, app: ClientConnection) -> None:
@@ -150,10 +136,9 @@ def main() -> None:
         Route("/{path:path}", proxy.pass_on, methods=METHODS),
         WebSocketRoute("/{path:path}", proxy.connect),
     ]
-    uvicorn.run(
-        Starlette(routes=routes, lifespan=proxy.lifespan), port=options.port, log_level="warning",
-        server_header=False, date_header=False, ws_max_size=2**30,
-    )  # fmt: skip
+    front = Starlette(routes=routes, lifespan=proxy.lifespan)
+    quiet = {"log_level": "warning", "server_header": False, "date_header": False}
+    uvicorn.run(front, port=options.port, ws_max_size=2**30, **quiet)
 
 
 if __name__ == "__main__":

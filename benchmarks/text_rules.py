@@ -1,7 +1,7 @@
 """Rules that read outside text: time per kB, which may not grow with the length of a text.
 
-Texts are made to be hard: one pattern repeated, in which a rule finds much to compare.
-``python -m benchmarks.text_rules`` prints each rule's hardest pattern.
+Texts are made to be hard: one pattern repeated, in which a rule finds much to compare. Of each rule
+the pattern is printed whose time per kB grows most.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import timeit
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benchmarks.figures import Figure, table
+from benchmarks.figures import Figure
 from engine.bibliographic import without_markup
 from engine.facts.amounts import find_amounts
 from engine.facts.dates import find_dates
@@ -26,7 +26,6 @@ from engine.search.evidence import _WORD, root
 from engine.sentences import split_sentences
 from storage.home import suggest_corpus_name
 
-PART = "text-rules"
 SIZES = (10, 100, 1000)
 """kB, of 1,000 characters."""
 GROWTH = 3.0
@@ -36,10 +35,10 @@ QUICK = 0.05
 """Milliseconds per kB below which growth is noise."""
 PATTERNS = (
     "We measured 3 of 12 sites on 4 May 2019, for 20 dollars more than the last survey in Oslo. ",
-    "$1 ", "1 ", "1,", "[1] ", "from ", "( ", "May ", "a.b.", "e\u0301", "\u0301\u0323", "漢字",
-    "'", "['a',", " ", "&amp;", "two ", "5 km ", "next Monday ", "Paris, ",
+    *("$1 ", "1 ", "1,", "[1] ", "from ", "( ", "May ", "a.b.", "e\u0301", "\u0301\u0323", "漢字"),
+    *("'", "['a',", " ", "&amp;", "two ", "5 km ", "next Monday ", "Paris, "),
     "The desk costs 5 dollars more than the lamp. ",
-)  # fmt: skip
+)
 """Prose first; then signs, words without a sentence, letters with combining marks, and text without
 a blank."""
 
@@ -98,24 +97,18 @@ def rate(rule: Callable[[str], object], pattern: str, sizes: tuple[int, ...] = S
 
 
 def measure(sizes: tuple[int, ...] = SIZES) -> list[Figure]:
-    """All figures of this part: of each rule the pattern whose time per kB grows most."""
+    """Of each rule the pattern whose time per kB grows most. `sizes`: kB."""
     figures = []
     for name, rule in RULES.items():
         rule(PATTERNS[0])  # what is loaded once
         rates = [rate(rule, pattern, sizes) for pattern in PATTERNS]
         worst = max(rates, key=lambda one: one.growth)
         slowest = max(rates, key=lambda one: one.each[-1])
-        said = ", ".join(
-            f"{ms:.2f} at {size:,}" for ms, size in zip(worst.each, sizes, strict=True)
-        )
+        each = ", ".join(f"{ms:.2f} at {kb:,} kB" for ms, kb in zip(worst.each, sizes, strict=True))
+        note = f"{each}; slowest {slowest.pattern!r}, {slowest.each[-1]:.2f} ms/kB"
+        what, growth = f"{name}: {worst.pattern!r} repeated", f"at {sizes[0]} kB"
         figures.append(
-            Figure(PART, f"{name}: {worst.pattern!r} repeated", worst.each[-1], "ms/kB",
-                   ratio=worst.growth, baseline=f"at {sizes[0]} kB", target=GROWTH, at_least=False,
-                   note=f"{said} kB; slowest {slowest.pattern!r}, {slowest.each[-1]:.2f} ms/kB")
-        )  # fmt: skip
-        print(f"{name}: {figures[-1].note}", file=sys.stderr, flush=True)
+            Figure(what, worst.each[-1], "ms/kB", note, None, GROWTH, worst.growth, growth)
+        )
+        print(f"{name}: {note}", file=sys.stderr, flush=True)
     return figures
-
-
-if __name__ == "__main__":
-    print(table(measure()))

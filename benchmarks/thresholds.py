@@ -9,7 +9,7 @@
   of a sentence, or four of its telling words in any order. Those of the seed should be found, in
   the very sentence; those of another document, and wordings that want nothing, should not.
 
-It only prints. Run: ``python -m benchmarks.thresholds``.
+It only prints: ``python -m benchmarks.run --part thresholds``.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from unittest import mock
 
+from benchmarks import homes
+from benchmarks.figures import Figure
 from benchmarks.fit_reader import reading, shares
+from benchmarks.homes import CORPUS
 from benchmarks.reader_data import rows
-from benchmarks.sources import abstracts, cache
-from engine.config import DEMO, Settings
+from engine.config import DEMO, DEMO_CORPUS
 from engine.corpora.contracts import Seed
 from engine.explorer import Explorer
 from engine.lenses import instructions
@@ -38,17 +40,11 @@ SEEDS, GENERIC = 150, 6
 
 
 class Trial(NamedTuple):
-    """A wording that names no aspect, held against a seed.
+    """A wording that names no aspect, held against a seed."""
 
-    Attributes:
-        kind: ``own`` for words of the seed, ``other`` of another document, ``none`` of neither.
-        cosine: with the closest sentence.
-        right: that sentence is the one that the words are from.
-    """
-
-    kind: str
-    cosine: float
-    right: bool
+    kind: str  # "own" for words of the seed, "other" of another document, "none" of neither
+    cosine: float  # with the closest sentence
+    right: bool  # that sentence is the one that the words are from
 
 
 def phrase(sentence: str, rng: random.Random) -> str:
@@ -60,12 +56,9 @@ def phrase(sentence: str, rng: random.Random) -> str:
 
 def keywords(sentence: str, rng: random.Random) -> str:
     """Four telling words in any order."""
-    words = [
-        word
-        for word in re.findall(r"[A-Za-z][\w-]{3,}", sentence)
-        if word.lower() not in stop_words()
-    ]
-    return " ".join(rng.sample(words, min(4, len(words))))
+    words = re.findall(r"[A-Za-z][\w-]{3,}", sentence)
+    telling = [word for word in words if word.lower() not in stop_words()]
+    return " ".join(rng.sample(telling, min(4, len(telling))))
 
 
 def trials(seeds: Sequence[Seed], reader: Interpreter, rng: random.Random) -> Iterable[Trial]:
@@ -100,11 +93,12 @@ def print_quoted(explorer: Explorer, corpus: str) -> None:
         own, other, none = (
             [t for t in found if t.kind == kind and t.cosine >= least] for kind in counts
         )
-        shares = (
-            len(own) / counts["own"], sum(t.right for t in own) / counts["own"],
-            len(other) / counts["other"], len(none) / counts["none"],
-        )  # fmt: skip
-        print(f"{least:.2f}", *(f"{share:.3f}" for share in shares))
+        right = sum(t.right for t in own) / counts["own"]
+        of_kind = (
+            len(t) / counts[kind] for kind, t in zip(counts, (own, other, none), strict=True)
+        )
+        first, *others = of_kind
+        print(f"{least:.2f}", *(f"{share:.3f}" for share in (first, right, *others)))
 
 
 def print_named() -> None:
@@ -117,13 +111,11 @@ def print_named() -> None:
         print(f"{asked:.2f}  {ruled_out:.2f}  {found['both']:.3f}  {found['opposite']:.3f}")
 
 
-def main() -> None:
-    explorer = Explorer(Settings(home=cache() / "home"))
-    for source, corpus in ((abstracts().path, "csfcube"), (DEMO, "demo")):
-        explorer.library.import_documents(ImportRequest(source, corpus))
+def measure() -> list[Figure]:
+    """Print both tables; there are no targets."""
+    explorer = homes.explorer()
+    explorer.library.import_documents(ImportRequest(DEMO, DEMO_CORPUS))
+    for corpus in (CORPUS, DEMO_CORPUS):
         print_quoted(explorer, corpus)
     print_named()
-
-
-if __name__ == "__main__":
-    main()
+    return []

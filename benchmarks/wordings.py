@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 
-from benchmarks.figures import Figure, timed
-from benchmarks.query import CORPUS, draw
-from benchmarks.sources import CSFCUBE, abstracts, cache
+from benchmarks import homes
+from benchmarks.figures import Figure, spread, timed
+from benchmarks.homes import CORPUS, CSFCUBE
+from benchmarks.query import draw
 from engine.collections.readers import read_collection
 from engine.compare.sensitivity_table import sensitivity
-from engine.config import Settings
-from engine.explorer import Explorer
 from engine.types.comparisons import ComparisonRequest
-from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 
-PART = "wordings"
 VARIANTS = 5
 
 
 def measure(seeds: int = 12) -> list[Figure]:
-    """All figures of this part."""
-    explorer = Explorer(Settings(home=cache() / "home"))
-    explorer.library.import_documents(ImportRequest(abstracts().path, CORPUS))
-    taken = []
-    for query in draw(explorer, CORPUS, seeds + 2):
+    """Wordings of as many seeds, and of CSFCube's open half."""
+    explorer = homes.explorer()
+
+    def compare(query: Query) -> None:
         aspect = query.aspect or ""
         variants = explorer.comparing.presets(CORPUS, aspect)[:VARIANTS]
-        taken.append(
-            timed(
-                lambda q=query, a=aspect, v=variants: explorer.comparing.compare(
-                    ComparisonRequest(CORPUS, q.seed, None, a, v)
-                )
-            )
-        )
-    figures = [
-        Figure(PART, f"{VARIANTS} variants of one system: median", statistics.median(taken[2:]),
-               "s", target=1.5, at_least=False),
-    ]  # fmt: skip
+        explorer.comparing.compare(ComparisonRequest(CORPUS, query.seed, None, aspect, variants))
+
+    taken = [timed(lambda q=q: compare(q)) for q in draw(explorer, CORPUS, seeds + 2)]  # type: ignore[misc]
+    figures = spread(f"{VARIANTS} variants of one system", taken[2:], "s", median=1.5)
     if not CSFCUBE.is_dir():
         print("The sensitivity table needs CSFCube's judgments: left out.", file=sys.stderr)
         return figures
-    collection = read_collection(CSFCUBE)
-    searcher = explorer.searcher(CORPUS)
+    collection, searcher = read_collection(CSFCUBE), explorer.searcher(CORPUS)
     seconds = timed(lambda: sensitivity(searcher, collection, ["dense", "aspect"]))
-    return [
-        *figures,
-        Figure(PART, "the sensitivity table of CSFCube's open half, dense and aspect", seconds, "s",
-               target=60, at_least=False),
-    ]  # fmt: skip
+    what = "the sensitivity table of CSFCube's open half, dense and aspect"
+    return [*figures, Figure(what, seconds, "s", most=60)]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from engine.facts.numbers import Number, find_numbers
 from engine.facts.phrases import (
@@ -42,24 +43,15 @@ from engine.facts.relations import (
 from engine.facts.units import Quantity, dimension_of, find_quantities, format_amount, round_in
 from engine.types.documents import Fact, Span
 
-STATED = 0.95  # Confidence of a stated amount
-
-STEP = 0.7  # Confidence of an amount that is itself a difference ("30 euros more")
-
-NAMED, UNNAMED = 0.9, 0.8
-"""Confidence of an implied amount: the object is named, or left to be understood."""
-
+# Confidence of an amount that is stated, or itself a difference ("30 euros more"); of an implied
+# one whose object is named, or left to be understood
+STATED, STEP, NAMED, UNNAMED = 0.95, 0.7, 0.9, 0.8
+# Factors on it: said to be rough ("nearly twice"); for each step more
+HEDGED, CHAINED = 0.75, 0.95
+# Least confidence of what was chosen; factor on that of what was not
+CHOSEN, PASSED_OVER = 0.97, 0.6
 TOLERANCE = 0.011
 """How far, as a share, an amount may be off before it contradicts a relation: rounding."""
-
-HEDGED = 0.75
-"""Factor on the confidence of an implied amount that is said to be rough ("nearly twice")."""
-
-CHAINED = 0.95  # Factor on the confidence of an implied amount, for each step more
-
-
-CHOSEN, PASSED_OVER = 0.97, 0.6
-"""Least confidence of what was chosen; factor on that of what was not."""
 
 
 @dataclass(slots=True)
@@ -72,24 +64,23 @@ class Link:
     confidence: float
 
 
-def stated(quantity: Quantity, confidence: float = STATED) -> Fact:
-    """The fact of a stated amount; what it belongs to is not told yet."""
-    unit = quantity.unit
-    low, high = round_in(quantity.low, unit), round_in(quantity.high, unit)
-    return _fact(low, high, unit, quantity.span, confidence)
-
-
 def _fact(
     low: float,
     high: float,
     unit: str,
     span: Span,
     confidence: float,
-    derivation: str = "",
+    how: str = "",
     anchor: Span | None = None,
 ) -> Fact:
-    text, implied = format_amount(low, high, unit), bool(derivation)
-    return Fact("amount", low, high, unit, text, span, derivation, anchor, (), implied, confidence)
+    """The fact of an amount; what it belongs to is not known yet. `how`: it is implied, else ""."""
+    low, high = round_in(low, unit), round_in(high, unit)
+    text = format_amount(low, high, unit)
+    return Fact("amount", low, high, unit, text, span, how, anchor, (), bool(how), confidence)
+
+
+def _stated(quantity: Quantity, confidence: float = STATED) -> Fact:
+    return _fact(quantity.low, quantity.high, quantity.unit, quantity.span, confidence)
 
 
 def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) -> Fact | None:
@@ -176,7 +167,7 @@ class _Reading:
             if isinstance(event, Relation):
                 self._relate(event)
             elif event.span[0] in steps:
-                self._loose.append(stated(event, STEP))
+                self._loose.append(_stated(event, STEP))
             else:
                 self._state(event)
         self._link_pending()
@@ -197,7 +188,7 @@ class _Reading:
         differs = bool(others) and round_in(quantity.low, quantity.unit) not in others
         if span and differs and self._renames(thing, span):
             thing = self._things.distinct(span, thing)
-        self._add(thing, stated(quantity))
+        self._add(thing, _stated(quantity))
         self._at_end[quantity.span[1]] = thing
         self._things.recent.append(thing)
         self._count(quantity, thing)
@@ -216,11 +207,8 @@ class _Reading:
         previous = words.lower[before] if before >= 0 else ""
         after = self._after(quantity, previous, first=before <= words.at(words.sentence(start)))
         subject = phrase_before(words, start, self._taken)
-        if (
-            after is None
-            and subject.span is None
-            and quantity.dimension not in {"money", "percent"}
-        ):
+        counted = quantity.dimension not in {"money", "percent"}
+        if after is None and subject.span is None and counted:
             noun = _OF_NOUN.match(self._text, end)
             after = phrase_after(words, noun.end()).span if noun else None
         spent = _FOR if subject.span is None else _FOR_ANY
@@ -244,17 +232,15 @@ class _Reading:
 
     def _after(self, quantity: Quantity, previous: str, *, first: bool) -> Span | None:
         """The phrase in "the 80 dollar headphones" and "at 80 dollars the headphones"."""
-        end = quantity.span[1]
-        at = self._words.at(end)
-        following = self._words.lower[at] if at < len(self._words.lower) else "."
-        gap = self._text[end : self._words.starts[at]] if following != "." else ""
+        end, words = quantity.span[1], self._words
+        at = words.at(end)
+        following = words.word(at)
+        gap = self._text[end : words.starts[at]] if following != "." else ""
         if previous in DETERMINERS and gap in {" ", "-"} and following not in STOPS:
-            return phrase_after(self._words, end).span if following[0].isalnum() else None
-        if following == ",":  # "At 80 dollars, the headphones"
-            at += 1
-            following = self._words.lower[at] if at < len(self._words.lower) else "."
-        if previous == "at" and first and following in DETERMINERS:
-            return phrase_after(self._words, self._words.starts[at]).span
+            return phrase_after(words, end).span if following[0].isalnum() else None
+        at += following == ","  # "At 80 dollars, the headphones"
+        if previous == "at" and first and words.word(at) in DETERMINERS:
+            return phrase_after(words, words.starts[at]).span
         return None
 
     def _count(self, quantity: Quantity, thing: Thing) -> None:
@@ -269,8 +255,7 @@ class _Reading:
         first = before[-1].span[0]
         if _OF_THOSE.search(self._text, max(0, first - 8), first):
             return  # "3 of 5 boxes"
-        count = before[-1].value
-        total = round_in(count * quantity.low, quantity.unit)
+        total = before[-1].value * quantity.low
         how = f"{self._text[slice(*before[-1].span)]} at {_words(quantity)} each"
         whole = _fact(total, total, quantity.unit, (first, end), NAMED, how, quantity.span)
         self._add(thing, whole)
@@ -281,7 +266,7 @@ class _Reading:
         if change is None:
             return
         factor, span = change
-        value = round_in(quantity.low / factor, quantity.unit)
+        value = quantity.low / factor
         how = f"before it '{self._text[slice(*span)].strip()}', to {_words(quantity)}"
         earlier = _fact(value, value, quantity.unit, span, UNNAMED, how, quantity.span)
         self._add(thing, earlier)
@@ -413,13 +398,13 @@ class _Reading:
         if (relation.unit and relation.unit != base.unit) or (back and relation.factor <= 0):
             return None
 
-        def along(value: float) -> float:
-            if back:
-                return round_in((value - relation.offset) / relation.factor, base.unit)
-            return round_in(value * relation.factor + relation.offset, base.unit)
-
-        low, high = along(base.low), along(base.high)
-        if not 0 < low <= high < 1e15:
+        low, high = (
+            (value - relation.offset) / relation.factor
+            if back
+            else value * relation.factor + relation.offset
+            for value in (base.low, base.high)
+        )
+        if not 0 < round_in(low, base.unit) <= round_in(high, base.unit) < 1e15:
             return None
         words = self._text[slice(*relation.span)].strip()
         forth = f"'{words}', from {base.text} of {name}"
@@ -461,16 +446,13 @@ class _Reading:
 
     def _about(self, thing: Thing) -> tuple[str, ...]:
         spans = [*thing.names, *([self._extra[thing]] if thing in self._extra else [])]
-        names: list[str] = []
-        for span in spans:
-            words = self._text[slice(*span)].split()
-            while words and words[0].lower() in DETERMINERS:
-                words = words[1:]
-            name = " ".join(words)
-            if name and name.lower() not in LISTS["self"] and name not in names:
-                names.append(name)
-        names.sort(key=len, reverse=True)
-        return tuple(names[:3])
+        phrases = (self._text[slice(*span)].split() for span in spans)
+        names = (
+            " ".join(dropwhile(lambda word: word.lower() in DETERMINERS, words))
+            for words in phrases
+        )
+        told = dict.fromkeys(name for name in names if name.lower() not in LISTS["self"] | {""})
+        return tuple(sorted(told, key=len, reverse=True)[:3])
 
 
 def _words(quantity: Quantity) -> str:

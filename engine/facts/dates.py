@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
+from itertools import zip_longest
 
 from dateutil.rrule import rrulestr
 
@@ -101,18 +102,15 @@ class Calendar:
 
     def date_of(self, event: Span) -> tuple[Span, Period] | None:
         """Return the only date that the text gives an event; None without one, or with several."""
-        if not self._dated:
-            return None
         words = [word[0] for word in WORD.finditer(self._text, *event)]
         for name in [word for word in words if word.lower() not in NO_EVENT][:2]:
-            dated = []
-            for period, (place, starts) in self._by_stem.get(stem(name), {}).items():
-                if any(not event[0] <= start < event[1] for start in starts):
-                    dated.append((place, period))
-                    if len(dated) > 1:
-                        return None
+            dated = [
+                (place, period)
+                for period, (place, starts) in self._by_stem.get(stem(name), {}).items()
+                if any(not event[0] <= start < event[1] for start in starts)
+            ]
             if dated:
-                return dated[0]
+                return dated[0] if len(dated) == 1 else None
         return None
 
 
@@ -148,43 +146,12 @@ STARTS = ("from", "starting", "beginning", "commencing", "as of", "since")
 PLAIN: dict[str, str] = table("time")["recurring"]
 
 
-@dataclass(frozen=True, slots=True)
-class Recurring:
-    """Something that recurs."""
-
-    span: Span  # its words, with those that bound it
-    rule: str  # an RFC 5545 rule
-    low: date | None  # the first day; None when the words do not say
-    high: date  # the last day on which it can be; `date.max` when the words do not say
-    needs_bounds: bool  # said by a word that is a habit of speech unless a date bounds it
-
-    def first(self, since: date) -> date | None:
-        """Return the rule's first day from ``since`` on, None when it has none by ``high``."""
-        start = datetime.combine(since, time())
-        first = rrulestr(self.rule, dtstart=start).after(start, inc=True)
-        return first.date() if first and first.date() <= self.high else None
-
-
-def find_recurring(
-    lowered: str, body: Span, candidates: Candidates, resolve: Callable[[Candidate], Period | None]
-) -> Iterator[Recurring]:
-    """Yield what recurs by the words of a part of a text."""
-    taken = 0
-    matches = [match for pattern in PATTERNS for match in pattern.finditer(lowered, *body)]
-    for match in sorted(matches, key=lambda m: (m.start(), -m.end())):
-        rule = _rule(match)
-        if match.start() < taken or rule is None:
-            continue
-        low, high, end = _bounds(lowered, match, candidates, resolve)
-        taken = end
-        yield Recurring((match.start(), end), rule, low, high, "plain" in match.groupdict())
-
-
 _OFTEN = "every each daily weekly fortnightly biweekly monthly month alternate"
 KEYS = frozenset([*_OFTEN.split(), *(f"{day}s" for day in FULL_WEEKDAYS)])
 
 
 def _rule(match: re.Match[str]) -> str | None:
+    """The RFC 5545 rule of words that recur."""
     groups = match.groupdict()
     if groups.get("plain"):
         return PLAIN[" ".join(groups["plain"].split())]
@@ -202,37 +169,6 @@ def _rule(match: re.Match[str]) -> str | None:
 def _codes(words: str) -> str:
     days = re.findall(_DAY, words)
     return ",".join(CODES[number] for number in sorted({weekday_of(day) for day in days}))
-
-
-def _bounds(
-    lowered: str,
-    match: re.Match[str],
-    candidates: Candidates,
-    resolve: Callable[[Candidate], Period | None],
-) -> tuple[date | None, date, int]:
-    """Return the first day, the last day and where the words that say so end."""
-    low, high, end = None, date.max, match.end()
-    while bound := BOUND.match(lowered, end):
-        candidate = candidates.covering(bound.end(), bound.start())
-        period = resolve(candidate) if candidate else None
-        if candidate is None or period is None:
-            break
-        end = candidate.span[1]
-        if bound["way"] in STARTS:
-            low = period.low
-            high = period.high if period.grain == "range" else high
-        else:
-            high = period.high
-    if low is None:
-        for candidate in candidates.beginning(match.start() - REACH, match.start()):
-            if (
-                candidate.span[1] <= match.start()
-                and LEADING.search(lowered, max(0, candidate.span[0] - 16), candidate.span[0])
-                and not SENTENCE_END.search(lowered, candidate.span[1], match.start())
-                and (period := resolve(candidate))
-            ):
-                low = period.low
-    return low, high, end
 
 
 LINK = re.compile(r"\s*(?:[-–—]|(?:to|until|till|through|thru)\s)")
@@ -337,7 +273,7 @@ class Resolver:
         entries: list[Resolved] = []
         for part in self.parts:
             anchor = self._anchor(part)
-            recurring = self._recurring(part, anchor)
+            recurring = list(self._recurring(part, anchor))
             spans = [entry.span for entry in recurring]  # ascending, none overlaps another
             here = [
                 candidate
@@ -357,24 +293,23 @@ class Resolver:
             return Anchor(day, day, part.time_span, words, moment=part.time if clock else None)
         if self.document_date is None or part.time_span is not None:
             return None  # a time that can be read in two ways is nearer than the document's date
-        day = self.document_date
-        return Anchor(day, day, None, f"a document of {in_words(one_day(day))}", kind="document")
+        that = self.document_date
+        return Anchor(that, that, None, f"a document of {in_words(one_day(that))}", kind="document")
 
     def _walk(
         self, part: Message, here: list[Candidate], anchor: Anchor | None
     ) -> Iterator[Resolved]:
         """Resolve in reading order: what was told last is the anchor of what follows."""
         last: Anchor | None = None
-        skip = -1
-        for index, candidate in enumerate(here):
-            if index == skip:
+        taken = -1
+        for candidate, following in zip_longest(here, here[1:]):
+            if candidate.span[0] < taken:
                 continue
-            following = here[index + 1] if index + 1 < len(here) else None
             stamp = _inside(candidate.span, part.time_span)
             resolved = None
             if following and not stamp and self._linked(candidate, following):
                 resolved = self._range(candidate, following, anchor, last)
-                skip = index + 1 if resolved else -1
+                taken = following.span[1] if resolved else taken
             resolved = resolved or self._one(candidate, anchor, last)
             if resolved is None or not resolved.period.plausible:
                 continue
@@ -498,36 +433,63 @@ class Resolver:
         sure = candidate.confidence * days.certainty * (0.9 if event else 1.0)
         return Resolved((candidate.span[0], end), days, against, sure, event=event)
 
-    def _recurring(self, part: Message, anchor: Anchor | None) -> list[Resolved]:
-        """Return what recurs by the words of a part, its bounds resolved against its anchor."""
-        used: list[Anchor] = []
-
-        def resolve(candidate: Candidate) -> Period | None:
-            resolved = self._one(candidate, anchor, None)
-            if resolved and resolved.anchor:
-                used.append(resolved.anchor)
-            return resolved.period if resolved else None
-
+    def _recurring(self, part: Message, anchor: Anchor | None) -> Iterator[Resolved]:
+        """Yield what recurs by the words of a part, its bounds resolved against its anchor."""
         if self.words.isdisjoint(KEYS):
-            return []
-        entries = find_recurring(self.lowered, part.body, self.candidates, resolve)
-        firsts = (_first_time(entry, anchor, used) for entry in entries)
-        return [first for first in firsts if first]
+            return
+        taken, anchored = 0, False
+        matches = [m for pattern in PATTERNS for m in pattern.finditer(self.lowered, *part.body)]
+        for match in sorted(matches, key=lambda m: (m.start(), -m.end())):
+            rule = _rule(match)
+            if match.start() < taken or rule is None:
+                continue
+            start, high, taken, against = self._bounds(match, anchor)
+            anchored = anchored or against
+            bounded = start is not None or high != date.max
+            since = start or (anchor.low if anchor else None)
+            if since is None or ("plain" in match.groupdict() and not bounded):
+                continue  # a habit of speech unless a date bounds it
+            morning = datetime.combine(since, time())
+            first = rrulestr(rule, dtstart=morning).after(morning, inc=True)
+            if first is None or first.date() > high:
+                continue
+            confidence = 0.95 if start else 0.85 if bounded else 0.7
+            if "INTERVAL" in rule and not start:
+                confidence = 0.5  # which of the weeks is not said
+            period, by = Period(first.date(), high, "range"), anchor
+            if start and not anchored:
+                by = None
+            yield Resolved((match.start(), taken), period, by, confidence, rule)
 
-
-def _first_time(entry: Recurring, anchor: Anchor | None, used: list[Anchor]) -> Resolved | None:
-    since = entry.low or (anchor.low if anchor else None)
-    bounded = entry.low is not None or entry.high != date.max
-    if since is None or (entry.needs_bounds and not bounded):
-        return None
-    low = entry.first(since)
-    if low is None:
-        return None
-    against = None if entry.low and not used else anchor
-    confidence = 0.95 if entry.low else 0.85 if bounded else 0.7
-    if "INTERVAL" in entry.rule and not entry.low:
-        confidence = 0.5  # which of the weeks is not said
-    return Resolved(entry.span, Period(low, entry.high, "range"), against, confidence, entry.rule)
+    def _bounds(
+        self, match: re.Match[str], anchor: Anchor | None
+    ) -> tuple[date | None, date, int, bool]:
+        """Return the first day and the last of what recurs (None and `date.max` where the words do
+        not say), where those words end, and whether they needed an anchor."""
+        low, high, end, anchored = None, date.max, match.end(), False
+        while bound := BOUND.match(self.lowered, end):
+            candidate = self.candidates.covering(bound.end(), bound.start())
+            found = self._one(candidate, anchor, None) if candidate else None
+            if candidate is None or found is None:
+                break
+            anchored = anchored or found.anchor is not None
+            end = candidate.span[1]
+            if bound["way"] in STARTS:
+                low = found.period.low
+                high = found.period.high if found.period.grain == "range" else high
+            else:
+                high = found.period.high
+        if low is None:
+            for candidate in self.candidates.beginning(match.start() - REACH, match.start()):
+                begin, stop = candidate.span
+                if (
+                    stop <= match.start()
+                    and LEADING.search(self.lowered, max(0, begin - 16), begin)
+                    and not SENTENCE_END.search(self.lowered, stop, match.start())
+                    and (found := self._one(candidate, anchor, None))
+                ):
+                    low, anchored = found.period.low, anchored or found.anchor is not None
+        return low, high, end, anchored
 
 
 def _anchor_at(span: Span, period: Period) -> Anchor:
@@ -564,16 +526,13 @@ def _inside_one(span: Span, others: list[Span]) -> bool:
 def as_fact(text: str, resolved: Resolved) -> Fact:
     """Return the fact of what was resolved, with how it was got in words for people."""
     anchor, period = resolved.anchor, resolved.period
-    span = _trimmed(text, resolved.span)
-    words = re.sub(r"\s+", " ", text[slice(*span)])
-    if anchor is None:
-        derivation = ""
-    elif resolved.event:
-        derivation = f"'{words}', which the text dates {anchor.words}"
-    elif anchor.kind == "text":
-        derivation = f"'{words}', told after {anchor.words}"
-    else:
-        derivation = f"'{words}' in {anchor.words}"
+    written = text[slice(*resolved.span)].rstrip()
+    span = (resolved.span[0], resolved.span[0] + len(written))
+    derivation = ""
+    if anchor is not None:
+        told = ", told after" if anchor.kind == "text" else " in"
+        how = ", which the text dates" if resolved.event else told
+        derivation = f"'{' '.join(written.split())}'{how} {anchor.words}"
     return Fact(
         kind="date",
         low=float(period.low.toordinal()),
@@ -587,13 +546,6 @@ def as_fact(text: str, resolved: Resolved) -> Fact:
         confidence=round(resolved.confidence, 3),
         recurrence=resolved.recurrence,
     )
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    low, high = span
-    while high > low and text[high - 1].isspace():
-        high -= 1
-    return low, high
 
 
 def find_dates(text: str, document_date: date | None = None) -> tuple[Fact, ...]:

@@ -144,10 +144,10 @@ def _head(text: str, start: int, stop: int, stated: Days) -> Message | None:
     end = len(text) if stop < 0 else stop + 1
     found = (match for pattern in HEADS if (match := pattern.match(text, start, end)))
     match = next((match for match in found if len(match["author"].split()) <= 6), None)
+    if match is None and (line := BYLINE.match(text, start, end)):
+        match = line if line["by"] or _is_name(line["author"]) else None
     if match is None:
-        match = BYLINE.match(text, start, end)
-        if match is None or not (match["by"] or _is_name(match["author"])):
-            return None
+        return None
     span = match.span("stamp")
     when = _time(text, span, stated)
     return _head_to(text, start, match.end(), match["author"], when, span)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from engine.types.documents import Span
@@ -57,25 +58,21 @@ def read_digits(digits: str, *, decimal_comma: bool = False) -> float | None:
             if not _grouped(re.split("[.,]", plain, maxsplit=1)[0], thin):
                 return None
             plain = plain.replace(thin, "")
-    dots, commas = plain.count("."), plain.count(",")
-    separator = max(".", ",", key=plain.rfind)
-    if dots and commas:
-        group = "," if separator == "." else "."
-        whole, _, rest = plain.rpartition(separator)
-        if plain.count(separator) > 1 or not _grouped(whole, group):
-            return None
-        return float(f"{whole.replace(group, '')}.{rest}")
-    if dots + commas == 0:
+    marks = [sign for sign in plain if sign in ".,"]
+    if not marks:
         return float(plain)
-    if dots + commas > 1:
-        return float(plain.replace(separator, "")) if _grouped(plain, separator) else None
-    whole, _, rest = plain.partition(separator)
-    if _grouped(plain, separator):
-        if decimal_comma:
-            return float(whole + rest) if separator == "." else None
-        if separator == ",":
-            return float(whole + rest)
-    return float(f"{whole}.{rest}")
+    separator = marks[-1]
+    whole, _, rest = plain.rpartition(separator)
+    if len(set(marks)) > 1:
+        single = marks.count(separator) == 1 and _grouped(whole, marks[0])
+        return float(f"{whole.replace(marks[0], '')}.{rest}") if single else None
+    grouped = _grouped(plain, separator)
+    if len(marks) > 1:
+        return float(plain.replace(separator, "")) if grouped else None
+    if grouped and decimal_comma and separator == ",":
+        return None
+    thousands = grouped and (decimal_comma or separator == ",")
+    return float(whole + rest) if thousands else float(f"{whole}.{rest}")
 
 
 def read_numeral(
@@ -105,8 +102,7 @@ def read_numeral(
     if value is None:
         return None
     mixed = _SLASH.match(text, end + 1) if after == " " else None
-    part = _part(mixed) if mixed else None
-    if mixed and part is not None:
+    if mixed and (part := _part(mixed)) is not None:
         return value + part, (start, mixed.end())
     if before in {"-", "−"} and text[start - 2 : start - 1].strip("([ \n\t") == "":
         return -value, (start - 1, end)
@@ -281,21 +277,21 @@ def _without_spaced_groups(text: str, tokens: list[Token]) -> list[Token]:
     kept: list[Token] = []
     at = 0
     while at < len(tokens):
-        group = [tokens[at]]
-        if tokens[at].kind == "numeral" and abs(tokens[at].value) < 1000:
-            for token in tokens[at + 1 : at + _MOST_GROUPS]:
-                written = text[token.start : token.end]
-                if text[group[-1].end : token.start] != " " or not _GROUP.fullmatch(written):
+        first, count = tokens[at], 1
+        if first.kind == "numeral" and abs(first.value) < 1000:
+            for last, token in pairwise(tokens[at : at + _MOST_GROUPS]):
+                joined = text[last.end : token.start] == " "
+                joined &= _GROUP.fullmatch(text[token.start : token.end]) is not None
+                if not joined or not text[last.start : last.end].isdecimal():
                     break
-                if not text[group[-1].start : group[-1].end].isdecimal():
-                    break
-                group.append(token)
-        if len(group) == 1:
-            kept.append(group[0])
-        elif len(group) > 2 and group[-1].value % 1 == 0:
-            digits = text[group[0].start : group[-1].end].replace(" ", "")
-            kept.append(Token("numeral", float(digits), group[0].start, group[-1].end))
-        at += len(group)
+                count += 1
+        last = tokens[at + count - 1]
+        if count == 1:
+            kept.append(first)
+        elif count > 2 and last.value % 1 == 0:
+            digits = text[first.start : last.end].replace(" ", "")
+            kept.append(Token("numeral", float(digits), first.start, last.end))
+        at += count
     return kept
 
 
@@ -324,6 +320,7 @@ _POINTED = re.compile(
     r"you|he|she|they|it|be|needs|gets|wants|costs?)\b)",
     re.IGNORECASE,
 )
+_SMALL = frozenset({"small", "tens", "ordinal"})
 _CENTURIES = range(17, 21)  # First halves of years that are spoken in two: "nineteen ninety-nine"
 _RANKED = re.compile(r"\b(?:the|our|my|your|their|his|her|its|on|every)\s+$", re.IGNORECASE)
 
@@ -435,34 +432,26 @@ class _Phrase:
 
     def _join(self, token: Token) -> bool:
         """After a blank or a hyphen: "twenty | five", "five | hundred", "hundred | five"."""
-        last = self._last.kind
-        match token.kind:
-            case "hundred":
-                fits = last in {"one", "small", "tens", "half"} and self._current < 100
-                self._current *= 100 if fits else 1
-                self._lowest = 100 if fits else self._lowest
-                return fits
-            case "scale":
-                fits = last != "scale" and self._current > 0 and token.value < self._scale
-                if fits:
-                    self._total += self._current * token.value
-                    self._current, self._lowest, self._scale = 0.0, token.value, token.value
-                return fits
-            case "small" | "tens" | "ordinal":
-                return self._join_small(token)
-        return False
-
-    def _join_small(self, token: Token) -> bool:
         last = self._last
-        after_tens = last.kind == "tens" and token.kind != "tens" and 0 < token.value < 10
-        if after_tens or (last.kind in {"hundred", "scale"} and token.value < self._lowest):
+        if token.kind == "hundred":
+            if last.kind not in {"one", "small", "tens", "half"} or self._current >= 100:
+                return False
+            self._current, self._lowest = 100 * self._current, 100
+        elif token.kind == "scale":
+            if last.kind == "scale" or self._current <= 0 or token.value >= self._scale:
+                return False
+            self._total += self._current * token.value
+            self._current, self._lowest, self._scale = 0.0, token.value, token.value
+        elif token.kind not in _SMALL:
+            return False
+        elif (last.kind == "tens" and token.kind != "tens" and 0 < token.value < 10) or (
+            last.kind in {"hundred", "scale"} and token.value < self._lowest
+        ):
             self._current += token.value
         elif self.used == 1 and last.value in _CENTURIES and 10 <= token.value < 100:
             self._current = last.value * 100 + token.value
-        elif token.kind == "ordinal":
-            return False
         else:
-            self.broken = last.kind in {"small", "tens"}
+            self.broken = token.kind != "ordinal" and last.kind in {"small", "tens"}
             self.used += self.broken
             return False
         return True
@@ -471,40 +460,33 @@ class _Phrase:
         """ "a hundred and | five", "two and | a half"; not "one hundred and | two hundred"."""
         if token.kind == "part":
             fits = self._last.kind in {"small", "tens", "numeral", "one"} and self._current >= 1
-            self._current += token.value if fits else 0.0
-            return fits
-        if self._last.kind not in {"hundred", "scale"} or token.kind not in {
-            "small",
-            "tens",
-            "ordinal",
-        }:
-            return False
-        hundreds = self._followed_by("hundred")
-        if token.value >= self._lowest or (hundreds and self._lowest < 1000):
-            return False
-        start = self._tokens[self._at].start
-        if _BETWEEN.search(self._text, max(0, start - 10), start) and not self._and_again():
-            return False
-        self._current += token.value
-        return True
-
-    def _join_after_comma(self, token: Token) -> bool:
-        """ "one million, | two hundred thousand"."""
-        fits = self._last.kind == "scale" and self._lowest >= 1000 and self._followed_by("hundred")
+        else:
+            start = self._tokens[self._at].start
+            between = _BETWEEN.search(self._text, max(0, start - 10), start)
+            fits = (
+                self._last.kind in {"hundred", "scale"}
+                and token.kind in _SMALL
+                and token.value < self._lowest
+                and not (self._lowest < 1000 and self._meets_hundred())
+                and (not between or self._and_again())
+            )
         self._current += token.value if fits else 0.0
         return fits
 
-    def _followed_by(self, kind: Kind) -> bool:
-        """Whether the number below a hundred that begins with the next token meets ``kind``."""
+    def _join_after_comma(self, token: Token) -> bool:
+        """ "one million, | two hundred thousand"."""
+        fits = self._last.kind == "scale" and self._lowest >= 1000 and self._meets_hundred()
+        self._current += token.value if fits else 0.0
+        return fits
+
+    def _meets_hundred(self) -> bool:
+        """Whether the number that begins with the next token is followed by "hundred"."""
         at = self._at + self.used
-        following = self._tokens[at + 1 : at + 3]
-        previous = self._tokens[at]
-        for token in following:
+        for previous, token in pairwise(self._tokens[at : at + 3]):
             if not _NEAR.fullmatch(self._text[previous.end : token.start]):
                 return False
-            if token.kind == kind:
+            if token.kind == "hundred":
                 return True
-            previous = token
         return False
 
     def _and_again(self) -> bool:
@@ -512,5 +494,5 @@ class _Phrase:
         at = self._at + self.used
         return any(
             _AND.fullmatch(self._text[one.end : other.start])
-            for one, other in zip(self._tokens[at:], self._tokens[at + 1 : at + 4], strict=False)
+            for one, other in pairwise(self._tokens[at : at + 4])
         )

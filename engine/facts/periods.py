@@ -38,11 +38,9 @@ MONTHS = {
     for number in range(1, 13)
     for name in (calendar.month_name[number].lower(), calendar.month_abbr[number].lower())
 } | {"sept": 9}
-_DAYS = "monday mon, tuesday tues tue, wednesday wed, thursday thurs thur thu, friday fri"
-_DAYS += ", saturday sat, sunday sun"
-WEEKDAYS = {
-    name: number for number, names in enumerate(_DAYS.split(", ")) for name in names.split()
-}
+_NAMES = "monday mon, tuesday tues tue, wednesday wed, thursday thurs thur thu, friday fri"
+_NAMES += ", saturday sat, sunday sun"
+WEEKDAYS = {name: n for n, names in enumerate(_NAMES.split(", ")) for name in names.split()}
 """Weekdays as ``date.weekday`` counts them: Monday is 0."""
 FULL_WEEKDAYS = tuple(name for name in WEEKDAYS if name.endswith("day"))
 
@@ -51,6 +49,14 @@ def day_of(year: int, month: int, day_of_month: int) -> date | None:
     """Return the date, None when there is no such day."""
     try:
         return date(year, month, day_of_month)
+    except ValueError:
+        return None
+
+
+def week_of(year: int, number: int) -> date | None:
+    """Return the Monday of an ISO week, None when there is no such week, or far from now."""
+    try:
+        return date.fromisocalendar(year, number, 1) if year <= LATEST.year else None
     except ValueError:
         return None
 
@@ -115,11 +121,16 @@ def containing(unit: str, that: date) -> Period:
     if unit == "quarter":
         return quarter(that.year, (that.month + 2) // 3)
     if unit == "year":
-        return Period(date(that.year, 1, 1), date(that.year, 12, 31), "year")
+        return years(that.year, that.year, "year")
     if unit == "decade":
         first = that.year // 10 * 10
-        return Period(date(first, 1, 1), date(first + 9, 12, 31), "range")
+        return years(first, first + 9)
     return one_day(that)
+
+
+def years(first: int, last: int, grain: Grain = "range") -> Period:
+    """Return the days of years, both included."""
+    return Period(date(first, 1, 1), date(last, 12, 31), grain)
 
 
 def whole_month(year: int, month: int, certainty: float = 1.0) -> Period:
@@ -143,27 +154,24 @@ def season(name: str, year: int) -> Period:
     return Period(low, low + relativedelta(months=3, days=-1), "range", certainty=0.8)
 
 
+_DAYS_OF = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
+_MONTHS_OF = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+
+
 def shifted(that: date, unit: str, count: int) -> Period | None:
     """Return what is ``count`` units from ``that``; None beyond the calendar. Days and weeks lead
     to a day; longer units to the month, quarter, year ... that is meant, for "two months ago" does
     not name a day."""
     try:
-        if unit in ("day", "night"):
-            return _plausible(one_day(that + timedelta(days=count)))
-        if unit in ("week", "fortnight"):
-            days = 7 if unit == "week" else 14
-            return _plausible(one_day(that + timedelta(days=days * count)))
-        if unit == "weekend":
-            return _plausible(containing(unit, that + timedelta(weeks=count)))
         if unit == "workday":
-            return _plausible(one_day(_working_day(that, count)))
-        months = {"month": 1, "quarter": 3, "year": 12, "decade": 120}[unit]
-        return _plausible(containing(unit, that + relativedelta(months=months * count)))
+            period = one_day(_working_day(that, count))
+        elif unit in _DAYS_OF:
+            day = that + timedelta(days=_DAYS_OF[unit] * count)
+            period = containing(unit, day) if unit == "weekend" else one_day(day)
+        else:
+            period = containing(unit, that + relativedelta(months=_MONTHS_OF[unit] * count))
     except (ValueError, OverflowError):
         return None
-
-
-def _plausible(period: Period) -> Period | None:
     return period if period.plausible else None
 
 

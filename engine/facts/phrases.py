@@ -59,6 +59,10 @@ class Words:
         heads = [head.end() for head in _LOG_HEAD.finditer(text)]
         self._sentences = sorted({0, *heads, *(end.end() for end in ends)})
 
+    def word(self, at: int) -> str:
+        """In small letters; a full stop behind the last one."""
+        return self.lower[at] if at < len(self.lower) else "."
+
     def at(self, offset: int) -> int:
         """Index of the first word that begins at ``offset`` or later."""
         return bisect_left(self.starts, offset)
@@ -163,12 +167,12 @@ def _before_clause(words: Words, comma: int, floor: int) -> int | None:
 
 def _predicate_of(words: Words, first: int, floor: int) -> int | None:
     """Index of the "is" of "is a fine choice, ...", whose subject is meant; else None."""
-    at = first - 1
     verb = None
-    while at >= floor and (words.lower[at] in _PREDICATE or _is_adverb(words.lower[at])):
-        if words.lower[at] in LISTS["being"] | LISTS["seeming"]:
-            verb = at
-        at -= 1
+    for at in range(first - 1, floor - 1, -1):
+        word = words.lower[at]
+        if word not in _PREDICATE and not _is_adverb(word):
+            break
+        verb = at if word in LISTS["being"] | LISTS["seeming"] else verb
     return verb if verb is not None and verb > floor else None
 
 
@@ -185,16 +189,11 @@ def _being_before(words: Words, at: int, floor: int) -> int | None:
 _BRACKETED = 6  # How many words a bracket inside a phrase spans at most
 
 
-def _opened(words: Words, close: int) -> int | None:
-    """Index of the opening bracket of the one at ``close``, when it is near."""
-    near = range(close - 1, max(-1, close - 1 - _BRACKETED), -1)
-    return next((at for at in near if words.lower[at] == "("), None)
-
-
-def _closed(words: Words, opening: int) -> int | None:
-    """Index of the closing bracket of the one at ``opening``, when it is near."""
-    near = range(opening + 1, min(len(words.lower), opening + 1 + _BRACKETED))
-    return next((at for at in near if words.lower[at] == ")"), None)
+def _bracket(words: Words, at: int) -> int | None:
+    """Index of the other bracket of the one at ``at``, when it is near."""
+    step, other = (1, ")") if words.lower[at] == "(" else (-1, "(")
+    near = (at + step * distance for distance in range(1, _BRACKETED + 1))
+    return next((i for i in near if 0 <= i < len(words.lower) and words.lower[i] == other), None)
 
 
 def phrase_after(words: Words, offset: int) -> Reference:
@@ -204,8 +203,7 @@ def phrase_after(words: Words, offset: int) -> Reference:
         at += 1
     if at >= len(words.lower) or words.starts[at] - offset > 12:
         return Reference()
-    word = words.lower[at]
-    following = words.lower[at + 1] if at + 1 < len(words.lower) else "."
+    word, following = words.lower[at], words.word(at + 1)
     if word in {"that", "this", "it", "those", "these"}:
         named = following[0].isalnum() and following not in STOPS and following not in GENERIC
         if word in {"that", "it"} or not named:
@@ -218,7 +216,7 @@ def phrase_after(words: Words, offset: int) -> Reference:
         word = words.lower[index]
         if index <= skipped:
             continue
-        shut = _closed(words, index) if word == "(" and index > at else None
+        shut = _bracket(words, index) if word == "(" and index > at else None
         if shut is not None:
             skipped = shut
             continue
@@ -237,7 +235,7 @@ def _back(words: Words, last: int, floor: int, taken: set[int]) -> int:
     at = last
     while at >= floor and last - at < 14:
         word = words.lower[at]
-        opening = _opened(words, at) if word == ")" and at < last else None
+        opening = _bracket(words, at) if word == ")" and at < last else None
         if opening is not None and opening > floor:
             at = opening - 1
             continue

@@ -10,28 +10,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from engine.facts.periods import table, word_lists
 from engine.types.documents import Fact, Span
 
 LISTS = word_lists("places")
 
-COUNTRY = 0.95  # Confidence of a country or a region that is named
-
-QUALIFIED = 0.97  # Confidence of a city whose country or region stands behind it
-
-LOCATED = 0.9  # Confidence of a city after "in", "near" and the like, before its share
-
-LANDMARK = 0.8
-"""Confidence of a city in or behind the name of a church, a museum ..., before its share."""
-
-BARE = 0.75  # Confidence of a city that is only named, before its share
-
-SHARE = 0.6  # Least share that the likeliest place has of the weight of all of its name
-
-POINTED_SHARE = 0.2  # Least share of a place whose country the text names elsewhere
-
+# Confidence of a country or region; of a city whose country or region stands behind it
+COUNTRY, QUALIFIED = 0.95, 0.97
+# Confidence, before its share, of a city after "in", "near" and the like; in or behind the name of
+# a church, a museum ...; only named
+LOCATED, LANDMARK, BARE = 0.9, 0.8, 0.75
+# Least share that the likeliest place has of the weight of all of its name, and least share of a
+# place whose country the text names elsewhere
+SHARE, POINTED_SHARE = 0.6, 0.2
 KNOWN, WELL_KNOWN, MODIFYING = 100_000, 200_000, 500_000
 """People from which on a city is believed after "of", alone, and before another noun."""
 
@@ -75,11 +68,8 @@ _LATIN = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{4,}")
 @cache
 def gazetteer() -> Gazetteer:
     """The gazetteer, read once per process."""
-    countries = {
-        code: name
-        for code, name in ((c["iso"], c["name"].strip()) for c in _load("countries").values())
-        if code not in LISTS["no_countries"]
-    }
+    countries = {c["iso"]: c["name"].strip() for c in _load("countries").values()}
+    countries = {c: n for c, n in countries.items() if c not in LISTS["no_countries"]}
     countries["NL"] = "Netherlands"
     others = table("places")
     names: dict[str, list[Place]] = {}
@@ -109,14 +99,13 @@ def _add_cities(names: dict[str, list[Place]]) -> None:
         region = f"{country}-{part}" if country in BY_STATE and part.isalpha() else ""
         people, others = city["population"], city["alternatenames"]
         place = Place(name, country, region, people, people * (1 + len(others)), "city")
-        plain = _without_marks(name)
+        letters = unicodedata.normalize("NFKD", name)
+        plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
         for spelled in {name, plain, *table("places")["cities"].get(name, ())}:
             if spelled not in LISTS["never"]:
                 names.setdefault(spelled, []).append(place)
         if place.population >= _ALTERNATE_FROM:
-            alternates |= {
-                other: place for other in city["alternatenames"] if _LATIN.fullmatch(other)
-            }
+            alternates |= {other: place for other in others if _LATIN.fullmatch(other)}
     for name, place in alternates.items():
         names.setdefault(name, [place])
 
@@ -133,18 +122,12 @@ def _load(name: str) -> dict[str, dict[str, Any]]:
     return loaded
 
 
-def _without_marks(name: str) -> str:
-    parts = unicodedata.normalize("NFKD", name)
-    return "".join(letter for letter in parts if not unicodedata.combining(letter))
-
-
 _PLACING = ("sites", "parts", "in", "towards", "travel")
 _NOT_NAMES = frozenset({"the", "i"}).union(*(LISTS[name] for name in _PLACING))
 """Words that are no part of a name in capitals before a place."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Mention:
+class _Mention(NamedTuple):
     """A name in the text and the places that have it."""
 
     name: str
@@ -174,13 +157,11 @@ def _facts(mention: Span, place: Place, confidence: float) -> list[Fact]:
         region = known.regions.get(place.region, "")
         within = f"{region}, {country}" if region else country
         values.append((place.region, within if place.kind == "region" else name + within, within))
-    facts = []
-    for unit, text, wider in values:
-        how = f"{place.name} is in {wider}" if name else ""
-        sure = round(confidence, 3)
-        fact = Fact("place", 0.0, 0.0, unit, text, mention, how, implied=bool(how), confidence=sure)
-        facts.append(fact)
-    return facts
+    how = [f"{place.name} is in {wider}" if name else "" for _, _, wider in values]
+    return [
+        Fact("place", 0.0, 0.0, unit, text, mention, why, None, (), bool(why), round(confidence, 3))
+        for (unit, text, _), why in zip(values, how, strict=True)
+    ]
 
 
 class _Reading:
@@ -416,11 +397,9 @@ def atlas() -> Atlas:
         country = city["countrycode"]
         state = [f"{country}-{city['admin1code']}"] if country in BY_STATE else []
         for code in (country, *state):
-            weighed = sums[code]
-            weighed[0] += people * latitude
-            weighed[1] += people * longitude
-            weighed[2] += people
+            weighed = (people * latitude, people * longitude, people)
+            sums[code] = [total + more for total, more in zip(sums[code], weighed, strict=True)]
     names = {**known.countries, **known.regions}
-    known_sums = {code: sums[code] for code in names if code in sums}
-    at = {code: (north / many, east / many) for code, (north, east, many) in known_sums.items()}
+    centres = {code: sums[code] for code in names if code in sums}
+    at = {code: (north / many, east / many) for code, (north, east, many) in centres.items()}
     return Atlas(names, at, tuple(sorted(land)))

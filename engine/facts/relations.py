@@ -92,15 +92,12 @@ def find_relations(
     [(2.5, 'two and a half times as much as')]
     """
     counted = {quantity.span[1] for quantity in quantities}
-    relations = [
-        *_of_numbers(text, numbers, counted),
-        *_of_quantities(text, quantities),
-        *_of_words(text),
-    ]
-    relations.sort(key=lambda relation: relation.span)
+    of_numbers = _of_numbers(text, numbers, counted)
+    found = [*of_numbers, *_of_quantities(text, quantities), *_of_words(text)]
+    found.sort(key=lambda relation: relation.span)
     return tuple(
         relation
-        for before, relation in zip([None, *relations], relations, strict=False)
+        for before, relation in zip([None, *found], found, strict=False)
         if before is None or before.span[1] <= relation.span[0]
     )
 
@@ -108,16 +105,13 @@ def find_relations(
 def _of_numbers(text: str, numbers: tuple[Number, ...], counted: set[int]) -> Iterator[Relation]:
     for number in numbers:
         start, end = number.span
-        times = _TIMES.match(text, end)
+        times, relation = _TIMES.match(text, end), None
+        part = 0 < number.value < 1 and not text[start:end].lower().startswith(("half a", "0", "."))
         if times and number.value > 0 and not number.ordinal:
             relation = _factor(text, number.value, (start, times.end()), direct=True)
-        elif 0 < number.value < 1 and not text[start:end].lower().startswith(("half a", "0", ".")):
-            if text[end : end + 1] == "%" or end in counted:
-                continue
-            step = _step(text, number.value, (start, end))
-            relation = step or _factor(text, number.value, (start, end), direct=False)
-        else:
-            continue
+        elif part and text[end : end + 1] != "%" and end not in counted:
+            step = _step(text, number.value, number.span)
+            relation = step or _factor(text, number.value, number.span, direct=False)
         if relation:
             yield relation
 
@@ -126,15 +120,12 @@ def _of_quantities(text: str, quantities: tuple[Quantity, ...]) -> Iterator[Rela
     for quantity in quantities:
         if quantity.low != quantity.high or quantity.low <= 0:
             continue
-        if quantity.dimension != "percent":
-            relation = _step(text, quantity.low, quantity.span, quantity)
-        else:
-            part = quantity.low / 100
-            relation = _step(text, part, quantity.span)
-            of = None if relation else _OF.match(text, quantity.span[1])
-            if of:
-                span = (quantity.span[0], of.end())
-                relation = Relation(span, of.end(), part, object_required=True)
+        percent = quantity.dimension == "percent"
+        part = quantity.low / 100 if percent else quantity.low
+        relation = _step(text, part, quantity.span, None if percent else quantity)
+        of = _OF.match(text, quantity.span[1]) if percent and not relation else None
+        if of:
+            relation = Relation((quantity.span[0], of.end()), of.end(), part, object_required=True)
         if relation:
             yield relation
 
@@ -176,14 +167,12 @@ def _factor(text: str, factor: float, span: Span, *, direct: bool) -> Relation |
         factor = factor if rising else 1 / factor
         return Relation((start, after), object_at, factor, dimensions=dimensions)
     noun = _NOUN.match(text, end)
+    if noun and noun["kind"]:
+        at = noun.start("kind")
+        return Relation((start, at), at, factor, dimensions=("money",), object_required=True)
     if noun:
-        if noun["kind"]:
-            at = noun.start("kind")
-            return Relation((start, at), at, factor, dimensions=("money",), object_required=True)
-        after = noun.end()
-        return Relation(
-            (start, after), after if noun["of"] else None, factor, dimensions=("money",)
-        )
+        named = noun.end() if noun["of"] else None
+        return Relation((start, noun.end()), named, factor, dimensions=("money",))
     of = _OF.match(text, end) or (_DIRECT.match(text, end) if direct else None)
     if of:
         return Relation((start, of.end()), of.end(), factor, object_required=True)
@@ -201,15 +190,12 @@ def _step(text: str, size: float, span: Span, quantity: Quantity | None = None) 
     rising, dimensions, after, object_at = read
     if step["step"].lower() == "off" and object_at is None:
         return None
-    whole = (span[0], after)
-    sign = 1 if rising else -1
+    whole, change = (span[0], after), size if rising else -size
     if quantity is None:
-        return Relation(whole, object_at, 1 + sign * size, dimensions=dimensions)
+        return Relation(whole, object_at, 1 + change, dimensions=dimensions)
     if dimensions and quantity.dimension not in dimensions:
         return None
-    return Relation(
-        whole, object_at, 1.0, sign * size, quantity.unit, dimensions=(quantity.dimension,)
-    )
+    return Relation(whole, object_at, 1.0, change, quantity.unit, (quantity.dimension,))
 
 
 def _read_step(

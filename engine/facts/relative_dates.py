@@ -6,10 +6,11 @@ A rule is a pattern over lower-cased text and the days that it means, seen from 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache, partial
+from functools import partial
 
 from engine.facts.numbers import TEENS, TENS, UNITS, parse_number
 from engine.facts.periods import (
@@ -64,17 +65,28 @@ class Rule:
     """One way to speak of time."""
 
     pattern: re.Pattern[str]  # over lower-cased text; every blank stands for any white space
-    # words of which one is in every match, so that most texts skip most patterns
-    keys: frozenset[str]
     kind: Kind  # see `Candidate`
     confidence: float  # 0 to 1
     resolve: Resolve  # from the match and the anchor
 
 
-def rule(pattern: str, keys: str, kind: Kind, confidence: float) -> Callable[[Resolve], Rule]:
-    """Make the decorated function the rule that resolves ``pattern``; :data:`RULES` lists them."""
+RULES: defaultdict[str, list[Rule]] = defaultdict(list)
+"""By keys, words of which one is in every match: most texts skip most patterns."""
+
+
+def rule(
+    pattern: str, keys: str, confidence: float, kind: Kind = "deictic"
+) -> Callable[[Resolve], Resolve]:
+    """Make a rule of the function that resolves ``pattern``."""
     compiled = re.compile(pattern.replace(" ", r"\s"))
-    return partial(Rule, compiled, frozenset(keys.split()), kind, confidence)
+
+    def add(resolve: Resolve) -> Resolve:
+        made = Rule(compiled, kind, confidence, resolve)
+        for key in dict.fromkeys(keys.split()):
+            RULES[key].append(made)
+        return resolve
+
+    return add
 
 
 def count_of(match: re.Match[str]) -> int | None:
@@ -132,12 +144,7 @@ DAYS = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 STEPS = {"last": -1, "this": 0, "next": 1}
 
 
-@rule(
-    rf"\b{COUNT} {UNIT} (?:ago\b|back{STOP})(?: (?P<day>{'|'.join(DAYS)})\b)?",
-    "ago back",
-    "deictic",
-    0.97,
-)
+@rule(rf"\b{COUNT} {UNIT} (?:ago\b|back{STOP})(?: (?P<day>{'|'.join(DAYS)})\b)?", "ago back", 0.97)
 def _ago(match: re.Match[str], anchor: Anchor) -> Period | None:
     """Count back, from the day named behind if there is one: "a month ago yesterday"."""
     count, unit = count_of(match), unit_of(match)
@@ -150,7 +157,7 @@ def _ago(match: re.Match[str], anchor: Anchor) -> Period | None:
     return period and (same_day(that, period) if unit in ("month", "year") else period)
 
 
-@rule(rf"\b{COUNT} {UNIT} (?P<day>{'|'.join(DAYS)})\b", " ".join(DAYS), "deictic", 0.9)
+@rule(rf"\b{COUNT} {UNIT} (?P<day>{'|'.join(DAYS)})\b", " ".join(DAYS), 0.9)
 def _from_day(match: re.Match[str], anchor: Anchor) -> Period | None:
     """Count on from a day to come: "a week tomorrow"; "a week yesterday" tells no direction."""
     count, unit = count_of(match), unit_of(match)
@@ -166,7 +173,7 @@ def same_day(that: date, period: Period) -> Period | None:
     return one_day(named) if named else None
 
 
-@rule(rf"\b{COUNT} (?P<unit>hour|minute)s? ago\b", "ago", "deictic", 0.93)
+@rule(rf"\b{COUNT} (?P<unit>hour|minute)s? ago\b", "ago", 0.93)
 def _hours_ago(match: re.Match[str], anchor: Anchor) -> Period | None:
     count = count_of(match)
     if not count or anchor.moment is None:
@@ -175,7 +182,7 @@ def _hours_ago(match: re.Match[str], anchor: Anchor) -> Period | None:
     return one_day((anchor.moment - timedelta(hours=hours)).date())
 
 
-@rule(rf"\b{COUNT} weeks? ago (?:on )?{WEEKDAY}", "ago", "deictic", 0.8)
+@rule(rf"\b{COUNT} weeks? ago (?:on )?{WEEKDAY}", "ago", 0.8)
 def _weekday_ago(match: re.Match[str], anchor: Anchor) -> Period | None:
     count = count_of(match)
     return shifted(in_week(anchor, match["weekday"]), "week", -count) if count else None
@@ -190,7 +197,6 @@ def in_week(anchor: Anchor, weekday: str, weeks: int = 0) -> date:
 @rule(
     rf"\b(?:(?P<future>in) )?{COUNT} {UNIT}(?:(?:['’]s?)? time\b| from (?:now|today)\b| hence\b)",
     "time now today hence",
-    "deictic",
     0.95,
 )
 def _from_now(match: re.Match[str], anchor: Anchor) -> Period | None:
@@ -200,7 +206,7 @@ def _from_now(match: re.Match[str], anchor: Anchor) -> Period | None:
     return shifted(anchor.low, unit_of(match), count) if count else None
 
 
-@rule(rf"\bin {COUNT} {UNIT}{STOP}", UNIT_WORDS, "deictic", 0.85)
+@rule(rf"\bin {COUNT} {UNIT}{STOP}", UNIT_WORDS, 0.85)
 def _in(match: re.Match[str], anchor: Anchor) -> Period | None:
     """Only with a future around it: "built in ten days" tells how long it took."""
     count = count_of(match)
@@ -211,7 +217,6 @@ def _in(match: re.Match[str], anchor: Anchor) -> Period | None:
     rf"\b(?:a (?P<unit>week|fortnight) (?:on|from) {WEEKDAY}{AT}"
     rf"|(?:on )?(?P<day>{'|'.join(FULL_WEEKDAYS)}) week\b)",
     "week fortnight",
-    "deictic",
     0.9,
 )
 def _week_on(match: re.Match[str], anchor: Anchor) -> Period | None:
@@ -257,8 +262,8 @@ def weekday_beside(anchor: Anchor, name: str, step: int) -> Period | None:
     rf"(?P<unit>day|week|weekend|month|quarter|year|{HOURS})|(?P<bare>next|following) day)\b"
     r"(?! (?:of|to)\b)",
     "following next previous preceding",
-    "anaphoric",
     0.93,
+    "anaphoric",
 )
 def _following(match: re.Match[str], anchor: Anchor) -> Period | None:
     if match["bare"]:
@@ -272,20 +277,18 @@ def _following(match: re.Match[str], anchor: Anchor) -> Period | None:
 @rule(
     rf"\bthe (?P<way>following|next|previous|preceding) (?:{WEEKDAY}|{MONTH})",
     "following next previous preceding",
-    "anaphoric",
     0.9,
+    "anaphoric",
 )
 def _following_named(match: re.Match[str], anchor: Anchor) -> Period | None:
     step = 1 if match["way"] in FORWARD else -1
     if match["weekday"]:
         return weekday_beside(anchor, match["weekday"], step)
-    month = month_of(match["month"])
     year = anchor.high.year if step > 0 else anchor.low.year
-    for candidate in (year, year + step):
-        period = whole_month(candidate, month)
-        if period.low > anchor.high if step > 0 else period.high < anchor.low:
-            return period
-    return None
+    periods = (whole_month(one, month_of(match["month"])) for one in (year, year + step))
+    if step > 0:
+        return next((period for period in periods if period.low > anchor.high), None)
+    return next((period for period in periods if period.high < anchor.low), None)
 
 
 AFTERWARDS = (
@@ -299,8 +302,8 @@ AFTERWARDS = (
 @rule(
     rf"\b{COUNT} {UNIT} (?:{AFTERWARDS})",
     "later earlier afterward afterwards thereafter beforehand previously prior after before",
-    "anaphoric",
     0.93,
+    "anaphoric",
 )
 def _counted(match: re.Match[str], anchor: Anchor) -> Period | None:
     count = count_of(match)
@@ -315,8 +318,8 @@ def _counted(match: re.Match[str], anchor: Anchor) -> Period | None:
     rf"\bthe (?:very )?(?P<unit>day|week|weekend|month|year|{HOURS}) (?P<way>before|after)"
     r"(?= *(?:$|[.,;:!?)\n–—]| (?:and|but)\b)| (?:that|this)(?= *(?:$|[.,;:!?)])))",
     "before after",
-    "anaphoric",
     0.9,
+    "anaphoric",
 )
 def _the_day_before(match: re.Match[str], anchor: Anchor) -> Period | None:
     if anchor.kind != "text":
@@ -329,8 +332,8 @@ def _the_day_before(match: re.Match[str], anchor: Anchor) -> Period | None:
     rf"|{HOURS}|eve|{'|'.join(FULL_WEEKDAYS)}))"
     r" (?P<way>before|after|prior to|following|from|of) (?:on )?",
     "before after prior following from eve",
-    "offset",
     0.92,
+    "offset",
 )
 def _offset(match: re.Match[str], anchor: Anchor) -> Period | None:
     """Count from the date or the event that the words behind the match name."""
@@ -341,29 +344,19 @@ def _offset(match: re.Match[str], anchor: Anchor) -> Period | None:
     if named is None:
         count = count_of(match)
         return from_edge(anchor, unit_of(match), step * count) if count else None
-    if way == "from":
-        return None
-    if named in WEEKDAYS:
-        return weekday_beside(anchor, named, step)
-    return beside(anchor, named, step)
+    beside_it = weekday_beside if named in WEEKDAYS else beside
+    return beside_it(anchor, named, step) if way != "from" else None
 
 
-NOT_MINE = (
-    r"(?<!\bmy )(?<!\byour )(?<!\bhis )(?<!\bher )(?<!\bits )(?<!\bour )(?<!\btheir )(?<!['’]s )"
-    r"(?<!\bthe )(?<!\bat )(?<!\bevery )(?<!\beach )(?<!\ba )(?<!\bvery )"
-)
+_OWNED = "my your his her its our their the at every each a very"
+NOT_MINE = "".join(rf"(?<!\b{word} )" for word in _OWNED.split()) + "(?<!['’]s )"
 
 
 NAMED_DAYS: dict[str, int] = table("time")["named_days"]
 _NAMED = "|".join(sorted((name.removeprefix("the ") for name in NAMED_DAYS), key=len, reverse=True))
 
 
-@rule(
-    rf"\b(?:the )?(?P<name>{_NAMED}){AT}",
-    "yesterday today tonight tomorrow last this",
-    "deictic",
-    0.95,
-)
+@rule(rf"\b(?:the )?(?P<name>{_NAMED}){AT}", "yesterday today tonight tomorrow last this", 0.95)
 def _named_day(match: re.Match[str], anchor: Anchor) -> Period:
     name = " ".join(match["name"].split())
     days = NAMED_DAYS.get(name, NAMED_DAYS.get(f"the {name}", 0))
@@ -376,7 +369,6 @@ def _named_day(match: re.Match[str], anchor: Anchor) -> Period:
     rf"{NOT_MINE}\b(?P<which>last|next|this(?: past| coming)?|past|coming) "
     r"(?P<unit>week|weekend|month|quarter|year|decade)\b(?! (?:of|before|after)\b)",
     UNIT_WORDS,
-    "deictic",
     0.93,
 )
 def _unit(match: re.Match[str], anchor: Anchor) -> Period | None:
@@ -392,21 +384,13 @@ def whole(anchor: Anchor, unit: str, step: int) -> Period | None:
 
 
 @rule(
-    r"\bthe (?P<unit>week|weekend|month|year) (?P<way>before last|after next)\b",
-    "last next",
-    "deictic",
-    0.95,
+    r"\bthe (?P<unit>week|weekend|month|year) (?P<way>before last|after next)\b", "last next", 0.95
 )
 def _second_unit(match: re.Match[str], anchor: Anchor) -> Period | None:
     return whole(anchor, match["unit"], -2 if "last" in match["way"] else 2)
 
 
-@rule(
-    r"\b(?P<way>earlier|later) (?P<unit>this) (?P<what>week|month|year)\b",
-    "earlier later",
-    "deictic",
-    0.9,
-)
+@rule(r"\b(?P<way>earlier|later) (?P<unit>this) (?P<what>week|month|year)\b", "earlier later", 0.9)
 def _rest(match: re.Match[str], anchor: Anchor) -> Period:
     whole = containing(match["what"], anchor.low)
     if match["way"] == "earlier":
@@ -418,7 +402,6 @@ def _rest(match: re.Match[str], anchor: Anchor) -> Period:
     r"\b(?:(?:in|over|during|for|within|throughout) )?(?:the|these) (?P<way>past|last|next|coming) "
     rf"(?:(?:{COUNT}) )?{UNIT}(?! (?:of|before|after|that|when)\b)",
     "past last next coming",
-    "deictic",
     0.8,
 )
 def _rolling(match: re.Match[str], anchor: Anchor) -> Period | None:
@@ -429,11 +412,9 @@ def _rolling(match: re.Match[str], anchor: Anchor) -> Period | None:
         return None  # "the next day" counts from another day
     step = -count if match["way"] in ("past", "last") else count
     unit = unit_of(match)
-    if unit in ("month", "year", "quarter", "decade"):
-        whole = shifted(anchor.low, unit, step)
-        start = whole and (same_day(anchor.low, whole) or one_day(whole.low))
-    else:
-        start = shifted(anchor.low, unit, step)
+    start = shifted(anchor.low, unit, step)
+    if start and unit in ("month", "year", "quarter", "decade"):
+        start = same_day(anchor.low, start) or one_day(start.low)
     if not start:
         return None
     return Period(min(start.low, anchor.low), max(start.low, anchor.low), "range")
@@ -442,7 +423,6 @@ def _rolling(match: re.Match[str], anchor: Anchor) -> Period | None:
 @rule(
     rf"{NOT_MINE}\b(?P<which>last|next|this(?: past| coming)?|past|coming) {WEEKDAY}{AT}",
     " ".join(WEEKDAYS),
-    "deictic",
     0.95,
 )
 def _which_weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
@@ -451,7 +431,7 @@ def _which_weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
     today = anchor.low
     if which in ("last", "past", "this past"):
         that = weekday_near(today, wanted, -1)
-        same_week = containing("week", today).low <= that
+        same_week = that >= in_week(anchor, "monday")
         return Period(that, that, certainty=0.85 if which == "last" and same_week else 1.0)
     if which == "next":  # that of the week after this one, for most; some mean the one to come
         that = in_week(anchor, match["weekday"], 1)
@@ -466,7 +446,6 @@ def _which_weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
     rf"\b(?:on )?{WEEKDAY}{AT} (?:(?:of |in )?(?P<which>last|next|this) week\b)"
     rf"|\b(?P<also>last|next|this) week(?:['’]s| on) (?P<day>{'|'.join(FULL_WEEKDAYS)})\b",
     "week",
-    "deictic",
     0.93,
 )
 def _weekday_of_week(match: re.Match[str], anchor: Anchor) -> Period:
@@ -475,12 +454,8 @@ def _weekday_of_week(match: re.Match[str], anchor: Anchor) -> Period:
 
 
 _MONTHS = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
-BARE = (
-    r"(?<!\bthe )(?<!\blast )(?<!\bnext )(?<!\bevery )(?<!\beach )(?<!\bother )(?<!\bone )(?<!\ba )"
-)
-BARE += (
-    r"(?<!\bfirst )(?<!\bsecond )(?<!\bany )(?<!\bmost )(?<!\bsome )(?<!\bprevious )(?<!\bcoming )"
-)
+_OTHERS = "the last next every each other one a first second any most some previous coming"
+BARE = "".join(rf"(?<!\b{word} )" for word in _OTHERS.split())
 
 NO_DATE = (
     rf"(?!,? (?:the )?(?:\d\d?(?:st|nd|rd|th)?(?: of)?[ -]{_MONTHS}|{_MONTHS}\.? \d|\d\d?[/.-]\d))"
@@ -491,8 +466,8 @@ NO_DATE = (
     rf"{BARE}\b(?:(?P<prep>on|by|until|till|since|before|after|from|to|come|for) )?{BARE}"
     rf"{WEEKDAY}{NO_DATE}{AT}",
     " ".join(WEEKDAYS),
-    "weekday",
     0.9,
+    "weekday",
 )
 def _weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
     """The nearest such day on the side that preposition or tense tell; None without either."""
@@ -514,7 +489,6 @@ def _weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
     r"\b(?P<prep>on|by|until|till|since|from|before|after) the (?P<day>\d\d?)(?:st|nd|rd|th)"
     rf"(?: of (?P<which>last|this|next) month\b|{STOP}|(?= (?:at|in the|for|with)\b))",
     "the",
-    "deictic",
     0.85,
 )
 def _day_of_month(match: re.Match[str], anchor: Anchor) -> Period | None:
@@ -536,7 +510,6 @@ def _day_of_month(match: re.Match[str], anchor: Anchor) -> Period | None:
     rf"{NOT_MINE}\b(?P<which>last|next|this(?: past| coming)?) (?:{MONTH}"
     r"|(?P<season>spring|summer|autumn|fall|winter)\b)(?! \d)",
     " ".join(MONTHS) + " spring summer autumn fall winter",
-    "deictic",
     0.88,
 )
 def _which_month(match: re.Match[str], anchor: Anchor) -> Period | None:
@@ -548,8 +521,7 @@ def _which_month(match: re.Match[str], anchor: Anchor) -> Period | None:
         month = month_of(match["month"])
         periods = [whole_month(year, month) for year in years]
     if which in ("last", "past"):
-        ended = [period for period in periods if period.high < anchor.low]
-        return ended[-1] if ended else None
+        return next((one for one in reversed(periods) if one.high < anchor.low), None)
     if which == "this":
         return min(periods, key=lambda period: abs(period.low - anchor.low))
     return next((period for period in periods if period.low > anchor.low), None)
@@ -559,8 +531,8 @@ def _which_month(match: re.Match[str], anchor: Anchor) -> Period | None:
     rf"\b(?P<prep>in|since|by|until|till|during|throughout|early|mid|late)[ -]{MONTH}"
     r"(?![ -]\d|['’]s)",
     " ".join(MONTHS),
-    "partial",
     0.85,
+    "partial",
 )
 def _month(match: re.Match[str], anchor: Anchor) -> Period | None:
     tense = -1 if match["prep"] == "since" else anchor.tense
@@ -575,55 +547,18 @@ def _month(match: re.Match[str], anchor: Anchor) -> Period | None:
     return whole_month(near[0].year, month, near[1])
 
 
-RULES: tuple[Rule, ...] = (
-    _ago,
-    _from_day,
-    _hours_ago,
-    _weekday_ago,
-    _from_now,
-    _in,
-    _week_on,
-    _following,
-    _following_named,
-    _counted,
-    _the_day_before,
-    _offset,
-    _named_day,
-    _unit,
-    _second_unit,
-    _rest,
-    _rolling,
-    _which_weekday,
-    _weekday_of_week,
-    _weekday,
-    _day_of_month,
-    _which_month,
-    _month,
-)
-"""In this order they are tried."""
-
 TOKEN = re.compile(r"[^\W_]+")
 REACH = 6
 """Words that an expression may have before its key: "one hundred and five working days before"."""
-
-
-@cache
-def _rules_by_key() -> dict[str, list[Rule]]:
-    by_key: dict[str, list[Rule]] = {}
-    for entry in RULES:
-        for key in entry.keys:
-            by_key.setdefault(key, []).append(entry)
-    return by_key
 
 
 def find_relative(text: str, lowered: str, tokens: Sequence[re.Match[str]]) -> Iterator[Candidate]:
     """Yield what the rules find; they are tried only where one of their keys stands. `lowered`:
     `text` in lower case, of the same length. `tokens`: the words and numbers (`TOKEN`) of
     `lowered`."""
-    by_key = _rules_by_key()
     reached: dict[Rule, int] = {}
     for index, token in enumerate(tokens):
-        for entry in by_key.get(token[0], ()):
+        for entry in RULES.get(token[0], ()):
             key = token.start()
             if reached.get(entry, 0) > key:
                 continue

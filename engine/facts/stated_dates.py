@@ -34,8 +34,10 @@ from engine.facts.periods import (
     season,
     stated,
     table,
+    week_of,
     weekday_of,
     word_lists,
+    years,
 )
 from engine.types.documents import Span
 
@@ -145,9 +147,17 @@ def _numbered(text: str) -> Iterator[Stated]:
     if "T" in text:
         yield from filter(None, map(_iso, ISO_COMPACT.finditer(text)))
     if "W" in text:
-        yield from _iso_weeks(text)
+        for match in ISO_WEEK.finditer(text):
+            monday = week_of(int(match["y"]), int(match["w"]))
+            low = monday and monday + timedelta(days=int(match["d"] or 1) - 1)
+            if low:
+                yield Stated(match.span(), low, low if match["d"] else low + timedelta(days=6))
     if "年" in text or "년" in text:
-        yield from _east_asian(text)
+        for match in EAST_ASIAN.finditer(text):
+            if match["d"] and (stated := _iso(match)):
+                yield stated
+            elif not match["d"] and day_of(int(match["y"]), int(match["m"]), 1):
+                yield Stated(match.span(), *month_days(int(match["y"]), int(match["m"])))
     if numeric:
         yield from _numeric(numeric)
 
@@ -155,24 +165,6 @@ def _numbered(text: str) -> Iterator[Stated]:
 def _iso(match: re.Match[str]) -> Stated | None:
     that = day_of(int(match["y"]), int(match["m"]), int(match["d"]))
     return Stated(match.span(), that, that) if that and that.year >= 1000 else None
-
-
-def _iso_weeks(text: str) -> Iterator[Stated]:
-    for match in ISO_WEEK.finditer(text):
-        try:
-            low = date.fromisocalendar(int(match["y"]), int(match["w"]), int(match["d"] or 1))
-        except ValueError:
-            continue
-        yield Stated(match.span(), low, low if match["d"] else low + timedelta(days=6))
-
-
-def _east_asian(text: str) -> Iterator[Stated]:
-    for match in EAST_ASIAN.finditer(text):
-        year, month = int(match["y"]), int(match["m"])
-        if match["d"] and (that := day_of(year, month, int(match["d"]))):
-            yield Stated(match.span(), that, that)
-        elif not match["d"] and day_of(year, month, 1):
-            yield Stated(match.span(), *month_days(year, month))
 
 
 def _readings(match: re.Match[str], weekday: int | None) -> dict[str, date]:
@@ -187,20 +179,20 @@ def _readings(match: re.Match[str], weekday: int | None) -> dict[str, date]:
             orders["ymd"] = (full_year(first), second, last)
     elif short and not CLOCK_AFTER.match(match.string, match.end()):
         return {}  # 1.2.24 is a version as often as a date
-    days = {order: day_of(*parts) for order, parts in orders.items() if parts[0] >= 1000}
-    readings = {order: that for order, that in days.items() if that}
+    possible = {order: parts for order, parts in orders.items() if parts[0] >= 1000}
+    readings = {order: that for order, parts in possible.items() if (that := day_of(*parts))}
     agreeing = {order: that for order, that in readings.items() if that.weekday() == weekday}
     return agreeing or readings
 
 
 def _numeric(figures: list[tuple[re.Match[str], re.Match[str] | None]]) -> Iterator[Stated]:
     """Read dates in figures; those that have one reading settle the order for the others."""
-    weekdays = [weekday_of(before["weekday"]) if before else None for _, before in figures]
-    readings = [
-        _readings(match, weekday) for (match, _), weekday in zip(figures, weekdays, strict=True)
-    ]
-    certain = {next(iter(orders)) for orders in readings if len(orders) == 1}
-    for (match, before), weekday, orders in zip(figures, weekdays, readings, strict=True):
+    read = []
+    for match, before in figures:
+        weekday = weekday_of(before["weekday"]) if before else None
+        read.append((match, before, weekday, _readings(match, weekday)))
+    certain = {next(iter(orders)) for *_, orders in read if len(orders) == 1}
+    for match, before, weekday, orders in read:
         days, confidence = set(orders.values()), 0.97
         if len(days) > 1 and len(certain) == 1:
             days, confidence = {orders[order] for order in certain if order in orders}, 0.9
@@ -260,6 +252,7 @@ AMBIGUOUS_MONTHS = frozenset({"may", "march", "mar", "dec", "jan", "jun", "sep",
 
 
 ORDER = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+PARTS = ("early", "mid", "late")
 PART = r"(?:\b(?P<part>[Ee]arly|[Mm]id|[Ll]ate)[\s-])?"
 MONTH_YEAR = re.compile(
     rf"{PART}\b(?:(?P<first>{MONTH})(?:\s?[-–—/]\s?|\s(?:to|and|until|till|through)\s))?"
@@ -350,21 +343,17 @@ def _has_year(text: str, days: Sequence[Stated]) -> bool:
 
 def nearest_year(month: int, day: int, anchor: date, tense: int) -> tuple[date, float] | None:
     """Return the day in the year that is meant, with the certainty of that."""
-    days = [
-        that
-        for year in (anchor.year - 1, anchor.year, anchor.year + 1)
-        if (that := day_of(year, month, day))
-    ]
+    around = (anchor.year - 1, anchor.year, anchor.year + 1)
+    days = [that for year in around if (that := day_of(year, month, day))]
+    days.sort(key=lambda that: abs(that - anchor))
     if not days:
         return None
-    near = min(days, key=lambda that: abs(that - anchor))
-    distance = abs(near - anchor).days
+    distance = abs(days[0] - anchor).days
     if distance <= 75:
-        return near, 1.0
+        return days[0], 1.0
     if tense:
-        days = [that for that in days if (that - anchor).days * tense >= 0] or days
-        return min(days, key=lambda that: abs(that - anchor)), 0.95
-    return near, 0.9 if distance <= 120 else 0.7
+        return next((d for d in days if (d - anchor).days * tense >= 0), days[0]), 0.95
+    return days[0], 0.9 if distance <= 120 else 0.7
 
 
 def _nearest_day(written: Stated, anchor: Anchor) -> Period | None:
@@ -375,10 +364,8 @@ def _nearest_day(written: Stated, anchor: Anchor) -> Period | None:
                 return one_day(low)
         return None
     near = nearest_year(written.month, written.day, anchor.low, anchor.tense)
-    if near is None:
-        return None
-    high = day_of(near[0].year, written.month, written.last_day)
-    if high is None:
+    high = near and day_of(near[0].year, written.month, written.last_day)
+    if near is None or high is None:
         return None
     return Period(near[0], high, "day" if high == near[0] else "range", near[1])
 
@@ -410,20 +397,12 @@ def _months(text: str) -> Iterator[Candidate]:
             low = date(year - (first > low.month), first, 1)
             yield stated(match.span(), Period(low, high, "range"))
         elif match["part"]:
-            yield stated(match.span(), _part(match["part"].lower(), low, high), 0.85)
+            number = PARTS.index(match["part"].lower())
+            low = low.replace(day=10 * number + 1)
+            high = high if number == 2 else low + timedelta(days=9)
+            yield stated(match.span(), Period(low, high, "range"), 0.85)
         else:
             yield stated(match.span(), Period(low, high, "month"))
-
-
-def _part(part: str, low: date, high: date) -> Period:
-    """Return the third of a month that is "early", "mid" or "late"; of a year, four months."""
-    if (high - low).days > 31:
-        return quarter(low.year, {"early": 1, "mid": 2, "late": 3}[part], months=4)
-    if part == "early":
-        return Period(low, low.replace(day=10), "range")
-    if part == "mid":
-        return Period(low.replace(day=11), low.replace(day=20), "range")
-    return Period(low.replace(day=21), high, "range")
 
 
 def _quarters(text: str) -> Iterator[Candidate]:
@@ -441,11 +420,8 @@ def _quarters(text: str) -> Iterator[Candidate]:
         elif match["end"] and int(match["end"]) == (year + 1) % 100:
             yield stated(match.span(), season(name, year + 1), 0.85)
     for match in WEEK.finditer(text):
-        try:
-            low = date.fromisocalendar(int(match["y"]), int(match["w"]), 1)
-        except ValueError:
-            continue
-        yield stated(match.span(), containing("week", low), 0.95)
+        if monday := week_of(int(match["y"]), int(match["w"])):
+            yield stated(match.span(), containing("week", monday), 0.95)
 
 
 def _years(text: str) -> Iterator[Candidate]:
@@ -462,29 +438,23 @@ def _years(text: str) -> Iterator[Candidate]:
             (plain and not YEARS_BEFORE.search(text, max(0, match.start() - 12), match.start()))
             or NO_DATE_BEFORE.search(text, max(0, match.start() - 10), match.start())
         ):
-            period = Period(date(first, 1, 1), date(last, 12, 31), "range")
-            yield stated(match.span(), period, 0.92)
+            yield stated(match.span(), years(first, last), 0.92)
     for match in DECADE.finditer(text):
-        low = date(int(match["y"]), 1, 1)
-        if match["part"]:
-            first, last = {"early": (0, 3), "mid": (4, 6), "late": (7, 9)}[match["part"].lower()]
-            period = Period(date(low.year + first, 1, 1), date(low.year + last, 12, 31), "range")
-        else:
-            period = containing("decade", low)
-        yield stated(match.span(), period, 0.9)
+        part = (match["part"] or "").lower()
+        first, last = {"early": (0, 3), "mid": (4, 6), "late": (7, 9)}.get(part, (0, 9))
+        yield stated(match.span(), years(int(match["y"]) + first, int(match["y"]) + last), 0.9)
     for match in CENTURY.finditer(text):
         last = int(match["n"]) * 100
-        period = Period(date(last - 99, 1, 1), date(last, 12, 31), "range")
-        yield stated(match.span(), period, 0.9)
+        yield stated(match.span(), years(last - 99, last), 0.9)
 
 
 PART_BEFORE = re.compile(r"\b(early|mid|late)[\s-]$", re.IGNORECASE)
 
 
-def _in_part(text: str, span: tuple[int, int], year: int, confidence: float) -> Candidate:
-    """Return the year, or the part of it that "early", "mid" or "late" names before it."""
-    whole = containing("year", date(year, 1, 1))
+def _in_part(text: str, span: Span, year: int, confidence: float) -> Candidate:
+    """Return the year, or the third of it that "early", "mid" or "late" names before it."""
     part = PART_BEFORE.search(text, max(0, span[0] - 6), span[0])
     if part is None:
-        return stated(span, whole, confidence)
-    return stated((part.start(), span[1]), _part(part[1].lower(), whole.low, whole.high), 0.8)
+        return stated(span, containing("year", date(year, 1, 1)), confidence)
+    third = quarter(year, PARTS.index(part[1].lower()) + 1, months=4)
+    return stated((part.start(), span[1]), third, 0.8)

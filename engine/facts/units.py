@@ -54,7 +54,6 @@ class Quantity:
 
 
 _POUND_KG = 0.45359237
-
 _BEFORE = re.compile(
     r"(?:(?<![A-Za-z$])(?P<code>[A-Z]{3})|(?P<symbol>(?:US|CA?|AU?|NZ|HK|S|R|MX)\$|Rs\.?|Fr\."
     r"|[$€£¥₹₩₽₺₪₫฿₴₦＄]))[ \u00a0]?(?P<sign>[-−])?$"
@@ -233,29 +232,26 @@ def _unit_after(text: str, after: re.Match[str], value: float) -> tuple[str, flo
         symbol = after["symbol"]
         return (*AS_WRITTEN.get(symbol, (SYMBOLS.get(symbol, ""), 1.0)), after.end())
     first, second = after["first"], after["second"]
-    if second:
-        phrase = f"{first} {second}".lower()
-        if phrase in PHRASES:
-            return PHRASES[phrase], 1.0, after.end()
-        if second.startswith("dollar") and first.lower() in DOLLARS:
-            return DOLLARS[first.lower()], 1.0, after.end()
+    known = PHRASES.get(f"{first} {second}".lower()) if second else None
+    if second and second.startswith("dollar"):
+        known = known or DOLLARS.get(first.lower())
+    if known:
+        return known, 1.0, after.end()
     end = after.end("first")
-    if first in CURRENCIES:
-        return first, 1.0, end
-    if first in AS_WRITTEN:
-        return (*AS_WRITTEN[first], end) if first != "percent" else None
     word = first.lower()
     single = word if word in IN_WORDS else word.removesuffix("s")
-    if single == "percent" and second == "points":
-        return None
-    if single in IN_WORDS:
-        return (*IN_WORDS[single], end)
-    if single in {"pound", "cent"}:
+    read: tuple[str, float] | None = None
+    if first in CURRENCIES:
+        read = first, 1.0
+    elif first in AS_WRITTEN:
+        read = AS_WRITTEN[first] if first != "percent" else None
+    elif single in IN_WORDS and not (single == "percent" and second == "points"):
+        read = IN_WORDS[single]
+    elif single in {"pound", "cent"}:
         read = _ambiguous(text, after.start(), end, single)
-        return (*read, end) if read else None
-    if single == "won" and value >= 100:
-        return "KRW", 1.0, end
-    return None
+    elif single == "won" and value >= 100:
+        read = "KRW", 1.0
+    return (*read, end) if read else None
 
 
 def _ambiguous(text: str, start: int, end: int, word: str) -> tuple[str, float] | None:
@@ -320,8 +316,7 @@ def _joined(text: str, quantities: list[Quantity]) -> list[Quantity]:
         last = joined[-1] if joined else None
         if last and _is_rest(text, last, quantity):
             low, high = last.low + quantity.low, last.high + quantity.high
-            span = (last.span[0], quantity.span[1])
-            joined[-1] = Quantity(low, high, quantity.unit, span)
+            joined[-1] = Quantity(low, high, quantity.unit, (last.span[0], quantity.span[1]))
         else:
             joined.append(quantity)
     return [whole for one in joined if (whole := _with_inches(text, one))]

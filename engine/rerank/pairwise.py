@@ -10,7 +10,7 @@ is a term of the fit. At equal cost that orders better than both orders of half 
 Constants were chosen on simulated judges (``benchmarks/simulated_judges.py``) over the dense
 ranking's first 100 of the 27 queries of CSFCube's open half and of 27 of the first demo's, by mean
 nDCG@20. Most differences were below a point of nDCG (of 100), as between repeats; ``python -m
-benchmarks.reranking`` shows the figures.
+benchmarks.run --part reranking`` shows the figures.
 """
 
 from __future__ import annotations
