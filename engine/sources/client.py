@@ -29,7 +29,7 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 from filelock import FileLock
 
-from engine.bibliographic import without_markup
+from engine.bibliographic import at, without_markup
 from engine.config import ASSETS, Settings, __version__
 from engine.errors import BadInputError, ServiceError
 from engine.types.callbacks import Ask, never
@@ -395,17 +395,6 @@ def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | 
     at = int(cursor or 0)
     end = at + size
     return list(ids[at:end]), str(end) if end < len(ids) else None
-
-
-def at(value: Any, *path: str) -> Any:
-    """What is under a path of names in JSON objects; None where one of them is missing.
-
-    >>> at({"source": {"name": "Ponds"}}, "source", "name"), at({"source": None}, "source", "name")
-    ('Ponds', None)
-    """
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
 
 
 def listed(value: Any) -> list[Mapping[str, Any]]:

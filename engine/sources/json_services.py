@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.bibliographic import abstract_of, doi_in, doi_of, year_in
+from engine.bibliographic import abstract_of, at, doi_in, doi_of, year_in
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.sources.client import (
@@ -25,7 +25,6 @@ from engine.sources.client import (
     RefusedError,
     Row,
     Service,
-    at,
     batch,
     digits,
     has_list,
