@@ -271,7 +271,8 @@ class ModelWriter:
         tokens = room_for_part(await self._client.context())
         prompts = [prompts_for(document, tokens) for document in documents]
         asked: list[Prompt[Written]] = [prompt for some in prompts for prompt in some]
-        answers = iter(await self._client.ask(asked))
+        answered = await self._client.ask(asked)
+        answers = iter(answered)
         outcomes: list[Outcome] = []
         for some in prompts:
             own = [next(answers) for _ in some]
