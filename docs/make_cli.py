@@ -21,10 +21,12 @@ failed on the way; 130 after Ctrl-C. This page is written by `python docs/make_c
 
 def commands(command: click.Command, name: str) -> dict[str, click.Command]:
     """Full names of commands, without groups."""
-    members = command.commands.values() if isinstance(command, click.Group) else ()
-    found = {} if members else {name: command}
-    for member in members:
-        found |= commands(member, f"{name} {member.name}")
+    if not isinstance(command, click.Group):
+        return {name: command}
+    found, context = {}, click.Context(command)
+    for member in command.list_commands(context):
+        if (known := command.get_command(context, member)) is not None:
+            found |= commands(known, f"{name} {member}")
     return found
 
 

@@ -134,13 +134,11 @@ class Explorer(ForPerson):
 
     @operator_only
     def start(self) -> None:
-        """Start of the app: :meth:`tidy`, and index the demo in a new home."""
+        """Start of the app: :meth:`tidy`, and add the demo to a new home."""
         self.tidy()
-        if not any(row.state == "ready" for row in self._ledger.corpora()):
-            job = self.library.demo_job()
-            if job is None or job.state == "interrupted":
-                with suppress(CorpusBusyError):  # another server does it
-                    self.library.start_demo()
+        if not self._ledger.corpora():
+            with suppress(CorpusBusyError):  # another server does it
+                self.library.add_demo()
 
     @operator_only
     def tidy(self) -> None:

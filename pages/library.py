@@ -28,14 +28,14 @@ with error_boundary():
         corpora_list(explorer, corpora, running)
     elif not running:
         st.html(
-            '<div class="sl-empty">No corpus yet. Add documents below, or index the demo (480 '
+            '<div class="sl-empty">No corpus yet. Add documents below, or the demo (480 '
             "synthetic abstracts).</div>"
         )
         st.button(
-            "Index the demo",
+            "Add the demo",
             key="library_demo",
             on_click=attempt_at,
-            args=("corpora", explorer.library.start_demo),
+            args=("corpora", explorer.library.add_demo),
         )
     else:
         st.html('<div class="sl-empty">Importing the first corpus…</div>')

@@ -32,7 +32,6 @@ _SETTINGS: dict[str, Any] = {
     "threads": 2,
     "temp_directory": "",
     "python_enable_replacements": False,
-    "errors_as_json": True,
 }
 _READING = ("SELECT", "EXPLAIN", "MULTI")
 """Kinds of statements that are run; MULTI is what DuckDB makes of PIVOT."""
@@ -88,7 +87,7 @@ def run(
         seconds: after which the query is stopped.
     """
     started = perf_counter()
-    with _connection(seconds) as connection, _errors(connection, query, views, seconds):
+    with _connection(seconds) as connection, _errors(views, seconds):
         for name in _named(connection, query, views):
             _register(connection, name, views[name], views[name].read())
         batches, rows, size, truncated = [], 0, 0, False
@@ -148,10 +147,8 @@ def _named(
 
 
 @contextmanager
-def _errors(
-    connection: duckdb.DuckDBPyConnection, query: str, views: Mapping[str, View], seconds: float
-) -> Iterator[None]:
-    """Raise errors of DuckDB as QueryError, with line and column where known."""
+def _errors(views: Mapping[str, View], seconds: float) -> Iterator[None]:
+    """Raise errors of DuckDB as QueryError."""
     try:
         yield
     except duckdb.InterruptException as error:
@@ -164,35 +161,14 @@ def _errors(
             "Read fewer rows or columns.",
         ) from error
     except duckdb.Error as error:
-        names = ", ".join(views)
-        if isinstance(error, duckdb.PermissionException):
-            raise QueryError(
-                f"The query was refused: {_problem(error, query)}.",
-                f"Queries read {names}, and no files or network.",
-            ) from error
-        if isinstance(error, (duckdb.BinderException, duckdb.CatalogException)):
-            try:
-                connection.execute(query)  # says where, and fails alike
-            except duckdb.Error as located:
-                error = located
+        text = str(error).partition(": ")[2] or str(error)
+        lines = (line.strip() for line in text.split("\n") if "Did you mean" not in line)
+        problem = " ".join(line for line in lines if line.strip("^")).rstrip(".!")
+        verb = "was refused" if isinstance(error, duckdb.PermissionException) else "cannot be run"
         raise QueryError(
-            f"The query cannot be run: {_problem(error, query)}.", f"Its views are {names}."
+            f"The query {verb}: {problem}.",
+            f"Queries read {', '.join(views)}, and no files or network.",
         ) from error
-
-
-def _problem(error: duckdb.Error, query: str) -> str:
-    """DuckDB's message and position on one line."""
-    text = str(error).partition(": ")[2] or str(error)
-    where = ""
-    if text.startswith("{"):
-        details = json.loads(text)
-        text = details["exception_message"]
-        if "position" in details:
-            before = query.encode()[: int(details["position"])].decode(errors="ignore")
-            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-            where = f" (line {line}, column {column})"
-    told = [line.strip() for line in text.split("\n") if not line.startswith("Did you mean")]
-    return " ".join(filter(None, told)).rstrip(".!") + where
 
 
 def _plain(table: pa.Table) -> pa.Table:

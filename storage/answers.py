@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import NamedTuple
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Column, Connection, Index, func, select
+from sqlalchemy import Connection, Index, func, select
 
-from storage.database import LedgerTables
-from storage.tables import NUMBER, pieces, table, upsert
+from storage.database import Database, LedgerTables
+from storage.documents import Documents
+from storage.tables import pieces, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +29,17 @@ class AnswerRow:
     time: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilitiesRow:
-    """What a model at an endpoint can do; ``capabilities`` is JSON owned by the engine."""
-
-    endpoint: str
-    model: str
-    capabilities: str
-    time: datetime
-
-
-ANSWERS = table("answers", AnswerRow, Column("rowid", NUMBER, primary_key=True), numbered=False)
+ANSWERS = table("answers", AnswerRow, number="rowid")
 Index("answers_by_key", ANSWERS.c.key, unique=True)
 Index("answers_by_model", ANSWERS.c.endpoint, ANSWERS.c.model)
-CAPABILITIES = table("model_capabilities", CapabilitiesRow, key=("endpoint", "model"))
 
 
 class Answers(LedgerTables):
-    """The tables of answers of one ledger; errors as in :class:`storage.ledger.Ledger`."""
+    """The answers of one ledger; errors as in :class:`storage.ledger.Ledger`."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._capabilities = Documents[str](database, "capabilities", str)
 
     def find(self, keys: Collection[str]) -> dict[str, str]:
         """The answers that are there, by key."""
@@ -59,7 +52,16 @@ class Answers(LedgerTables):
 
     def heads(self, endpoint: str, model: str) -> NDArray[np.uint64]:
         """The first 16 digits of the keys of a model's answers, ascending: an index in memory."""
-        return self._known(endpoint, model).heads
+        own = (ANSWERS.c.endpoint == endpoint, ANSWERS.c.model == model)
+        head = func.substr(ANSWERS.c.key, 1, 16)
+
+        def read(connection: Connection) -> NDArray[np.uint64]:
+            joined = connection.scalar(select(func.aggregate_strings(head, "")).where(*own))
+            heads = np.frombuffer(bytes.fromhex(joined or ""), dtype=">u8").astype(np.uint64)
+            return np.sort(heads)
+
+        stamp = select(func.max(ANSWERS.c.rowid), func.count(ANSWERS.c.rowid))
+        return self._database.remembered(("heads", endpoint, model), stamp, read)
 
     def add(self, rows: Sequence[AnswerRow]) -> None:
         """Store answers, all or none; of two for one key, the first stays."""
@@ -72,42 +74,9 @@ class Answers(LedgerTables):
 
     def capabilities(self, endpoint: str, model: str) -> str | None:
         """What was remembered of a model there (JSON owned by the engine), or None."""
-        return self._known(endpoint, model).capabilities
+        stored = self._capabilities.get(model, endpoint)
+        return None if stored is None else stored.value
 
     def remember_capabilities(self, endpoint: str, model: str, capabilities: str) -> None:
         """Remember what a model there can do, in place of what was remembered before."""
-        row = CapabilitiesRow(endpoint, model, capabilities, datetime.now(UTC))
-        with self._database.write() as connection:
-            upsert(connection, CAPABILITIES, [row])
-
-    def _known(self, endpoint: str, model: str) -> _Known:
-        """Both at once: every run begins with them."""
-        stamp = select(
-            select(func.max(ANSWERS.c.rowid)).scalar_subquery(),
-            select(func.count(ANSWERS.c.rowid)).scalar_subquery(),
-            select(func.max(CAPABILITIES.c.time)).scalar_subquery(),
-        )
-        return self._database.remembered(
-            ("model", endpoint, model), stamp, lambda c: _read_known(c, endpoint, model)
-        )
-
-
-class _Known(NamedTuple):
-    capabilities: str | None
-    heads: NDArray[np.uint64]
-
-
-def _read_known(connection: Connection, endpoint: str, model: str) -> _Known:
-    capabilities = connection.scalar(
-        select(CAPABILITIES.c.capabilities).where(
-            CAPABILITIES.c.endpoint == endpoint, CAPABILITIES.c.model == model
-        )
-    )
-    head = func.substr(ANSWERS.c.key, 1, 16)
-    joined = connection.scalar(
-        select(func.aggregate_strings(head, "")).where(
-            ANSWERS.c.endpoint == endpoint, ANSWERS.c.model == model
-        )
-    )
-    heads = np.frombuffer(bytes.fromhex(joined or ""), dtype=">u8").astype(np.uint64)
-    return _Known(capabilities, np.sort(heads))
+        self._capabilities.put(model, capabilities, scope=endpoint)

@@ -1,4 +1,4 @@
-"""Collections under construction in the ledger: settings, labels, and results of steps.
+"""Collections under construction in the ledger: labels, and results of steps.
 
 Append-only: a person's label counts, whatever a model says later.
 """
@@ -17,17 +17,6 @@ from storage.records import Packed
 from storage.tables import columns_of, first, insert, records, table
 
 EventKind = Literal["run", "edit"]
-
-
-@dataclass(frozen=True, slots=True)
-class BuildRow:
-    """One version of a collection's ``settings``, a JSON text owned by the engine."""
-
-    corpus: str
-    build: str
-    settings: str
-    author: str
-    time: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +50,14 @@ class StepRow:
     time: datetime
 
 
-BUILDS = table("build_versions", BuildRow)
 LABELS = table("build_labels", LabelRow, CheckConstraint("maker IN ('model', 'person')"))
 STEPS = table("build_steps", StepRow, CheckConstraint("kind IN ('run', 'edit')"))
-for _table in (BUILDS, LABELS, STEPS):
+for _table in (LABELS, STEPS):
     Index(f"{_table.name}_by_build", _table.c.corpus, _table.c.build)
 
 
 class Builds(LedgerTables):
     """The tables of builds of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    # Settings
-
-    def put(self, row: BuildRow) -> None:
-        """Add a build, or a new version of its settings; the versions before stay."""
-        self._insert(BUILDS, [row])
-
-    def all(self) -> list[BuildRow]:
-        """The latest version of every build, in the order in which they were begun."""
-        query = select(*columns_of(BUILDS, BuildRow)).order_by(BUILDS.c.id)
-        last = {(row.corpus, row.build): row for row in self._database.records(BuildRow, query)}
-        return list(last.values())
 
     # Labels
 
@@ -107,13 +83,9 @@ class Builds(LedgerTables):
 
     def labels(self, corpus: str, build: str) -> list[LabelRow]:
         """The current ones: a person's last label of a document, else the last one at all."""
-        query = _labels(corpus, build)
-        found = self._database.remembered(
-            ("labels", corpus, build),
-            select(func.max(LABELS.c.id)),
-            lambda connection: records(connection, LabelRow, query),
-        )
-        return list(found)
+        query, stamp = _labels(corpus, build), select(func.max(LABELS.c.id))
+        place = ("labels", corpus, build)
+        return [*self._database.remembered(place, stamp, lambda c: records(c, LabelRow, query))]
 
     # Steps
 
@@ -137,11 +109,9 @@ class Builds(LedgerTables):
 
     def last(self, corpus: str, build: str, step: str) -> StepRow | None:
         """What a step made, as people left it; None when it made nothing yet."""
-        return self._database.remembered(
-            ("step", corpus, build, step),
-            select(func.max(STEPS.c.id)),
-            lambda connection: first(connection, StepRow, _last_step(corpus, build, step)),
-        )
+        query, stamp = _last_step(corpus, build, step), select(func.max(STEPS.c.id))
+        place = ("step", corpus, build, step)
+        return self._database.remembered(place, stamp, lambda c: first(c, StepRow, query))
 
     def steps(self, corpus: str, build: str) -> list[StepRow]:
         """Every run and every edit, in their order, without their content."""
@@ -162,10 +132,6 @@ def _labels(corpus: str, build: str) -> Select[Any]:
 
 
 def _last_step(corpus: str, build: str, step: str) -> Select[Any]:
-    return (
-        select(*columns_of(STEPS, StepRow))
-        .where(STEPS.c.corpus == corpus, STEPS.c.build == build, STEPS.c.step == step)
-        .where(func.length(STEPS.c.content) > 0)
-        .order_by(STEPS.c.id.desc())
-        .limit(1)
-    )
+    place = (STEPS.c.corpus == corpus, STEPS.c.build == build, STEPS.c.step == step)
+    query = select(*columns_of(STEPS, StepRow)).where(*place, func.length(STEPS.c.content) > 0)
+    return query.order_by(STEPS.c.id.desc()).limit(1)

@@ -16,27 +16,39 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, Engine, QueuePool, Select, Table, create_engine
+from sqlalchemy import Connection, Engine, QueuePool, Select, Table, create_engine, func, select
 from sqlalchemy.exc import SQLAlchemyError, TimeoutError
 
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
-from storage.tables import Record, first, insert, records
+from storage.tables import METADATA, Record, first, insert, put, records
 
 Value = TypeVar("Value")
 MOST_CONNECTIONS = 8
 """Of a process; more threads wait for each other."""
 MOST_REMEMBERED = 512
-"""Results of queries; the one used longest ago gives way."""
+"""Results of queries."""
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")
+_FULL = "SQLITE_FULL SQLITE_IOERR_WRITE SQLITE_IOERR_SHMSIZE SQLITE_IOERR_FSYNC ENOSPC EDQUOT 53100"
+_VALUE = "SQLITE_CONSTRAINT SQLITE_TOOBIG 22 23 DataError UnicodeEncodeError OverflowError"
 _KINDS = {
-    "busy": ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03"),
-    "protected": ("SQLITE_READONLY",),
-    "full": ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_FSYNC",
-             "ENOSPC", "EDQUOT", "53100"),
-    "value": ("SQLITE_CONSTRAINT_CHECK", "SQLITE_CONSTRAINT_NOTNULL", "SQLITE_TOOBIG", "22", "23",
-              "DataError", "UnicodeEncodeError", "OverflowError"),
-    "away": ("OperationalError", "ConnectionTimeout", "08", "28", "3D", "53300", "57P"),
-}  # fmt: skip
-"""How the codes of SQLite, PostgreSQL (SQLSTATE) and the system, or the names of errors, begin."""
+    ("SQLITE_READONLY",): (
+        "cannot be written to",
+        "Nothing was stored. It can be searched. To store something, change its permissions, or "
+        "set SEEDLENS_HOME to a copy of the home.",
+    ),
+    tuple(_FULL.split()): (
+        "has no room on its disk",
+        "Free some space on that disk and try again. What was stored before is intact.",
+    ),
+    tuple(_VALUE.split()): ("cannot hold this value", "Correct the value. Nothing was changed."),
+    ("OperationalError", "ConnectionTimeout", "08", "28", "3D", "53300", "57P"): (
+        "cannot be reached",
+        "Check that the server runs, and the user, password and database in SEEDLENS_LEDGER_URL. "
+        "What was acknowledged before is stored.",
+    ),
+}
+"""How the codes of SQLite, PostgreSQL (SQLSTATE) and the system, or the names of errors, begin ->
+what happened, and what to do."""
 
 
 class Database(ABC):
@@ -157,36 +169,15 @@ class Database(ABC):
             or errno.errorcode.get(getattr(error, "errno", None) or 0)
             or type(error).__name__
         )
-        kinds = (kind for kind, codes in _KINDS.items() if code.startswith(codes))
-        kind, ledger = next(kinds, ""), f"The ledger {self.name}"
+        if code.startswith(_BUSY):
+            return self.busy()
         detail = (str(error).strip().splitlines() or [code])[0][:300]
         if hasattr(error, "_pgconn"):
             error._pgconn = None  # it holds the password
-        if kind == "busy":
-            return self.busy()
-        if kind == "protected":
-            return StorageError(
-                f"{ledger} cannot be written to: nothing was stored.",
-                "It can be searched. To store something, change its permissions, or set "
-                "SEEDLENS_HOME to a copy of the home.",
-            )
-        if kind == "full":
-            return StorageFullError(
-                f"There is no room to write to the ledger {self.name}: {detail}",
-                "Free some space on that disk and try again. What was stored before is intact.",
-            )
-        if kind == "value":
-            return StorageError(
-                f"{ledger} cannot hold this value: {detail}",
-                "Correct the value. Nothing was changed.",
-            )
-        if kind == "away":
-            return StorageError(
-                f"{ledger} cannot be reached: {detail}",
-                "Check that the server runs, and the user, password and database in "
-                "SEEDLENS_LEDGER_URL. What was acknowledged before is stored.",
-            )
-        return StorageError(f"{ledger} cannot be read or written: {detail}", self.remedy)
+        known = (words for codes, words in _KINDS.items() if code.startswith(codes))
+        problem, remedy = next(known, ("cannot be read or written", self.remedy))
+        kind = StorageFullError if code.startswith(tuple(_FULL.split())) else StorageError
+        return kind(f"The ledger {self.name} {problem}: {detail}", remedy)
 
     def busy(self) -> LedgerBusyError:
         """Others wrote all the while."""
@@ -216,22 +207,20 @@ class Database(ABC):
             return connection.scalars(query, values).all()
 
     def remembered(
-        self, key: Hashable, stamp: Select[Any], read: Callable[[Connection], Value]
+        self, key: Hashable, stamp: Select[Any], read: Callable[[Connection], Value], **values: str
     ) -> Value:
         """The cached result of ``read``, the same object while ``stamp`` gives the same row."""
         with self.read() as connection:
-            now = (self.place, *connection.execute(stamp).one())
+            now = (self.place, *connection.execute(stamp, values).one())
             with self._memory_lock:
-                held = self._memory.pop(key, None)
-                if held is not None and held[0] == now:
-                    self._memory[key] = held  # the latest used goes last
-                    return cast(Value, held[1])
-            value = read(connection)
-            with self._memory_lock:
-                self._memory[key] = (now, value)
-                while len(self._memory) > MOST_REMEMBERED:
-                    self._memory.pop(next(iter(self._memory)))
-        return value
+                held = self._memory.get(key)
+            if held is None or held[0] != now:
+                held = (now, read(connection))
+                with self._memory_lock:
+                    self._memory[key] = held
+                    if len(self._memory) > MOST_REMEMBERED:
+                        self._memory.pop(next(iter(self._memory)))
+        return cast(Value, held[1])
 
 
 class LedgerTables:
@@ -247,3 +236,40 @@ class LedgerTables:
             return 0
         with self._database.write() as connection:
             return insert(connection, table, rows, skip_known=skip_known)
+
+
+ROWS_AT_ONCE = 2000
+_OF_ITS_OWN = ("schema_version", "leases", "locks")
+"""Tables that say nothing elsewhere."""
+_PEOPLE = ("ended login", "spent")
+"""Kinds of documents that are there also where nobody worked yet."""
+
+
+def copied_tables() -> list[Table]:
+    """The tables that are copied."""
+    return [table for table in METADATA.sorted_tables if table.name not in _OF_ITS_OWN]
+
+
+def copy_ledger(source: Database, target: Database) -> dict[str, int]:
+    """Copy all rows in one transaction, locking both; returns the number of rows by table."""
+    with source.write() as there, target.write() as here:
+        if held := [table.name for table in copied_tables() if _is_used(here, table)]:
+            raise StorageError(
+                f"The ledger {target.name} is not empty: {', '.join(held)} have rows.",
+                "Copy to one that nobody has used. Nothing was changed.",
+            )
+        return {table.name: _copy(there, here, table) for table in copied_tables()}
+
+
+def _is_used(connection: Connection, table: Table) -> bool:
+    query = select(func.count()).select_from(table)
+    if "kind" in table.c:
+        query = query.where(table.c.kind.not_in(_PEOPLE))
+    return bool(connection.scalar(query))
+
+
+def _copy(source: Connection, target: Connection, table: Table) -> int:
+    target.execute(table.delete())
+    query = select(table).order_by(*table.primary_key.columns)
+    pieces = source.execute(query).mappings().partitions(ROWS_AT_ONCE)
+    return sum(put(target, table, rows) for rows in pieces)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,14 @@ import duckdb
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Table, TypeDecorator
 
+from storage.database import ROWS_AT_ONCE, copied_tables
 from storage.errors import LedgerBusyError, StorageError
-from storage.experiments import QRELS, RUNS
 from storage.judgment_events import CURRENT, fill_current
-from storage.ledger_copy import ROWS_AT_ONCE, continue_after, copied_tables
-from storage.people import ENDED_LOGINS
+from storage.migrations import fill_documents
 from storage.tables import put
 
 OLDEST, NEWEST = 4, 9
 """Versions of the schema that can be read."""
-POLL_SECONDS = 0.1
-_LAST_GIVEN = """
-    SELECT last_value FROM duckdb_sequences() WHERE sequence_name = ? AND last_value IS NOT NULL"""
 _LOCKED = ("Could not set lock on file", "used by another process")
 _ENDED = re.compile(r"(\d{1,12}) ([0-9a-f]{64})")
 _MISSING: dict[tuple[str, str], str] = {
@@ -37,39 +34,26 @@ _MISSING: dict[tuple[str, str], str] = {
 def import_ledger(file: Path, target: Connection, wait_seconds: float) -> None:
     """Copy a DuckDB ledger and the ended logins to an empty ledger, within a transaction on it; the
     file stays."""
-    deadline = time.monotonic() + wait_seconds
     try:
         # Programs of earlier versions hold this lock while they have it open.
-        with FileLock(f"{file}.lock", timeout=max(0.0, wait_seconds)):
-            connection = _opened(file, deadline)
-            try:
-                _copy_all(connection, target, file)
-            finally:
-                connection.close()
-    except Timeout as error:
-        raise _busy(file, wait_seconds) from error
-    except duckdb.Error as error:
-        if any(words in str(error) for words in _LOCKED):
-            raise _busy(file, wait_seconds) from error
+        with (
+            FileLock(f"{file}.lock", timeout=max(0.0, wait_seconds)),
+            duckdb.connect(str(file), read_only=True, config={"threads": 1}) as connection,
+        ):
+            _copy_all(connection, target, file)
+    except (Timeout, duckdb.Error) as error:
+        if isinstance(error, Timeout) or any(words in str(error) for words in _LOCKED):
+            raise LedgerBusyError(
+                f"The ledger {file} is locked by another process; nothing was changed.",
+                "Close all programs of the earlier version, then try again.",
+            ) from error
         detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
         raise StorageError(
             f"The ledger {file} cannot be read: {detail}",
             "SeedLens left the file as it is. If it is damaged, put a backup in its place, or move "
             "it away to start a new one.",
         ) from error
-    _copy_ended_logins(file.with_name("ended-logins"), target)
     fill_current(target)
-
-
-def _opened(file: Path, deadline: float) -> duckdb.DuckDBPyConnection:
-    while True:
-        try:
-            return duckdb.connect(str(file), read_only=True, config={"threads": 1})
-        except duckdb.IOException as error:
-            locked = any(words in str(error) for words in _LOCKED)
-            if not locked or time.monotonic() >= deadline:
-                raise
-            time.sleep(POLL_SECONDS)
 
 
 def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path) -> None:
@@ -90,61 +74,44 @@ def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path)
         )
     for table in copied_tables():
         if table.name in tables and table is not CURRENT:
-            _copy(source, target, table, tables[table.name])
-    for table, sequence in ((RUNS, "run_ids"), (QRELS, "qrels_file_ids")):
-        given = source.execute(_LAST_GIVEN, [sequence]).fetchone()
-        continue_after(target, table, int(given[0]) if given else 0)
+            for rows in _rows(source, table.name, tables[table.name]):
+                put(target, table, [_typed(table, row, target) for row in rows])
+
+    def before(name: str) -> Iterable[dict[str, Any]]:
+        if name == "ended_logins":
+            return _ended_logins(file.with_name("ended-logins"))
+        return chain.from_iterable(_rows(source, name, tables[name])) if name in tables else ()
+
+    fill_documents(target, before)
 
 
-def _copy(
-    source: duckdb.DuckDBPyConnection, target: Connection, table: Table, there: set[str]
-) -> None:
-    columns = [
-        c for c in table.columns if c.name in {*there, "rowid"} or (table.name, c.name) in _MISSING
-    ]
-    given = ", ".join(
-        c.name if c.name in {*there, "rowid"} else _MISSING[table.name, c.name] for c in columns
-    )
-    order = next((name for name in ("id", "rowid") if name in table.c), "ALL")
-    cursor = source.execute(f"SELECT {given} FROM {table.name} ORDER BY {order}")  # noqa: S608
+def _rows(
+    source: duckdb.DuckDBPyConnection, name: str, there: set[str]
+) -> Iterator[list[dict[str, Any]]]:
+    """The rows of a table in order of arrival, some at a time."""
+    missing = {c: sql for (table, c), sql in _MISSING.items() if table == name and c not in there}
+    given = "".join(f", {sql} AS {column}" for column, sql in missing.items())
+    order = "id" if "id" in there else "rowid"
+    cursor = source.execute(f"SELECT rowid, *{given} FROM {name} ORDER BY {order}")  # noqa: S608
+    names = [column[0] for column in cursor.description]
     while rows := cursor.fetchmany(ROWS_AT_ONCE):
-        put(
-            target,
-            table,
-            [
-                {
-                    c.name: _value(c.type, value, target)
-                    for c, value in zip(columns, row, strict=True)
-                }
-                for row in rows
-            ],
-        )
+        yield [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def _value(kind: Any, value: Any, target: Connection) -> Any:
-    """A stored value as Python's; ``rowid`` counts from 0 in DuckDB."""
-    if isinstance(kind, TypeDecorator):
-        return kind.process_result_value(value, target.dialect)
-    return value
+def _typed(table: Table, row: dict[str, Any], target: Connection) -> dict[str, Any]:
+    """The values of a row as Python's; ``rowid`` counts from 0 in DuckDB."""
+    typed = {}
+    for column in table.columns:
+        if column.name in row:
+            kind, value = column.type, row[column.name]
+            if isinstance(kind, TypeDecorator):
+                value = kind.process_result_value(value, target.dialect)
+            typed[column.name] = value
+    return typed
 
 
-def _copy_ended_logins(file: Path, target: Connection) -> None:
-    if file.is_file():
-        found = map(_ENDED.fullmatch, file.read_text("ascii", errors="replace").splitlines())
-        put(
-            target,
-            ENDED_LOGINS,
-            [
-                {"digest": one[2], "ended_at": datetime.fromtimestamp(int(one[1]), UTC)}
-                for one in found
-                if one
-            ],
-        )
-
-
-def _busy(file: Path, wait_seconds: float) -> LedgerBusyError:
-    return LedgerBusyError(
-        f"The ledger {file} stayed locked by another process for {wait_seconds:g} s; nothing was "
-        "changed.",
-        "Close all programs of the earlier version, then try again.",
-    )
+def _ended_logins(file: Path) -> list[dict[str, Any]]:
+    """Rows of the file of ended logins."""
+    lines = file.read_text("ascii", errors="replace").splitlines() if file.is_file() else []
+    found = filter(None, map(_ENDED.fullmatch, lines))
+    return [{"digest": f[2], "ended_at": datetime.fromtimestamp(int(f[1]), UTC)} for f in found]

@@ -8,11 +8,12 @@ from storage.database import LedgerTables
 from storage.records import EvaluationRow, QrelsRow, RunRow
 from storage.tables import columns_of, insert_one, table
 
-RUNS = table("runs", RunRow, reused=False)
+RUNS = table("runs", RunRow)
 Index("runs_by_collection", RUNS.c.collection)
 EVALUATIONS = table("evaluations", EvaluationRow)
 Index("evaluations_by_collection", EVALUATIONS.c.collection)
-QRELS = table("qrels_files", QrelsRow, reused=False)
+QRELS = table("qrels_files", QrelsRow)
+_RUNS = select(*columns_of(RUNS, RunRow))
 
 
 class Experiments(LedgerTables):
@@ -29,13 +30,8 @@ class Experiments(LedgerTables):
         self, corpus: str, corpus_version: str, system: str, settings: str
     ) -> RunRow | None:
         """The latest run that SeedLens made of just this, None when there is none."""
-        query = (
-            select(*columns_of(RUNS, RunRow))
-            .where(_computed(corpus, corpus_version, settings), RUNS.c.system == system)
-            .order_by(RUNS.c.id.desc())
-            .limit(1)
-        )
-        return self._database.first(RunRow, query)
+        query = _RUNS.where(_computed(corpus, corpus_version, settings), RUNS.c.system == system)
+        return self._database.first(RunRow, query.order_by(RUNS.c.id.desc()).limit(1))
 
     def computed_systems(self, corpus: str, corpus_version: str, settings: str) -> set[str]:
         """Systems of which :meth:`computed_run` has a run."""
@@ -72,24 +68,21 @@ class Experiments(LedgerTables):
         self, collection: str, corpus_version: str, systems: str, settings: str
     ) -> EvaluationRow | None:
         """The latest evaluation of just this, None when there is none."""
-        table = EVALUATIONS.c
-        query = (
-            select(*columns_of(EVALUATIONS, EvaluationRow))
-            .where(table.collection == collection, table.corpus_version == corpus_version)
-            .where(table.systems == systems, table.settings == settings)
-            .order_by(table.id.desc())
-            .limit(1)
+        one = EVALUATIONS.c
+        query = select(*columns_of(EVALUATIONS, EvaluationRow)).where(
+            *(one.collection == collection, one.corpus_version == corpus_version),
+            *(one.systems == systems, one.settings == settings),
         )
-        return self._database.first(EvaluationRow, query)
+        return self._database.first(EvaluationRow, query.order_by(one.id.desc()).limit(1))
 
     def evaluations(self, collection: str, limit: int = 50) -> list[EvaluationRow]:
         """Evaluations of a collection, the newest first, equal ones once, with an empty ``result``:
         see :meth:`evaluation`."""
-        table = EVALUATIONS.c
-        last = select(func.max(table.id)).where(table.collection == collection)
-        last = last.group_by(table.corpus_version, table.systems, table.settings)
+        one = EVALUATIONS.c
+        last = select(func.max(one.id)).where(one.collection == collection)
+        last = last.group_by(one.corpus_version, one.systems, one.settings)
         query = select(*columns_of(EVALUATIONS, EvaluationRow, without="result"))
-        query = query.where(table.id.in_(last)).order_by(table.id.desc()).limit(limit)
+        query = query.where(one.id.in_(last)).order_by(one.id.desc()).limit(limit)
         return self._database.records(EvaluationRow, query)
 
     # Judgments that people uploaded
@@ -111,9 +104,5 @@ class Experiments(LedgerTables):
 
 
 def _computed(corpus: str, corpus_version: str, settings: str) -> ColumnElement[bool]:
-    return and_(
-        ~RUNS.c.uploaded,
-        RUNS.c.corpus == corpus,
-        RUNS.c.corpus_version == corpus_version,
-        RUNS.c.settings == settings,
-    )
+    made = {"corpus": corpus, "corpus_version": corpus_version, "settings": settings}
+    return and_(~RUNS.c.uploaded, *(RUNS.c[name] == value for name, value in made.items()))

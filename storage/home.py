@@ -81,6 +81,16 @@ def _allowed(character: str) -> bool:
     return character in "-_" or category.startswith("L") or category == "Nd"
 
 
+class _Place:
+    """A path in the home."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, home: Home, _: type[Home] | None = None) -> Path:
+        return home.root / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """Paths under ``root``. Nothing is created before ``create()``."""
@@ -89,40 +99,13 @@ class Home:
     # of the store with the corpora; None where they are local only
     mirror: Mirror | None = field(default=None, compare=False)
 
-    @property
-    def ledger(self) -> Path:
-        """The SQLite file with judgments, trails and the registry of corpora."""
-        return self.root / "ledger.sqlite"
-
-    @property
-    def corpora(self) -> Path:
-        """One LanceDB folder per corpus."""
-        return self.root / "corpora"
-
-    @property
-    def uploads(self) -> Path:
-        """Files that came in through the browser."""
-        return self.root / "uploads"
-
-    @property
-    def retrieved(self) -> Path:
-        """What services on the internet sent, until it is imported."""
-        return self.root / "retrieved"
-
-    @property
-    def jobs(self) -> Path:
-        """Logs of imports that run in the background."""
-        return self.root / "jobs"
-
-    @property
-    def embedded_texts(self) -> Path:
-        """Vectors of wordings and of the words of lenses; may be deleted."""
-        return self.root / "embedded-texts"
-
-    @property
-    def trash(self) -> Path:
-        """What was removed, until it is deleted."""
-        return self.root / "trash"
+    ledger = _Place("ledger.sqlite")  # judgments, trails, the registry of corpora ...
+    corpora = _Place("corpora")  # one LanceDB folder per corpus
+    uploads = _Place("uploads")  # files that came in through the browser
+    retrieved = _Place("retrieved")  # what services on the internet sent, until it is imported
+    jobs = _Place("jobs")  # logs of imports that run in the background
+    embedded_texts = _Place("embedded-texts")  # vectors of wordings and of the words of lenses
+    trash = _Place("trash")  # what was removed, until it is deleted
 
     def corpus(self, name: str) -> Path:
         """The folder of one corpus; CorpusNameError when the name is not allowed."""

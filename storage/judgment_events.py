@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import (
     CheckConstraint,
-    Column,
     ColumnElement,
     Connection,
     Index,
@@ -32,7 +31,7 @@ from sqlalchemy import (
 
 from storage.database import Database, LedgerTables
 from storage.records import Judgment, new_event
-from storage.tables import NUMBER, columns_of, first, pieces, put, table, upsert, values_of
+from storage.tables import columns_of, first, pieces, put, table, upsert, values_of
 
 MOST_HELD = 8
 """Projects whose current judgments are kept in memory; the one used longest ago gives way."""
@@ -69,11 +68,8 @@ Change = Callable[[Changed], Iterable[Judgment]]
 EVENTS = table(
     "judgment_events",
     Judgment,
-    # Given by who appends, who is alone: the ids of a batch are known without asking.
-    Column("id", NUMBER, primary_key=True, autoincrement=False),
     CheckConstraint("relevance BETWEEN 0 AND 100"),
     CheckConstraint("(verdict = 'grade') = (relevance IS NOT NULL)"),
-    numbered=False,
 )
 Index("judgment_events_by_event", EVENTS.c.event, unique=True)
 _KEY = ("corpus", "project", "query_id", "doc_id", "annotator")

@@ -1,45 +1,35 @@
-"""The ledger: the registry of corpora, pasted texts, and its other parts.
-
-Judgments and kept documents are events: a change is a new row, the last one counts.
-"""
+"""The ledger: the registry of corpora, pasted texts, and its other parts."""
 
 from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Column, Table, Text, bindparam, select
+from sqlalchemy import bindparam, select
 
 from storage.answers import Answers
 from storage.builds import Builds
-from storage.database import Database
+from storage.database import Database, copy_ledger
+from storage.documents import Documents
 from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.jobs import Jobs
 from storage.judgment_events import Judging
-from storage.ledger_copy import copy_ledger
 from storage.locks import WAIT_SECONDS, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
 from storage.records import CorpusRow
 from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
-from storage.tables import METADATA, UtcTime, columns_of, put, table, upsert
-from storage.trails import Asked, Trails
+from storage.tables import columns_of, table, upsert
 
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
 
 
 CORPORA = table("corpora", CorpusRow, key=("name",))
-TEXTS = Table(  # that people pasted
-    "texts",
-    METADATA,
-    Column("text_id", Text, primary_key=True),
-    Column("text", Text, nullable=False),
-    Column("time", UtcTime, nullable=False),
-)
 _CORPORA = select(*columns_of(CORPORA, CorpusRow))
 _CORPUS = _CORPORA.where(CORPORA.c.name == bindparam("corpus"))
 
@@ -71,10 +61,9 @@ class Ledger:
         self.experiments = Experiments(self._database)  # runs and evaluations
         self.answers = Answers(self._database)  # of language models
         self.judging = Judging(self._database)
-        self.projects = Projects(self._database)  # annotation projects, their queries and pools
-        self.builds = Builds(self._database)  # collections under construction
-        self.trails = Trails(self._database)  # searches, kept documents, saved searches
-        self.asked = Asked(self._database)  # questions with their answers
+        self.projects = Projects(self._database)  # queries and pools of annotation projects
+        self.builds = Builds(self._database)  # labels and results of collections being built
+        self._texts = Documents[str](self._database, "text", str)
         self.leases = Leases(self._database)  # of items that are being judged
         self.ended_logins = EndedLogins(self._database)  # of people who logged out
         self.spending = Spending(self._database)  # of language models, per person today
@@ -82,6 +71,10 @@ class Ledger:
     def close(self) -> None:
         """Close the connections that are kept; the next access opens another."""
         self._database.engine.dispose()
+
+    def documents(self, kind: str, form: Any) -> Documents[Any]:
+        """The records of a kind, as projects, builds or trails; ``form`` is their type."""
+        return Documents(self._database, kind, form)
 
     # Copies
 
@@ -163,17 +156,16 @@ class Ledger:
 
     def put_text(self, text: str) -> str:
         """Store a pasted text once and return its id: 32 hex digits of its SHA-256."""
-        # Half of a surrogate pair is refused below, by the database, with the reason.
+        # Half of a surrogate pair is refused below, with the reason.
         content = text.encode("utf-8", errors="surrogatepass")
         text_id = hashlib.sha256(content).hexdigest()[:32]
-        with self._database.write() as connection:
-            row = {"text_id": text_id, "text": text, "time": datetime.now(UTC)}
-            put(connection, TEXTS, [row], "skip")
+        self._texts.put(text_id, text)
         return text_id
 
     def text(self, text_id: str) -> str | None:
         """The pasted text of that id, None when there is none."""
-        return self._database.first(str, select(TEXTS.c.text).where(TEXTS.c.text_id == text_id))
+        stored = self._texts.get(text_id)
+        return None if stored is None else stored.value
 
 
 def _on_server(url: str, wait_seconds: float) -> Database:

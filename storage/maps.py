@@ -91,34 +91,29 @@ def read_map(folder: Path) -> StoredMap | None:
         about = json.loads((table.schema.metadata or {})[_ABOUT])
         if about["format"] != FORMAT:
             return None
-        worded = about.get("worded", {})
-        layouts = {
-            name: StoredLayout(
+        layouts = {}
+        for at, (name, *names) in enumerate(about["layouts"]):
+            model, *worded = about.get("worded", {}).get(name, [""])
+            layouts[name] = StoredLayout(
                 _columns(table, f"x{at}", f"y{at}").T.astype(np.float32),
                 _columns(table, f"coarse{at}", f"fine{at}").astype(np.int32),
-                _names(coarse, fine),
-                *_worded(*worded[name]) if name in worded else (),
+                _names(*names),
+                _names(*worded) if worded else None,
+                str(model),
             )
-            for at, (name, coarse, fine) in enumerate(about["layouts"])
-        }
         doc_ids, hashes = table["doc_id"].to_pylist(), table["content_hash"].to_pylist()
-        sampled = about["sampled"]
-        return StoredMap(doc_ids, hashes, layouts, None if sampled is None else int(sampled))
+        return StoredMap(doc_ids, hashes, layouts, about["sampled"])
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, pa.ArrowException) as error:
+    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
         raise StorageError(
             f"{folder / FILE} cannot be read: {str(error).splitlines()[0]}.",
-            "Make the map anew: seedlens map CORPUS --rebuild",
+            "Make the map again: seedlens map CORPUS --rebuild",
         ) from error
 
 
 def _names(coarse: Sequence[object], fine: Sequence[object]) -> Names:
     return tuple(map(str, coarse)), tuple(map(str, fine))
-
-
-def _worded(model: object, coarse: Sequence[object], fine: Sequence[object]) -> tuple[Names, str]:
-    return _names(coarse, fine), str(model)
 
 
 def _columns(table: pa.Table, *names: str) -> NDArray[np.float64]:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import zlib
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
     DateTime,
-    Dialect,
+    MetaData,
     Table,
     Text,
     func,
     inspect,
     select,
 )
-from sqlalchemy.schema import CreateIndex, CreateTable
 
+from storage.documents import DOCUMENTS, DocumentRow
 from storage.errors import StorageError
 from storage.judgment_events import fill_current
-from storage.tables import METADATA
+from storage.tables import METADATA, insert
 
 FIRST = 10
 """Versions before were of DuckDB, or of PostgreSQL with the tables that DuckDB had."""
@@ -58,8 +61,103 @@ def m0011_jobs(connection: Connection) -> None:
     METADATA.create_all(connection)
 
 
+def m0012_documents(connection: Connection) -> None:
+    """Settings of projects and builds, trails, saved searches and questions as documents."""
+    METADATA.create_all(connection)
+    there = set(inspect(connection).get_table_names())
+
+    def rows(name: str) -> list[Row]:
+        if name not in there:
+            return []
+        table = Table(name, MetaData(), autoload_with=connection)
+        order = [table.c[one] for one in ("id", "position") if one in table.c]
+        query = select(table).order_by(*order)
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+    fill_documents(connection, rows)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("ALTER TABLE answers ALTER rowid DROP IDENTITY IF EXISTS")
+    for name in there.intersection(BEFORE_DOCUMENTS):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
+
+
+Row = dict[str, Any]
+BEFORE_DOCUMENTS = (
+    *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
+    *(
+        "query_states",
+        "saved_searches",
+        "asked",
+        "model_capabilities",
+        "ended_logins",
+        "spent",
+        "texts",
+    ),
+)
+"""Tables of versions before 12."""
+
+
+def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
+    """Store the rows of :data:`BEFORE_DOCUMENTS`, in order of arrival, as documents."""
+    made: list[DocumentRow] = []
+
+    def add(kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]) -> None:
+        times = [row["time"].replace(tzinfo=UTC) for row in of]
+        packed = zlib.compress(content.encode())
+        made.append(DocumentRow(kind, scope, key, owner, min(times), max(times), packed))
+
+    for kind in ("project", "build"):
+        for (corpus, name), of in _grouped(rows(f"{kind}_versions"), "corpus", kind).items():
+            add(kind, corpus, name, of[-1]["author"], of[-1]["settings"], of)
+    for (owner, link), of in _grouped(rows("saved_searches"), "owner", "link").items():
+        if of[-1]["saved"]:
+            search = {"name": of[-1]["name"], "link": link}
+            add("saved search", owner, link, owner, json.dumps(search), of[-1:])
+    for (corpus, project), of in _grouped(rows("query_states"), "corpus", "project").items():
+        last_asked = {row["query_id"]: row["asked"] for row in of}
+        retired = sorted(query_id for query_id, asked in last_asked.items() if not asked)
+        add("retired queries", corpus, project, of[-1]["author"], json.dumps(retired), of)
+    for row in rows("model_capabilities"):
+        capabilities = json.dumps(row["capabilities"])
+        add("capabilities", row["endpoint"], row["model"], "", capabilities, [row])
+    for row in rows("texts"):
+        add("text", "", row["text_id"], "", json.dumps(row["text"]), [row])
+    for row in rows("ended_logins"):
+        add("ended login", "", row["digest"], "", '""', [{"time": row["ended_at"]}])
+    for row in rows("asked"):
+        question = {name: row[name] for name in ("corpus", "question", "state")}
+        question |= {"id": row["asked_id"], "time": f"{row['time'].isoformat()}Z"}
+        answer = zlib.decompress(row["answer"]).decode()
+        for kind, content in (("question", json.dumps(question)), ("answer", answer)):
+            add(kind, "", row["asked_id"], row["owner"], content, [row])
+    steps = _grouped(rows("trail_steps"), "trail_id")
+    names = _grouped(rows("trail_names"), "trail_id")
+    kept = _grouped(rows("kept_events"), "trail_id")
+    for key in {**steps, **names, **kept}:
+        last = [of[-1] for of in _grouped(kept.get(key, []), "corpus", "doc_id").values()]
+        last.sort(key=lambda row: (row["place"], row["id"]))
+        fields = ("corpus", "doc_id", "note", "kept")
+        named = names[key][-1] if key in names else {"name": "", "deleted": False, "owner": ""}
+        trail = {
+            "name": named["name"],
+            "deleted": bool(named["deleted"]),
+            "searches": [json.loads(step["query"]) for step in steps.get(key, [])],
+            "documents": [{name: row[name] for name in fields} for row in last],
+        }
+        of = steps.get(key) or [*kept.get(key, []), *names.get(key, [])]
+        add("trail", "", key[0], named["owner"], json.dumps(trail), of)
+    insert(connection, DOCUMENTS, made)
+
+
+def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
 Migration = Callable[[Connection], None]
-MIGRATIONS: list[Migration] = [m0010_sqlalchemy, m0011_jobs]
+MIGRATIONS: list[Migration] = [m0010_sqlalchemy, m0011_jobs, m0012_documents]
 """In order: the first takes a ledger to schema version :data:`FIRST`, and so on."""
 
 
@@ -75,28 +173,6 @@ def version_of(connection: Connection) -> int:
     return int(connection.scalar(select(func.max(SCHEMA_VERSION.c.version))) or 0)
 
 
-def create(connection: Connection) -> None:
-    """Make all tables, in the transaction of the caller."""
-    for statement in _schema(connection.dialect):
-        connection.exec_driver_sql(statement)
-    _note(connection, newest(), "created")
-
-
-def _schema(dialect: Dialect) -> list[str]:
-    """Statements that create all tables and indexes, cached as compiling is slow."""
-    if dialect.name not in _SCHEMAS:
-        tables = METADATA.sorted_tables
-        indexes = (index for table in tables for index in table.indexes)
-        _SCHEMAS[dialect.name] = [
-            *(str(CreateTable(table).compile(dialect=dialect)) for table in tables),
-            *(str(CreateIndex(index).compile(dialect=dialect)) for index in indexes),
-        ]
-    return _SCHEMAS[dialect.name]
-
-
-_SCHEMAS: dict[str, list[str]] = {}
-
-
 def check(connection: Connection, ledger: str) -> int:
     """The version of the schema."""
     version = _known_version(connection, ledger)
@@ -109,15 +185,27 @@ def check(connection: Connection, ledger: str) -> int:
     return version
 
 
-def migrate(connection: Connection, ledger: str, begin: str = "BEGIN IMMEDIATE") -> None:
-    """Bring the schema up to date, in one transaction; ``ledger`` names it in errors."""
+def migrate(
+    connection: Connection,
+    ledger: str,
+    begin: str = "BEGIN IMMEDIATE",
+    fill: Callable[[Connection], None] = lambda _: None,
+) -> None:
+    """Make the tables or bring them up to date, in one transaction.
+
+    Args:
+        ledger: its name in errors.
+        fill: called with tables that were made.
+    """
     if _known_version(connection, ledger) == newest():
         return
     connection.exec_driver_sql(begin)
     try:
         version = _known_version(connection, ledger)  # another program may have been first
         if not version:
-            create(connection)
+            METADATA.create_all(connection, checkfirst=False)
+            fill(connection)
+            _note(connection, newest(), "created")
         for number in range(max(FIRST, version + 1), newest() + 1) if version else ():
             migration = MIGRATIONS[number - FIRST]
             migration(connection)

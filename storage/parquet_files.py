@@ -8,15 +8,11 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from storage.errors import StorageError
-
-if TYPE_CHECKING:
-    from pyarrow.parquet import ParquetFile
 
 BATCH_ROWS = 32
 """Rows made at once. A value that stands once in the file may be that of all of them."""
@@ -33,19 +29,13 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
     Lists are lists, structs dicts, dates and times those of ``datetime``. Of columns with one name
     the first counts. TableError for a damaged file.
     """
-    with _opened(path) as file:
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
-            yield from batch.rename_columns(_apart(batch.schema.names)).to_pylist()
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[ParquetFile]:
     from pyarrow import ArrowException  # late: most files are of other formats
     from pyarrow.parquet import ParquetFile
 
     try:
         with ParquetFile(path, buffer_size=_BUFFER, coerce_int96_timestamp_unit="us") as file:
-            yield file
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
+                yield from batch.rename_columns(_apart(batch.schema.names)).to_pylist()
     except MemoryError:
         raise
     # A damaged file also shows as dates out of range, broken UTF-8 and the like.

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
-from sqlalchemy import Column, Date, Select, Table, Text, bindparam, select
+from sqlalchemy import Column, Text, bindparam, select
 
 from storage.database import Database, LedgerTables
-from storage.tables import METADATA, UtcTime, columns_of, first, put, table, values_of
+from storage.documents import Documents, Stored
+from storage.tables import columns_of, put, table, values_of
 
 SECONDS = 300.0
 """How long a lease lasts that nobody renews."""
-DAYS_KEPT = 7
-"""Of what each person had a language model do."""
 LASTING = timedelta(days=31)
 """After this long no cookie proves a login any more: 30 days, and one of grace."""
 
@@ -35,7 +33,7 @@ class Lease:
 
 
 _KEY = (Column(name, Text, primary_key=True) for name in ("corpus", "project", "visit"))
-LEASES = table("leases", Lease, *_KEY, numbered=False)
+LEASES = table("leases", Lease, *_KEY, number="")
 _OF_PROJECT = (LEASES.c.corpus == bindparam("of"), LEASES.c.project == bindparam("in"))
 _ALL = select(LEASES.c.visit, *columns_of(LEASES, Lease)).where(*_OF_PROJECT)
 _GONE = LEASES.delete().where(*_OF_PROJECT, LEASES.c.visit.in_(bindparam("visits", expanding=True)))
@@ -77,21 +75,16 @@ class Spent:
     output_tokens: int = 0
 
 
-SPENT = table(
-    "spent",
-    Spent,
-    Column("person", Text, primary_key=True),
-    Column("day", Date, primary_key=True),
-    numbered=False,
-)
-
-
-class Spending(LedgerTables):
+class Spending:
     """The requests of a day by person; errors as in :class:`storage.ledger.Ledger`."""
+
+    def __init__(self, database: Database) -> None:
+        self._stored = Documents[Spent](database, "spent", Spent)
 
     def of(self, person: str) -> Spent:
         """What a person spent today."""
-        return self._database.first(Spent, _today(person)) or Spent()
+        stored = self._stored.get(person, date.today().isoformat())
+        return Spent() if stored is None else stored.value
 
     def add(
         self,
@@ -103,55 +96,32 @@ class Spending(LedgerTables):
     ) -> None:
         """Add to a person's spending, in an exclusive transaction; what ``check`` raises on the
         earlier sum undoes it."""
-        today = date.today()
-        with self._database.write(durable=False) as connection:
-            before = first(connection, Spent, _today(person)) or Spent()
+
+        def change(stored: Stored[Spent] | None) -> Spent:
+            before = Spent() if stored is None else stored.value
             check(before)
-            spent = Spent(
-                before.calls + calls,
-                before.input_tokens + input_tokens,
-                before.output_tokens + output_tokens,
-            )
-            row = {"person": person, "day": today, **values_of(spent)}
-            put(connection, SPENT, [row], "replace")
-            oldest = today - timedelta(days=DAYS_KEPT)
-            connection.execute(SPENT.delete().where(SPENT.c.day < oldest))
+            added = (calls, input_tokens, output_tokens)
+            return Spent(*map(sum, zip(astuple(before), added, strict=True)))
+
+        self._stored.change(person, change, scope=date.today().isoformat(), durable=False)
 
 
-def _today(person: str) -> Select[Any]:
-    of_today = (SPENT.c.person == person, SPENT.c.day == date.today())
-    return select(*columns_of(SPENT, Spent)).where(*of_today)
-
-
-ENDED_LOGINS = Table(
-    "ended_logins",
-    METADATA,
-    Column("digest", Text, primary_key=True),
-    Column("ended_at", UtcTime, nullable=False),
-)
-
-
-class EndedLogins(LedgerTables):
+class EndedLogins:
     """Digests of logins that were ended; errors as in :class:`storage.ledger.Ledger`."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database)
+        self._stored = Documents[str](database, "ended login", str)
         self._here: set[str] = set()
 
     def add(self, digests: Iterable[str]) -> None:
         """End logins by SHA-256 in hex, and drop expired ones. Where they cannot be stored they
         count until this process ends."""
-        new, now = set(digests), datetime.now(UTC)
+        new = set(digests)
         self._here |= new
-        with self._database.write() as connection:
-            connection.execute(ENDED_LOGINS.delete().where(ENDED_LOGINS.c.ended_at < now - LASTING))
-            rows = [{"digest": digest, "ended_at": now} for digest in sorted(new)]
-            put(connection, ENDED_LOGINS, rows, "skip")
+        self._stored.remove_before(_now() - LASTING)
+        for digest in sorted(new):
+            self._stored.put(digest, "")
 
     def has_any(self, digests: Iterable[str]) -> bool:
         """Whether one of these was ended, by this process or another."""
-        asked = set(digests)
-        if not asked or not asked.isdisjoint(self._here):
-            return bool(asked)
-        query = select(ENDED_LOGINS.c.digest).where(ENDED_LOGINS.c.digest.in_(asked)).limit(1)
-        return bool(self._database.values(query))
+        return any(one in self._here or self._stored.get(one) is not None for one in digests)

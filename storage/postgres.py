@@ -18,7 +18,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from storage import migrations
-from storage.database import Database
+from storage.database import Database, copy_ledger
 from storage.errors import StorageError
 
 WRITERS = 0x5EED1E25
@@ -98,7 +98,6 @@ class PostgresDatabase(Database):
         driver.execute(f"BEGIN; {lasting}{_LOCKED}", prepare=False)
 
     def copy(self, target: Path) -> None:
-        from storage.ledger_copy import copy_ledger
         from storage.sqlite import SqliteDatabase
 
         try:

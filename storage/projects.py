@@ -1,27 +1,16 @@
-"""Annotation projects in the ledger: their settings, queries and pools. Append-only."""
+"""Queries and pools of annotation projects in the ledger. Append-only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Index, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Index, Table, bindparam, func, select
 
-from storage.database import LedgerTables
-from storage.tables import columns_of, insert, last_of, records, table
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectRow:
-    """One version of a project. ``settings`` is a JSON text owned by the engine."""
-
-    corpus: str
-    project: str
-    settings: str
-    author: str
-    time: datetime
+from storage.database import Database, LedgerTables
+from storage.documents import DOCUMENTS, Documents, Stored
+from storage.tables import columns_of, records, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,120 +37,67 @@ class PoolRow:
     time: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class QueryStateRow:
-    """Whether a query is asked from now on; without one it is."""
-
-    corpus: str
-    project: str
-    query_id: str
-    asked: bool
-    author: str
-    time: datetime
-
-
-VERSIONS = table("project_versions", ProjectRow)
 QUERIES = table("project_queries", ProjectQueryRow)
-STATES = table("query_states", QueryStateRow)
 POOLS = table("pool_items", PoolRow)
-Index("query_states_by_project", STATES.c.corpus, STATES.c.project)
 _QUERY_KEY = ("corpus", "project", "query_id")
 Index("project_queries_once", *(QUERIES.c[name] for name in _QUERY_KEY), unique=True)
 _POOL_KEY = (*_QUERY_KEY, "doc_id", "source")
 Index("pool_items_once", *(POOLS.c[name] for name in _POOL_KEY), unique=True)
-
-
-def _stamp(*tables: Table) -> Select[Any]:
-    """A row that changes with every append to append-only tables."""
-    return select(*(select(func.max(table.c.id)).scalar_subquery() for table in tables))
-
-
-_VERSIONS_STAMP = _stamp(VERSIONS)
-_STATES_STAMP = _stamp(STATES)
-_QUERIES_STAMP = _stamp(QUERIES, STATES)
-_POOLS_STAMP = _stamp(POOLS, STATES)
+_RETIRED = "retired queries"
+_QUERIES_STAMP = select(func.max(QUERIES.c.id))
+_RETIRED_OF = {"kind": _RETIRED, "scope": bindparam("corpus"), "key": bindparam("project")}
+_POOLS_STAMP = select(
+    select(func.max(POOLS.c.id)).scalar_subquery(),
+    select(DOCUMENTS.c.time)
+    .where(*(DOCUMENTS.c[name] == value for name, value in _RETIRED_OF.items()))
+    .scalar_subquery(),
+)
 
 
 class Projects(LedgerTables):
-    """The tables of projects of one ledger; errors as in :class:`storage.ledger.Ledger`."""
+    """Queries and pools of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
-    def put(self, row: ProjectRow, *, after: str | None = None) -> bool:
-        """Add a project, or a new version of its settings; returns whether it was added.
-
-        Args:
-            after: the settings expected to be the latest ("": none yet); None for any.
-        """
-        latest = select(VERSIONS.c.settings).where(*_of(VERSIONS, row.corpus, row.project))
-        latest = latest.order_by(VERSIONS.c.id.desc()).limit(1)
-        with self._database.write() as connection:
-            if after not in (None, connection.scalar(latest) or ""):
-                return False
-            insert(connection, VERSIONS, [row])
-        return True
-
-    def all(self) -> list[ProjectRow]:
-        """The latest version of every project, by corpus and name."""
-
-        def read(connection: Connection) -> list[ProjectRow]:
-            last = last_of(VERSIONS, "corpus", "project")
-            query = select(*columns_of(VERSIONS, ProjectRow)).where(last)
-            rows = records(connection, ProjectRow, query)
-            return sorted(rows, key=lambda row: (row.corpus, row.project))
-
-        return list(self._database.remembered("projects", _VERSIONS_STAMP, read))
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._retired = Documents[frozenset[str]](database, _RETIRED, frozenset[str])
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries, skipping known ones; returns how many were new."""
         return self._insert(QUERIES, rows, skip_known=True)
 
-    def queries(
-        self, corpus: str, project: str, *, retired: bool = False
-    ) -> Sequence[ProjectQueryRow]:
-        """The queries of a project in order of addition, with ``retired`` also those; the same
-        object while they are the same."""
+    def queries(self, corpus: str, project: str) -> Sequence[ProjectQueryRow]:
+        """The queries of a project in order of addition, retired ones too; the same object while
+        they are the same."""
 
         def read(connection: Connection) -> list[ProjectQueryRow]:
             query = select(*columns_of(QUERIES, ProjectQueryRow))
             query = query.where(*_of(QUERIES, corpus, project)).order_by(QUERIES.c.id)
-            if not retired:
-                query = query.where(QUERIES.c.query_id.not_in(_retired(corpus, project)))
             return records(connection, ProjectQueryRow, query)
 
-        return self._database.remembered(
-            ("queries", corpus, project, retired), _QUERIES_STAMP, read
-        )
+        return self._database.remembered(("queries", corpus, project), _QUERIES_STAMP, read)
 
     def set_asked(
-        self,
-        corpus: str,
-        project: str,
-        query_ids: Iterable[str],
-        *,
-        asked: bool,
-        author: str,
-        time: datetime,
+        self, corpus: str, project: str, query_ids: Iterable[str], *, asked: bool, author: str
     ) -> int:
         """Retire queries or activate them again; pools and judgments stay. Returns how many
         changed, unknown ones aside."""
-        there = select(QUERIES.c.query_id).where(*_of(QUERIES, corpus, project))
-        wanted = set(query_ids)
-        with self._database.write() as connection:
-            retired = set(connection.scalars(_retired(corpus, project)))
-            rows = [
-                QueryStateRow(corpus, project, query_id, asked, author, time)
-                for query_id in connection.scalars(there.order_by(QUERIES.c.id))
-                if query_id in wanted and (query_id in retired) == asked
-            ]
-            insert(connection, STATES, rows)
-        return len(rows)
+        known = {row.query_id for row in self.queries(corpus, project)}
+        wanted, changed = known.intersection(query_ids), 0
+
+        def change(stored: Stored[frozenset[str]] | None) -> frozenset[str] | None:
+            nonlocal changed
+            before = frozenset[str]() if stored is None else stored.value
+            after = before - wanted if asked else before | wanted
+            changed = len(before ^ after)
+            return after if changed else None
+
+        self._retired.change(project, change, author, corpus)
+        return changed
 
     def retired(self, corpus: str, project: str) -> frozenset[str]:
         """The retired queries of a project."""
-        return self._database.remembered(
-            ("retired", corpus, project),
-            _STATES_STAMP,
-            lambda connection: frozenset(connection.scalars(_retired(corpus, project))),
-        )
+        stored = self._retired.get(project, corpus)
+        return frozenset() if stored is None else stored.value
 
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
         """Add documents to pools, keeping earlier ones; returns how many (query, document, source)
@@ -180,17 +116,14 @@ class Projects(LedgerTables):
 
         def read(connection: Connection) -> list[PoolRow]:
             query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
-            query = query.where(POOLS.c.query_id.not_in(_retired(corpus, project)))
-            return records(connection, PoolRow, query.order_by(POOLS.c.id))
+            rows = records(connection, PoolRow, query.order_by(POOLS.c.id))
+            stored = self._retired.find(connection, project, corpus)
+            retired = frozenset[str]() if stored is None else stored.value
+            return [row for row in rows if row.query_id not in retired]
 
-        return self._database.remembered(("pool", corpus, project), _POOLS_STAMP, read)
+        place = {"corpus": corpus, "project": project}
+        return self._database.remembered(("pool", corpus, project), _POOLS_STAMP, read, **place)
 
 
 def _of(table: Table, corpus: str, project: str) -> tuple[ColumnElement[bool], ...]:
     return (table.c.corpus == corpus, table.c.project == project)
-
-
-def _retired(corpus: str, project: str) -> Select[Any]:
-    """Retired queries of a project."""
-    last = last_of(STATES, "query_id", where=_of(STATES, corpus, project))
-    return select(STATES.c.query_id).where(last, ~STATES.c.asked)

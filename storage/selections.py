@@ -31,21 +31,18 @@ def write_selection(folder: Path, corpus: str, doc_ids: Iterable[str]) -> str:
     """Store a selection in a corpus's folder, unless it is there; returns its key."""
     different = sorted(set(doc_ids))
     key = selection_key(corpus, different)
-    if read_selection(folder, corpus, key) is not None:
-        return key
-    path = folder / FOLDER / f"{key}.json"
-    with file_errors(path):
-        path.parent.mkdir(exist_ok=True)
-        write_whole(path, json.dumps(different))
+    if read_selection(folder, corpus, key) is None:
+        write_given(folder, key, json.dumps(different))
     return key
 
 
-def write_given(folder: Path, key: str, content: bytes) -> None:
+def write_given(folder: Path, key: str, content: bytes | str) -> None:
     """Keep the file of a selection as another home has it; a key that is none is passed over."""
     if _KEY.fullmatch(key):
         path = folder / FOLDER / f"{key}.json"
-        path.parent.mkdir(exist_ok=True)
-        write_whole(path, content)
+        with file_errors(path):
+            path.parent.mkdir(exist_ok=True)
+            write_whole(path, content)
 
 
 def read_selection(folder: Path, corpus: str, key: str) -> list[str] | None:

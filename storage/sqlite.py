@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, text
 
 from storage import migrations
 from storage.database import Database
-from storage.errors import StorageError
 from storage.home import PRIVATE_FOLDER
 
 COPIES = "ledger-copies"
@@ -61,62 +60,32 @@ class SqliteDatabase(Database):
                 return
             self.engine.dispose()
             self._source.is_protected = False
-            self._check_replaced()
             try:
                 self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
                 lock = FileLock(f"{self._path}.lock", timeout=max(0.0, self.wait_seconds))
-                with lock.acquire(poll_interval=POLL_SECONDS):
-                    if not self._path.exists():
-                        self._make()
-                    self._check()
+                with (
+                    lock.acquire(poll_interval=POLL_SECONDS),
+                    self.engine.connect() as connection,
+                ):
+                    connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                    migrations.migrate(connection, self.name, fill=self._import_old)
             except Timeout as error:
                 raise self.busy() from error
             except OSError as error:
                 if error.errno not in PROTECTED or not os.access(self._path, os.R_OK):
                     raise self.explained(error) from error
                 self._source.is_protected = True
-                self._check()
+                with self.engine.connect() as connection:
+                    migrations.check(connection, self.name)
             self._prepared = _identity(self._path)
 
-    def _check_replaced(self) -> None:
-        """Raise StorageError where the file was replaced without its log."""
-        log = Path(f"{self._path}-wal")
-        if self._prepared != _NOT_PREPARED and self._path.exists() and log.exists():
-            raise StorageError(
-                f"The ledger {self._path} was replaced while it was open, and {log.name} beside it "
-                "is of the one before.",
-                f"Stop SeedLens, remove {log.name}, and start again.",
-            )
+    def _import_old(self, connection: Connection) -> None:
+        """Fill a new ledger from that of an earlier version beside it, if there is one."""
+        old = self._path.with_name(OLD_NAME)
+        if old.exists():
+            from storage.duckdb_ledger import import_ledger  # late: few have one
 
-    def _check(self) -> None:
-        with self.engine.connect() as connection:
-            if self._source.is_protected:
-                migrations.check(connection, self.name)
-                return
-            if not migrations.version_of(connection):
-                raise self.explained(OSError("it is empty"))
-            migrations.migrate(connection, self.name)
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-
-    def _make(self) -> None:
-        """Create the file atomically."""
-        new = self._path.with_name(f"{self._path.name}.new")
-        for path in (self._path, new):
-            for stale in (f"{path}", f"{path}-wal", f"{path}-shm"):
-                Path(stale).unlink(missing_ok=True)
-        engine = create_engine(f"sqlite:///{new}", isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA journal_mode = MEMORY")
-            connection.exec_driver_sql("BEGIN")
-            migrations.create(connection)
-            old = self._path.with_name(OLD_NAME)
-            if old.exists():
-                from storage.duckdb_ledger import import_ledger  # late: few have one
-
-                import_ledger(old, connection, self.wait_seconds)
-            connection.exec_driver_sql("COMMIT")
-        engine.dispose()
-        new.replace(self._path)
+            import_ledger(old, connection, self.wait_seconds)
 
     def _begin(self, driver: Any, *, durable: bool) -> None:
         driver.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -144,7 +113,7 @@ class _Source:
     is_protected: bool = False
 
     def open(self) -> sqlite3.Connection:
-        options = "mode=rw"
+        options = "mode=rwc"
         if self.is_protected:
             # Without a log nobody writes to it, and no file can be made beside it.
             log = Path(f"{self.path}-wal")

@@ -6,6 +6,7 @@ Each is defined beside its record; :data:`METADATA` has all once :mod:`storage.l
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -18,7 +19,6 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
-    Date,
     DateTime,
     Dialect,
     Double,
@@ -102,8 +102,8 @@ _TYPES: dict[str, type[TypeEngine[Any]]] = {
     "float": Double,
     "bool": Boolean,
     "datetime": UtcTime,
-    "date": Date,
     "Packed": PackedText,
+    "bytes": LargeBinary,
 }
 """Type of a field -> of its column. Tuples are :class:`Spans`, all others text."""
 
@@ -113,20 +113,18 @@ def table(
     record: type[Any],
     *more: SchemaItem,
     key: Sequence[str] = (),
-    numbered: bool = True,
-    reused: bool = True,
+    number: str = "id",
 ) -> Table:
     """The table of a record.
 
     Args:
         more: other columns, indexes and constraints.
         key: the primary key where rows are not numbered.
-        numbered: rows have an ``id`` in order of arrival.
-        reused: False where ids of removed rows must not come back.
+        number: the column with the numbers of rows in order of arrival; "" for none.
     """
     columns: list[Column[Any]] = []
-    if numbered and not key:
-        columns.append(Column("id", NUMBER, primary_key=True))
+    if number and not key:
+        columns.append(Column(number, NUMBER, primary_key=True, autoincrement=False))
     for field in fields(record):
         if field.name != "id":
             kind = str(field.type).removesuffix(" | None")
@@ -135,7 +133,7 @@ def table(
             columns.append(
                 Column(field.name, type_, primary_key=field.name in key, nullable=optional)
             )
-    return Table(name, METADATA, *more, *columns, sqlite_autoincrement=not reused)
+    return Table(name, METADATA, *more, *columns, info={"number": "" if key else number})
 
 
 def columns_of(table: Table, record: type[Any], without: str = "") -> list[ColumnElement[Any]]:
@@ -145,12 +143,6 @@ def columns_of(table: Table, record: type[Any], without: str = "") -> list[Colum
         literal("").label(field.name) if field.name == without else table.c[field.name]
         for field in fields(record)
     ]
-
-
-def last_of(table: Table, *key: str, where: Sequence[ColumnElement[bool]] = ()) -> Any:
-    """The condition that a row is the last of its key, among rows that meet a condition."""
-    last = select(func.max(table.c.id)).where(*where).group_by(*(table.c[name] for name in key))
-    return table.c.id.in_(last)
 
 
 def records(
@@ -197,12 +189,18 @@ def put(
 ) -> int:
     """Append rows, all with values for the same columns; returns how many were stored.
 
+    Rows without a number get one: who writes is alone.
+
     Args:
         known: what is done with rows of known keys; "" for an error.
         kept: see :func:`upsert`.
     """
     if not rows:
         return 0
+    number = table.info.get("number")
+    if number and number not in rows[0]:
+        last = connection.scalar(select(func.max(table.c[number]))) or 0
+        rows = [{number: n, **row} for n, row in enumerate(rows, start=last + 1)]
     names, given = tuple(rows[0]), [dict(row) for row in rows]
     statement = _insert(connection.dialect.name, table, names, known, kept)
     if connection.dialect.name != "sqlite":
@@ -235,9 +233,11 @@ def _insert(
 
 
 def insert_one(connection: Connection, table: Table, row: Any) -> int:
-    """Append a record and return its id."""
-    done = connection.execute(table.insert().values(values_of(row)))
-    return int(done.inserted_primary_key[0])  # type: ignore[index]
+    """Append a record and return its id, which none had before: milliseconds since 1970."""
+    last = connection.scalar(select(func.max(table.c.id))) or 0
+    id_ = max(last + 1, time.time_ns() // 1_000_000)
+    put(connection, table, [{"id": id_, **values_of(row)}])
+    return id_
 
 
 def pieces(values: Sequence[Record]) -> list[Sequence[Record]]:

@@ -80,11 +80,8 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
                 "Free some space (or set SEEDLENS_HOME to a larger disk) and run the same "
                 "command again: it goes on where it stopped.",
             ) from error
-        if (
-            not path.is_dir()
-            or number == errno.ENOENT
-            or any(w in text.lower() for w in GONE_WORDS)
-        ):
+        gone = number == errno.ENOENT or any(words in text.lower() for words in GONE_WORDS)
+        if gone or not path.is_dir():
             raise CorpusMissingError(
                 f"The corpus in {path} was deleted or changed while it was being read, or a file "
                 "of it is lost.",
@@ -97,15 +94,12 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
         ) from error
 
 
+_TESTS = {"=": "eq", ">=": "gte", "<=": "lte", "contains": "contains"}
+
+
 def _expression(conditions: Sequence[Condition]) -> Expr | None:
     def one(condition: Condition) -> Expr:
-        column = col(condition.column)
-        test: Callable[[Expr], Expr] = {
-            "=": column.eq,
-            ">=": column.gte,
-            "<=": column.lte,
-            "contains": column.contains,
-        }[condition.op]
+        test = getattr(col(condition.column), _TESTS[condition.op])
         return _joined(or_, [test(lit(value)) for value in condition.values])
 
     return _joined(and_, [*map(one, conditions)]) if conditions else None
@@ -177,28 +171,23 @@ class StoredTable:
         """A stamp of the table that every write changes; None without the table."""
         versions = path / f"{cls.name}.lance" / "_versions"
         try:
-            found = versions.stat()
-            return (
-                found.st_ino,
-                found.st_mtime_ns,
-                tuple(sorted(file.name for file in versions.iterdir())),
-            )
+            found, names = versions.stat(), sorted(file.name for file in versions.iterdir())
         except OSError:
             return None
+        return found.st_ino, found.st_mtime_ns, tuple(names)
 
     @classmethod
     def open(cls, path: Path, remote: Remote | None = None) -> Self:
         """Open the table under ``path``, or a remote one; CorpusMissingError when there is none."""
-        if remote is not None:
-            with _wrapped(f"opening the {cls.name} in the store", path):
-                database = lancedb.connect(remote.uri, storage_options=dict(remote.options))
-                table = database.open_table(cls.name)
-                table.checkout(remote.version)
-                return cls(path, table, remote)
-        if not cls.is_stored(path):
+        if remote is None and not cls.is_stored(path):
             raise CorpusMissingError(f"No {cls.name} are stored under {path}.")
         with _wrapped(f"opening the {cls.name}", path):
-            return cls(path, lancedb.connect(str(path)).open_table(cls.name))
+            if remote is None:
+                return cls(path, lancedb.connect(str(path)).open_table(cls.name))
+            database = lancedb.connect(remote.uri, storage_options=dict(remote.options))
+            table = database.open_table(cls.name)
+            table.checkout(remote.version)
+            return cls(path, table, remote)
 
     @classmethod
     def open_or_create(cls, path: Path, schema: pa.Schema) -> Self:

@@ -203,13 +203,7 @@ def lab_home(tmp_path_factory: pytest.TempPathFactory, _lab_imported: Path) -> P
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the corpus ``demo``. For reading only."""
-    from engine.config import DEMO, DEMO_CORPUS
-    from engine.types.corpora import ImportRequest
-
-    wanted = ImportRequest(DEMO, DEMO_CORPUS)
-    return made_once(
-        "demo", tmp_path_factory, lambda home: make_explorer(home).library.import_documents(wanted)
-    )
+    return made_once("demo", tmp_path_factory, lambda home: make_explorer(home).library.add_demo())
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -17,6 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
+
+from engine import Explorer, ImportRequest, Query
+from engine.lenses.definitions import RESEARCH
+from tests.support import make_explorer
 
 DEMO = Path(__file__).resolve().parents[1] / "assets" / "demo"
 SCRIPT = DEMO / "make_demo.py"
@@ -266,3 +271,24 @@ def test_no_document_contains_its_labels(
         text = json.dumps(document, ensure_ascii=False).lower()
         for aspect in ASPECTS:
             assert labels[document["doc_id"]][aspect] not in text, document["doc_id"]
+
+
+def test_the_shipped_index_is_what_an_import_makes(demo_home: Path, home: Path) -> None:
+    """It is of these abstracts, this model, lens, columns and rules of facts."""
+    shutil.copytree(demo_home, home)
+    library = make_explorer(home).library
+    report = library.import_documents(ImportRequest(DEMO, "demo"))
+    assert (report.unchanged, report.added, report.updated) == (480, 0, 0)
+    assert library.lens("demo") == RESEARCH
+    assert library.is_synthetic(library.corpus("demo"))
+
+
+@pytest.mark.nightly
+def test_a_new_import_ranks_as_the_shipped_index(explorer: Explorer, home: Path) -> None:
+    new = make_explorer(home)
+    new.library.import_documents(ImportRequest(DEMO, "demo"))
+    for system in explorer.systems:
+        query = Query("demo", seed="demo-0232", aspect="method", system=system)
+        shipped, made = (one.search(query).results for one in (explorer, new))
+        assert [one.doc_id for one in made] == [one.doc_id for one in shipped]
+        assert [one.score for one in made] == pytest.approx([o.score for o in shipped], abs=1e-4)

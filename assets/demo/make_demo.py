@@ -1,8 +1,10 @@
-"""Make what follows from the demo's abstracts: ``python assets/demo/make_demo.py [--check]``.
+"""Make what follows from the demo's abstracts: ``make_demo.py [--check | --index]``.
 
 ``corpus.jsonl`` is written by hand; ``labels.jsonl`` says which problem, method and result each
 abstract is about, and ``values.json`` which of these belong together. Queries, judgments and the
-description of the collection follow from them: same input, same bytes.
+description of the collection follow from them: same input, same bytes. ``--index`` imports the
+abstracts: ``index/`` is the corpus as a new home gets it, to be made again with another embedded
+model, other rules of facts or other columns.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ import argparse
 import gzip
 import io
 import json
+import shutil
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -107,11 +111,31 @@ def check(folder: Path) -> list[str]:
     return found
 
 
+def index() -> None:
+    """Import the abstracts with this version of SeedLens, and keep their corpus as ``index/``."""
+    from engine import Explorer, Settings
+    from engine.types.corpora import ImportRequest
+
+    with tempfile.TemporaryDirectory() as home:
+        explorer = Explorer(Settings(home=Path(home), store="", ledger_url=""))
+        explorer.library.import_documents(ImportRequest(HERE, "demo"))
+        made = Path(home) / "corpora" / "demo"
+        manifest = made / "corpus.json"
+        row = json.loads(manifest.read_text("utf-8")) | {"source": ""}
+        manifest.write_text(json.dumps(row, indent=1), "utf-8")
+        shutil.rmtree(HERE / "index", ignore_errors=True)
+        shutil.copytree(made, HERE / "index")
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Make what follows from the demo's abstracts.")
     parser.add_argument("--out", type=Path, default=HERE, help="folder to write to")
     parser.add_argument("--check", action="store_true", help="compare with --out; write nothing")
+    parser.add_argument("--index", action="store_true", help="import the abstracts into index/")
     options = parser.parse_args(arguments)
+    if options.index:
+        index()
+        return 0
     if options.check:
         found = check(options.out)
         print("\n".join(found) or "The demo collection is in order.")

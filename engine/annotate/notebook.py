@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from engine.annotate.annotation import Annotation
 from engine.annotate.judgments import checked_note
@@ -14,20 +13,59 @@ from engine.annotate.projects import printable
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
-from engine.search.queries import check_text, query_from_json, query_id, query_to_json
+from engine.search.queries import StoredQuery, check_text, query_id
 from engine.types.annotating import Judgment
 from engine.types.limits import LONGEST_TRAIL, MOST_NAME, MOST_REFERENCES
 from engine.types.people import ForPerson
 from engine.types.searches import KeptDocument, Query, SavedSearch, TrailInfo
+from storage.documents import Stored
 from storage.ledger import Ledger
-from storage.trails import TrailNameRow
 
 _AT_ONCE = 500
 """Documents that an export reads at once."""
+MOST_TRAILS = 50
+"""In the list of trails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A document of a reading list."""
+
+    corpus: str
+    doc_id: str
+    note: str = ""
+    kept: bool = True  # False once removed: it can come back at its place
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """(corpus, doc_id)"""
+        return (self.corpus, self.doc_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The searches of an exploration and its reading list, in order."""
+
+    name: str = ""
+    deleted: bool = False
+    searches: tuple[StoredQuery, ...] = ()
+    documents: tuple[Kept, ...] = ()  # removed ones too
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """The documents of the reading list."""
+        return tuple(one for one in self.documents if one.kept)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether people find it in the list of trails."""
+        return not self.deleted and bool(
+            self.searches and (len(self.searches) > 1 or self.kept or self.name)
+        )
 
 
 class Notebook(ForPerson):
-    """The ledger as explorers use it; append-only.
+    """The ledger as explorers use it.
 
     An ``owner`` is whose a trail or search is without login; with login it is the person.
 
@@ -40,6 +78,8 @@ class Notebook(ForPerson):
     ) -> None:
         self._ledger, self._library = ledger, library
         self._annotation, self._annotator = annotation, annotator
+        self._trails = ledger.documents("trail", Trail)
+        self._saved = ledger.documents("saved search", SavedSearch)
 
     def judge(
         self,
@@ -76,42 +116,71 @@ class Notebook(ForPerson):
 
     # Trails
 
+    def _trail(self, trail_id: str) -> Trail:
+        stored = self._trails.get(trail_id)
+        return Trail() if stored is None else stored.value
+
+    def _change(self, trail_id: str, change: Callable[[Trail], Trail], owner: str = "") -> None:
+        """Change one's own trail; with login, all others are read-only."""
+
+        def changed(stored: Stored[Trail] | None) -> Trail | None:
+            whose = "" if stored is None else stored.owner
+            if not self.person.is_operator and whose != self.person.name:
+                raise NotAllowedError(
+                    "This trail is another person's, or was made without login.",
+                    "Start a trail of your own from a search of it.",
+                )
+            before = Trail() if stored is None else stored.value
+            after = change(before)
+            return None if after == before else after
+
+        self._trails.change(trail_id, changed, self._own(owner))
+
     def add_step(self, trail_id: str, query: Query) -> None:
-        """Note a search in a trail."""
-        self._check_own(trail_id)
-        self._ledger.trails.add_step(trail_id, query.corpus, query_to_json(query))
+        """Note a search in a trail, unless it is the last one again."""
+
+        def change(trail: Trail) -> Trail:
+            new = () if trail.searches[-1:] == (query,) else (query,)
+            return replace(trail, searches=(*trail.searches, *new))
+
+        self._change(trail_id, change)
 
     def trail(self, trail_id: str) -> list[Query]:
         """The searches of a trail, in order."""
-        return [query_from_json(step.query) for step in self._ledger.trails.steps(trail_id)]
+        return list(self._trail(trail_id).searches)
 
     def trails(self, owner: str | None = None) -> list[TrailInfo]:
-        """The latest 50 trails, the newest first, without single searches that keep no document.
+        """The trails that were used last, the newest first, without single searches that keep no
+        document.
 
         Args:
             owner: "" for those made without login; None for everybody's.
         """
-        trails = []
-        for row in self._ledger.trails.all(self.person.name or owner):
-            seeds = dict.fromkeys(self.seed_titles([*map(query_from_json, row.queries)]))
-            info = (row.trail_id, row.name, tuple(seeds), len(row.queries), row.kept, row.time)
-            trails.append(TrailInfo(*info))
-        return trails
+        stored = self._trails.newest(self.person.name or owner)
+        listed = islice((one for one in stored if one.value.is_listed), MOST_TRAILS)
+        return [
+            TrailInfo(
+                one.key,
+                one.value.name,
+                tuple(dict.fromkeys(self.seed_titles(one.value.searches))),
+                len(one.value.searches),
+                len(one.value.kept),
+                one.time,
+            )
+            for one in list(listed)
+        ]
 
     def trail_name(self, trail_id: str) -> str:
         """What the trail is called; "" when it has no name."""
-        row = self._ledger.trails.name(trail_id)
-        return row.name if row else ""
+        return self._trail(trail_id).name
 
     def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
         """Give a trail a name."""
-        self._check_own(trail_id)
-        self._put_name(trail_id, owner, name=_one_line(name))
+        self._change(trail_id, lambda trail: replace(trail, name=_one_line(name)), owner)
 
     def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:
         """Take a trail off the list of trails, or bring it back; its content stays."""
-        self._check_own(trail_id)
-        self._put_name(trail_id, owner, deleted=deleted)
+        self._change(trail_id, lambda trail: replace(trail, deleted=deleted), owner)
 
     def own_trail(self, trail_id: str, owner: str) -> str:
         """The trail if ``owner`` may write it and the id is valid, else a new id.
@@ -123,29 +192,12 @@ class Notebook(ForPerson):
         trail_id = trail_id if 0 < len(trail_id) <= LONGEST_TRAIL else new
         if not owner:
             return trail_id
-        row = self._ledger.trails.name(trail_id)
-        if row is not None and row.owner == owner:
+        stored = self._trails.get(trail_id)
+        if stored is not None and stored.owner == owner:
             return trail_id
-        if row is not None or self._ledger.trails.steps(trail_id):
-            trail_id = new
-        self._put_name(trail_id, owner)
+        trail_id = trail_id if stored is None else new
+        self._trails.put(trail_id, Trail(), owner)
         return trail_id
-
-    def _put_name(self, trail_id: str, owner: str, **changes: Any) -> None:
-        owner, now = self._own(owner), datetime.now(UTC)
-        row = self._ledger.trails.name(trail_id) or TrailNameRow(trail_id, "", owner, False, now)
-        self._ledger.trails.put_name(replace(row, owner=row.owner or owner, time=now, **changes))
-
-    def _check_own(self, trail_id: str) -> None:
-        """With login, only one's own trails are writable; all others are read-only."""
-        if self.person.is_operator:
-            return
-        row = self._ledger.trails.name(trail_id)
-        if row is None or row.owner != self.person.name:
-            raise NotAllowedError(
-                "This trail is another person's, or was made without login.",
-                "Start a trail of your own from a search of it.",
-            )
 
     def seed_title(self, query: Query) -> str:
         """What to call the seed of a query: its title, or the beginning of its text."""
@@ -206,57 +258,79 @@ class Notebook(ForPerson):
 
     def kept(self, trail_id: str) -> list[KeptDocument]:
         """Kept documents in the order of the list; those of a corpus that is gone are left out."""
-        rows = self._ledger.trails.kept(trail_id)
+        kept = self._trail(trail_id).kept
         there = {row.name for row in self._ledger.listed_corpora()}
         found = {
             (corpus, document.doc_id): document
-            for corpus in {row.corpus for row in rows} & there
+            for corpus in {one.corpus for one in kept} & there
             for document in self._library.open(corpus).documents(
-                [row.doc_id for row in rows if row.corpus == corpus]
+                [one.doc_id for one in kept if one.corpus == corpus]
             )
         }
-        return [
-            KeptDocument(row.corpus, found[row.corpus, row.doc_id], row.note)
-            for row in rows
-            if (row.corpus, row.doc_id) in found
-        ]
+        return [KeptDocument(k.corpus, found[k.place], k.note) for k in kept if k.place in found]
 
     def keep(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool = True) -> None:
         """Keep a document at the end of the list, or remove it; kept again, it is back at its place
         with its note."""
-        self._check_own(trail_id)
         if kept:
             self._library.open(corpus).document(doc_id)  # says that it is not there
-        self._ledger.trails.keep(trail_id, corpus, doc_id, kept=kept)
+        new = (Kept(corpus, doc_id),) if kept else ()
+        self._change_kept(trail_id, corpus, doc_id, lambda one: replace(one, kept=kept), new)
 
     def annotate(self, trail_id: str, corpus: str, doc_id: str, note: str) -> None:
         """Set the reader's note on a kept document; BadInputError when it is too long."""
-        self._check_own(trail_id)
-        self._ledger.trails.annotate(trail_id, corpus, doc_id, checked_note(note).strip())
+        note = checked_note(note).strip()
+        self._change_kept(trail_id, corpus, doc_id, lambda one: replace(one, note=note))
+
+    def _change_kept(
+        self,
+        trail_id: str,
+        corpus: str,
+        doc_id: str,
+        change: Callable[[Kept], Kept],
+        new: tuple[Kept, ...] = (),
+    ) -> None:
+        """Change a document of the list, or append ``new`` where it is not there."""
+
+        def changed(trail: Trail) -> Trail:
+            place = (corpus, doc_id)
+            documents = tuple(change(k) if k.place == place else k for k in trail.documents)
+            known = any(k.place == place for k in documents)
+            return replace(trail, documents=documents if known else (*documents, *new))
+
+        self._change(trail_id, changed)
 
     def move(self, trail_id: str, corpus: str, doc_id: str, by: int) -> None:
         """Let a kept document change places with the one before it (-1) or after it (1)."""
-        self._check_own(trail_id)
-        order = [(one.corpus, one.document.doc_id) for one in self.kept(trail_id)]
-        if (corpus, doc_id) in order:
-            other = order.index((corpus, doc_id)) + by
-            if 0 <= other < len(order):
-                self._ledger.trails.swap(trail_id, (corpus, doc_id), order[other])
+        there = [(one.corpus, one.document.doc_id) for one in self.kept(trail_id)]
+
+        def change(trail: Trail) -> Trail:
+            documents = list(trail.documents)
+            rows = [at for at, k in enumerate(documents) if k.kept and k.place in there]
+            order = [documents[at].place for at in rows]
+            if (corpus, doc_id) in order and 0 <= order.index((corpus, doc_id)) + by < len(order):
+                at = order.index((corpus, doc_id))
+                one, other = rows[at], rows[at + by]
+                documents[one], documents[other] = documents[other], documents[one]
+            return replace(trail, documents=tuple(documents))
+
+        self._change(trail_id, change)
 
     # Saved searches
 
     def saved_searches(self, owner: str = "") -> list[SavedSearch]:
         """The searches that ``owner`` saved, the latest first."""
-        return [
-            SavedSearch(row.name, row.link) for row in self._ledger.trails.saved(self._own(owner))
-        ]
+        return [search.value for search in self._saved.newest(self._own(owner))]
 
     def save_search(self, name: str, link: str, owner: str = "", *, saved: bool = True) -> None:
         """Save a search by its link, rename it by saving it again, or remove it."""
-        name = _one_line(name)
+        owner, name = self._own(owner), _one_line(name)
         if not name:
             raise BadInputError("The search has no name.", "Give it one, then save it.")
-        self._ledger.trails.save_search(self._own(owner), name, link, saved=saved)
+        if saved:
+            self._saved.put(link, SavedSearch(name, link), owner, scope=owner)
+        else:
+            self._saved.remove(link, scope=owner)
 
     # Pasted texts
 

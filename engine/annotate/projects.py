@@ -40,8 +40,9 @@ from engine.types.lenses import Aspect, Lens
 from engine.types.limits import LONGEST_ANNOTATOR, LONGEST_GUIDELINES
 from engine.types.people import ForPerson
 from engine.types.searches import Query
+from storage.documents import Stored
 from storage.ledger import Ledger
-from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
+from storage.projects import PoolRow, ProjectQueryRow
 
 PROJECTS = TypeAdapter(Project)
 """Projects as JSON has them."""
@@ -229,6 +230,7 @@ class ProjectStore(ForPerson):
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
+        self._stored = ledger.documents("project", Project)
         self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
         self._pools_lock = threading.Lock()
         self._pools: dict[tuple[str, str], tuple[Sequence[PoolRow], Pool]] = {}
@@ -237,8 +239,8 @@ class ProjectStore(ForPerson):
 
     def projects(self, corpus: str | None = None) -> list[Project]:
         """Projects that were saved, by corpus and name; a corpus's own only once it was."""
-        rows = self._ledger.projects.all()
-        return [_project(row.settings) for row in rows if corpus in (None, row.corpus)]
+        stored = sorted(self._stored.all(corpus), key=lambda one: one.value.key)
+        return [one.value for one in stored]
 
     def project(self, corpus: str, name: str = "") -> Project:
         """A project by name; a corpus always has its own, called ""."""
@@ -254,8 +256,7 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """Store a new version; older ones stay in the ledger. ``before`` is the version that was
-        edited, None for any."""
+        """Store a project. ``before`` is the version that was edited, None for any."""
         lens = self._library.lens(project.corpus)
         for aspect in filter(None, project.guidelines):
             find_aspect(lens, aspect)
@@ -266,23 +267,25 @@ class ProjectStore(ForPerson):
         """As :meth:`save`, for a project from a file: any author, and any aspects in its
         guidelines."""
         checked = check_project(project)
-        rows = self._ledger.projects.all()
-        row = next((r for r in rows if (r.corpus, r.project) == checked.key), None)
-        current = Project(*checked.key) if row is None else _project(row.settings)
+        corpus, name = checked.key
+        stored = self._stored.get(name, corpus)
+        current = Project(*checked.key) if stored is None else stored.value
         if current.leads and author not in current.leads:
             raise BadInputError(
                 f"'{author}' cannot change project '{project.name}'.",
                 f"Its leads are {', '.join(sorted(current.leads))}.",
             )
         self._check_grades(current, checked.scale)
-        settings = PROJECTS.dump_json(checked).decode()
-        new = ProjectRow(*checked.key, settings, author, datetime.now(UTC))
-        after = "" if row is None else row.settings
-        if before not in (None, current) or not self._ledger.projects.put(new, after=after):
-            raise BadInputError(
-                f"Project '{project.name}' was changed by somebody else in the meantime.",
-                "Look at it again, and then change it.",
-            )
+
+        def change(latest: Stored[Project] | None) -> Project:
+            if before not in (None, current) or latest != stored:
+                raise BadInputError(
+                    f"Project '{project.name}' was changed by somebody else in the meantime.",
+                    "Look at it again, and then change it.",
+                )
+            return checked
+
+        self._stored.change(name, change, author, corpus)
         return checked
 
     def _check_grades(self, current: Project, scale: Scale) -> None:
@@ -313,7 +316,7 @@ class ProjectStore(ForPerson):
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """Retired ones included; the same object while nothing changes."""
-        rows = self._ledger.projects.queries(*project.key, retired=True)
+        rows = self._ledger.projects.queries(*project.key)
         held = self._known.get(project.key)
         if held is None or held[0] is not rows:
             held = (rows, {row.query_id: _query(row.query) for row in rows})
@@ -368,7 +371,7 @@ class ProjectStore(ForPerson):
         self._store(project, new)
         rows = self._ledger.projects
         if rows.retired(*project.key).intersection(ids):
-            rows.set_asked(*project.key, ids, asked=True, author="", time=datetime.now(UTC))
+            rows.set_asked(*project.key, ids, asked=True, author="")
         return ids
 
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
@@ -387,9 +390,8 @@ class ProjectStore(ForPerson):
     def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
         """Retire queries from queues, pools and adjudicated grades until added again; judgments
         stay. Returns how many were active."""
-        who, now = check_annotator(author), datetime.now(UTC)
         put = self._ledger.projects.set_asked
-        return put(*project.key, query_ids, asked=False, author=who, time=now)
+        return put(*project.key, query_ids, asked=False, author=check_annotator(author))
 
     def retired(self, project: Project) -> frozenset[str]:
         """The retired queries of a project, by id."""
@@ -432,4 +434,3 @@ class ProjectStore(ForPerson):
 
 
 _query = lru_cache(maxsize=4096)(query_from_json)
-_project = lru_cache(maxsize=256)(PROJECTS.validate_json)

@@ -11,9 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, cast
-
-from pydantic import TypeAdapter, ValidationError
+from itertools import islice
+from typing import Any
 
 from engine.ask.answering import AnswerQuestion
 from engine.ask.exporting import Form, export
@@ -41,23 +40,19 @@ from engine.types.reading import (
 from engine.types.searches import Query, Result
 from storage.errors import StorageError
 from storage.ledger import Ledger
-from storage.trails import AskedRow
 
 MOST_LISTED = 100  # Questions of a history
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What is stored of an answer beside the columns of its row."""
+    """What is stored of an answer beside its question."""
 
     request: AskRequest
     answer: Answer
     error: str = ""
     remedy: str = ""
     seconds: float = 0.0
-
-
-_FORM = TypeAdapter(_Stored)
 
 
 READ = 2_000  # Titles that are read, evenly spread over all
@@ -151,7 +146,9 @@ class Reader(TaskRunner[AskRequest, Answer]):
         self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
     ) -> None:
         super().__init__(settings, ledger.answers)
-        self._searcher, self._rows = searcher, ledger.asked
+        self._searcher = searcher
+        self._questions = ledger.documents("question", AskedQuestion)
+        self._stored = ledger.documents("answer", _Stored)
         self._results = lru_cache(REMEMBERED)(self._search)
         self._examples = lru_cache(REMEMBERED)(self._made_examples)
 
@@ -192,63 +189,48 @@ class Reader(TaskRunner[AskRequest, Answer]):
 
     def _keep(self, job: AskJob) -> None:
         """Keep an answer that has ended, with the passages that it rests on."""
-        stored = _Stored(job.request, job.progress, job.error, job.remedy, job.seconds)
-        self._rows.put(
-            AskedRow(
-                asked_id=job.id,
-                owner=job.owner,
-                corpus=job.request.corpus,
-                question=job.request.question,
-                state=job.state,
-                answer=_FORM.dump_json(stored, fallback=str).decode(),
-                time=datetime.now(UTC),
-            )
-        )
+        asked = job.request
+        stored = _Stored(asked, job.progress, job.error, job.remedy, job.seconds)
+        question = AskedQuestion(job.id, asked.corpus, asked.question, job.state, datetime.now(UTC))
+        self._stored.put(job.id, stored, job.owner)
+        self._questions.put(job.id, question, job.owner)
 
     def find(self, job_id: str) -> AskJob:
         """An answer: as it is now while it is written, as it is stored afterwards."""
         with suppress(UnknownNameError):
             return self.jobs.job(job_id)
-        row = self._rows.find(job_id)
-        if row is None:
+        question, found = self._questions.get(job_id), self._stored.get(job_id)
+        if question is None or found is None:
             raise UnknownNameError(
                 "This answer is not stored here.",
                 "Links to answers work only with the home that they were made in. Ask again.",
             )
-        try:
-            stored = _FORM.validate_json(row.answer)
-        except ValidationError as error:
-            raise UnknownNameError(
-                "This answer was stored by another version of SeedLens.", "Ask again."
-            ) from error
+        stored = found.value
         return Job(
-            id=row.asked_id,
+            id=job_id,
             request=stored.request,
-            state=cast(JobState, row.state),
+            state=question.value.state,
             progress=stored.answer,
             report=stored.answer.report,
             error=stored.error,
             remedy=stored.remedy,
-            owner=row.owner,
+            owner=question.owner,
             seconds=stored.seconds,
         )
 
     def asked(self, owner: str = "") -> list[AskedQuestion]:
         """Somebody's questions, the newest first: those of ``owner`` where nobody is logged in."""
-        return [
-            AskedQuestion(
-                row.asked_id, row.corpus, row.question, cast(JobState, row.state), row.time
-            )
-            for row in self._rows.latest(self._own(owner), MOST_LISTED)
-        ]
+        questions = self._questions.newest(self._own(owner))
+        return [question.value for question in islice(questions, MOST_LISTED)]
 
     def forget(self, job_id: str) -> None:
         """Delete an answer that has ended; one that is written is left alone."""
-        row = self._rows.find(job_id)
-        if row is not None:
-            check_ends(self.person, row.owner)
+        question = self._questions.get(job_id)
+        if question is not None:
+            check_ends(self.person, question.owner)
         self.jobs.dismiss(job_id)
-        self._rows.remove(job_id)
+        self._questions.remove(job_id)
+        self._stored.remove(job_id)
 
     def export(self, job: AskJob, form: Form) -> str:
         """An answer with its citations as a file's text; see :mod:`engine.ask.exporting`."""

@@ -147,7 +147,7 @@ def _nested(row: Any) -> Any:
     return row
 
 
-SPEC, CLUSTERING = TypeAdapter(BuildSpec), TypeAdapter(Clustering)
+CLUSTERING = TypeAdapter(Clustering)
 QUERIES = TypeAdapter(list[Annotated[BuildQuery, BeforeValidator(_nested)]])
 EXPANDED = TypeAdapter(list[Expanded])
 """The JSON that the ledger keeps of these records."""

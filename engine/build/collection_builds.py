@@ -11,7 +11,7 @@ from typing import Any
 from engine.annotate.annotation import Annotation
 from engine.annotate.judgment_io import check_held
 from engine.annotate.projects import check_annotator
-from engine.build.build_records import SPEC, check_spec, to_json
+from engine.build.build_records import check_spec
 from engine.build.collection_export import export, provenance
 from engine.build.opened_build import OpenBuild
 from engine.build.steps import RunStep
@@ -27,7 +27,7 @@ from engine.types.builds import (
     Provenance,
     StepRequest,
 )
-from storage.builds import BuildRow
+from storage.documents import Stored
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -54,6 +54,7 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
     ) -> None:
         super().__init__(settings, ledger.answers)
         self._home, self._ledger = home, ledger
+        self._stored = ledger.documents("build", BuildSpec)
         self._library, self._annotation = library, annotation
         # Digests and vocabularies of two or three corpora.
         self._recent: Recent[Hashable, Any] = Recent(6)
@@ -61,15 +62,13 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
     def names(self, corpus: str | None = None) -> list[tuple[str, str]]:
         """(corpus, name) of every build of a corpus that can be searched, the newest last."""
         there = self._library.names()
-        rows = self._ledger.builds.all()
-        return [
-            (r.corpus, r.build) for r in rows if r.corpus in there and corpus in (None, r.corpus)
-        ]
+        specs = [stored.value for stored in self._stored.all(corpus)]
+        return [(spec.corpus, spec.name) for spec in specs if spec.corpus in there]
 
     def open(self, corpus: str, name: str) -> OpenBuild:
         """A build, to read and to correct."""
         self._library.corpus(corpus)
-        known = {row.build: row for row in self._ledger.builds.all() if row.corpus == corpus}
+        known = {stored.key: stored for stored in self._stored.all(corpus)}
         if name not in known:
             raise UnknownNameError(
                 f"Corpus '{corpus}' has no build '{name}'.",
@@ -77,8 +76,7 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
                 if known
                 else "Begin one on Build, or with: seedlens build new.",
             )
-        row = known[name]
-        return self._opened(SPEC.validate_json(row.settings), row.author, row.time)
+        return self._opened(known[name].value, known[name].owner, known[name].time)
 
     def _opened(self, spec: BuildSpec, author: str, time: datetime) -> OpenBuild:
         rows = self._ledger.builds
@@ -90,16 +88,16 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
         spec = check_spec(spec, self._library.lens(spec.corpus))
         build = self._opened(spec, check_annotator(author), datetime.now(UTC))
         build.check_name()
-        latest = {(r.corpus, r.build): SPEC.validate_json(r.settings) for r in build.rows.all()}
-        stands = latest.get((spec.corpus, spec.name))
-        if before is not None and stands is not None and stands != before:
-            raise BadInputError(
-                f"The build '{spec.name}' was changed by somebody else in the meantime.",
-                "Look at it again, and then change it.",
-            )
-        if stands != spec:
-            text = to_json(SPEC, spec)
-            build.rows.put(BuildRow(spec.corpus, spec.name, text, build.author, build.time))
+
+        def change(stored: Stored[BuildSpec] | None) -> BuildSpec | None:
+            if before is not None and stored is not None and stored.value != before:
+                raise BadInputError(
+                    f"The build '{spec.name}' was changed by somebody else in the meantime.",
+                    "Look at it again, and then change it.",
+                )
+            return None if stored is not None and stored.value == spec else spec
+
+        self._stored.change(spec.name, change, build.author, spec.corpus)
         return spec
 
     def _task(self, request: StepRequest) -> RunStep:

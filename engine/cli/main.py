@@ -4,30 +4,66 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 from pydantic import ValidationError
 
-from engine.cli import explore, library
-from engine.cli.agreement import agreement, grade
-from engine.cli.annotate import judge, pool, project, qrels
-from engine.cli.build import build, generate
-from engine.cli.distill import distill
-from engine.cli.evaluate import evaluate, gap, read, sensitivity
-from engine.cli.home import backup, ledger, restore, sql, verify
 from engine.cli.options import from_signature, printing_json
-from engine.cli.scenarios import facts, scenarios
 from engine.cli.terminal import protect_terminal, say
 from engine.config import ROOT, Settings, __version__
 from engine.errors import SeedLensError
 from storage.home import keep_files_private
 
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
+COMMANDS = {
+    "import": "library.import_",
+    "update": "library.update",
+    "corpora": "library.corpora",
+    "lens": "library.lens_group",
+    "search": "explore.search",
+    "trail": "explore.trail",
+    "export": "explore.export_corpus",
+    "map": "explore.map_command",
+    "judge": "annotate.judge",
+    "pool": "annotate.pool",
+    "project": "annotate.project",
+    "grade": "agreement.grade",
+    "agreement": "agreement.agreement",
+    "qrels": "annotate.qrels",
+    "evaluate": "evaluate.evaluate",
+    "sensitivity": "evaluate.sensitivity",
+    "gap": "evaluate.gap",
+    "read": "evaluate.read",
+    "sql": "home.sql",
+    "build": "build.build",
+    "generate": "build.generate",
+    "facts": "scenarios.facts",
+    "scenarios": "scenarios.scenarios",
+    "distill": "distill.distill",
+    "backup": "home.backup",
+    "verify": "home.verify",
+    "restore": "home.restore",
+    "ledger": "home.ledger",
+}
+"""Name of a command -> where its function is; loaded when it is run."""
+
+
 class SeedLensGroup(click.Group):
-    """Turns our errors into one line on stderr and exit code 2."""
+    """Loads commands late; turns our errors into one line on stderr and exit code 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
+        return list(dict.fromkeys(("app", "doctor", *COMMANDS)))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            module, _, function = COMMANDS[cmd_name].partition(".")
+            self.add_command(getattr(import_module(f"engine.cli.{module}"), function))
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -49,7 +85,7 @@ def _fail(message: str) -> NoReturn:
     sys.exit(2)
 
 
-@click.group(cls=SeedLensGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=SeedLensGroup, context_settings=CONTEXT)
 @click.version_option(__version__)
 def main() -> None:
     """Explore a corpus from one document through one aspect of it."""
@@ -96,14 +132,3 @@ def doctor(*, rebuild: bool = False) -> None:
     from engine.cli.doctor import diagnose
 
     diagnose(rebuild=rebuild)
-
-
-COMMANDS: tuple[click.Command, ...] = (
-    *(library.import_, library.update, library.corpora, library.lens_group),
-    *(explore.search, explore.trail, explore.export_corpus, explore.map_command),
-    *(judge, pool, project, grade, agreement, qrels),
-    *(evaluate, sensitivity, gap, read, sql, build, generate),
-    *(facts, scenarios, distill, backup, verify, restore, ledger),
-)
-for command in COMMANDS:
-    main.add_command(command)

@@ -18,8 +18,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
-from engine.config import Settings
+from engine.config import DEMO, Settings
 from engine.corpora.contracts import LARGE
 from engine.corpora.indexing import (
     IndexRun,
@@ -398,6 +399,22 @@ class Importer:
         state = row.state if done.cancelled else "ready"
         done_row = replace(row, state=state, documents=done.documents, updated_at=now)
         register(self.home, self.ledger, done_row)
+
+
+def add_demo(home: Home, ledger: Ledger) -> None:
+    """Copy the demo corpus, whose index comes with SeedLens, into a home."""
+    index, now = DEMO / "index", datetime.now(UTC)
+    row = TypeAdapter(CorpusRow).validate_json((index / "corpus.json").read_bytes())
+    with writing(home, ledger, row.name):
+        folder = home.corpus(row.name)
+        if earlier := ledger.corpus(row.name):
+            ledger.remove_corpus(earlier)
+        if folder.exists():
+            folder = next_store(home, row)
+        shutil.copytree(index, folder)
+        lens = registered(lens_from_json(row.lens), folder)
+        row = replace(row, source=str(DEMO), lens=lens, created_at=now, updated_at=now)
+        register(home, ledger, row)
 
 
 def can_undo(home: Home, row: CorpusRow) -> bool:

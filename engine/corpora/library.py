@@ -22,7 +22,7 @@ from engine.corpora.import_sources import (
     sweep_retrieved,
     sweep_uploads,
 )
-from engine.corpora.importing import can_undo, undo_import
+from engine.corpora.importing import add_demo, can_undo, undo_import
 from engine.corpora.indexing import has_classifier
 from engine.corpora.map_making import map_imported
 from engine.corpora.opened import OpenCorpus
@@ -343,13 +343,9 @@ class Library(ForPerson):
         return self.jobs.start(request, owner)
 
     @leads_only
-    def start_demo(self) -> ImportJob:
-        """Index the demo corpus in a process of its own."""
-        return self.start_import(DEMO, DEMO_CORPUS)
-
-    def demo_job(self) -> ImportJob | None:
-        """The latest import of the demo corpus, or None."""
-        return next((job for job in self.jobs.list() if job.request.name == DEMO_CORPUS), None)
+    def add_demo(self) -> None:
+        """Add the demo corpus, whose index comes with SeedLens."""
+        add_demo(self._home, self._ledger)
 
     # -- importing: services and data sets -----------------------------------------------
 
@@ -459,7 +455,9 @@ class Library(ForPerson):
                 "Name the corpus that holds them with --corpus.",
             )
         row = self._ledger.corpus(collection.name)
-        if row is None or row.state != "ready":
+        if row is None and Path(collection.documents).resolve() == DEMO.resolve():
+            self.add_demo()
+        elif row is None or row.state != "ready":
             request = ImportRequest(collection.documents, collection.name, collection.source_format)
             self.import_here(request, on_progress)
         return collection.name

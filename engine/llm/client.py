@@ -47,7 +47,6 @@ from engine.llm.messages import (
     answer_key,
     without_reasoning,
 )
-from engine.llm.transport import Transport
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelUsage
 from storage.answers import AnswerRow, Answers
@@ -129,6 +128,8 @@ class Client:
         tell: Callable[[RoundProgress], None],
     ) -> None:
         self._endpoint, self._store = connection.endpoint, store
+        from engine.llm.transport import Transport  # late: openai takes a second
+
         self._transport = Transport(connection)
         self._cancelled, self._tell = cancelled, tell
         self._cache = AnswerCache(store)

@@ -7,9 +7,9 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import TypeAdapter
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import SHIPPED, find_aspect
@@ -132,7 +132,15 @@ def query_to_json(query: Query) -> str:
 def query_from_json(text: str) -> Query:
     """Read what :func:`query_to_json` wrote; unknown keys are an error, never guessed at."""
     try:
-        data = json.loads(text)
+        return query_from_dict(json.loads(text))
+    except ValueError as error:
+        raise BadInputError(f"A stored query cannot be read: {error}.") from error
+
+
+def query_from_dict(data: dict[str, Any]) -> Query:
+    """Read what :func:`query_to_dict` made."""
+    try:
+        data = dict(data)
         if unknown := set(data) - {f.name for f in fields(Query)}:
             raise ValueError(f"unknown keys {sorted(unknown)}")
         filters = tuple(map(parse_filter, data.pop("filters", ())))
@@ -140,6 +148,10 @@ def query_from_json(text: str) -> Query:
         return replace(query, filters=filters, reading=parse_reading(",".join(query.reading)))
     except (ValueError, TypeError, AttributeError) as error:
         raise BadInputError(f"A stored query cannot be read: {error}.") from error
+
+
+StoredQuery = Annotated[Query, PlainValidator(query_from_dict), PlainSerializer(query_to_dict)]
+"""A query in a record that is stored."""
 
 
 MOST_NAMED = 5

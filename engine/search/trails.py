@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import rispy
@@ -29,36 +30,37 @@ from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument,
 CslItem = dict[str, Any]
 
 _TYPES = {
-    "article-journal": ("article", "JOUR"),
-    "paper-conference": ("inproceedings", "CONF"),
-    "chapter": ("incollection", "CHAP"),
-    "book": ("book", "BOOK"),
-    "thesis": ("phdthesis", "THES"),
-    "report": ("techreport", "RPRT"),
-    "article": ("misc", "UNPB"),
-    "dataset": ("misc", "DATA"),
-    "webpage": ("misc", "ELEC"),
-    "document": ("misc", "GEN"),
+    "article-journal": (
+        *("article", "JOUR"),
+        "article jour journal journalarticle articlejournal magazinearticle mgzn ejour review",
+    ),
+    "paper-conference": (
+        *("inproceedings", "CONF"),
+        "inproceedings conference conf cpaper paperconference conferencepaper proceedingsarticle",
+    ),
+    "chapter": (
+        "incollection",
+        "CHAP",
+        "incollection inbook chap chapter bookchapter booksection echap",
+    ),
+    "book": ("book", "BOOK", "book booklet proceedings collection monograph ebook edbook"),
+    "thesis": (
+        "phdthesis",
+        "THES",
+        "phdthesis mastersthesis thesis thes dissertation bachelorthesis",
+    ),
+    "report": ("techreport", "RPRT", "techreport report rprt technicalreport manual standard"),
+    "article": ("misc", "UNPB", "preprint unpublished unpb postedcontent workingpaper"),
+    "dataset": ("misc", "DATA", "dataset data"),
+    "webpage": ("misc", "ELEC", "webpage online elec web www electronic blog"),
+    "document": ("misc", "GEN", ""),
 }
-"""Type of CSL -> entry type of BibTeX, type of RIS. ``article`` is a preprint in CSL."""
-_TYPE_WORDS = {
-    word: kind
-    for kind, words in {
-        "article-journal": "article jour journal journalarticle articlejournal magazinearticle "
-        "mgzn ejour review",
-        "paper-conference": "inproceedings conference conf cpaper paperconference conferencepaper "
-        "proceedingsarticle",
-        "chapter": "incollection inbook chap chapter bookchapter booksection echap",
-        "book": "book booklet proceedings collection monograph ebook edbook",
-        "thesis": "phdthesis mastersthesis thesis thes dissertation bachelorthesis",
-        "report": "techreport report rprt technicalreport manual standard",
-        "article": "preprint unpublished unpb postedcontent workingpaper",
-        "dataset": "dataset data",
-        "webpage": "webpage online elec web www electronic blog",
-    }.items()
-    for word in words.split()
-}
-"""Letters of what other programs call a type -> type of CSL."""
+"""Type of CSL -> entry type of BibTeX, type of RIS, letters of what other programs call it.
+``article`` is a preprint in CSL."""
+_TYPE_WORDS = {word: kind for kind, (_, _, words) in _TYPES.items() for word in words.split()}
+_TYPE_FIELDS = (
+    *("type", "type_of_reference", "document_type", "item_type", "genre", "publication_type", "dt"),
+)
 _CONTAINER_NAMES = (
     "journal journaltitle booktitle venue container-title journal_name secondary_title "
     "publication_title source_title journal/book journal_title journal_/_book so conference "
@@ -99,20 +101,15 @@ _ORGANISATION = re.compile(
     r"[&/@]|\d",
     re.IGNORECASE,
 )
+_GENRES = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 _SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
+_SIGNS = "backslash braceleft braceright asciitilde asciicircum less greater bar"
 _LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\textbraceleft{}",
-        "}": r"\textbraceright{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        **{c: f"\\{c}" for c in "$&%#_"},
-    }
+    {sign: rf"\text{name}{{}}" for sign, name in zip("\\{}~^<>|", _SIGNS.split(), strict=True)}
+    | {sign: f"\\{sign}" for sign in "$&%#_"}
 )
+_OWN = ("doc_id", "title", "text", "year", "authors", "url")
+"""Fields of a document that are no metadata."""
 
 
 class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
@@ -156,14 +153,14 @@ def csl_item(document: Document) -> CslItem:
     dois = (doi_in(known.get(name)) for name in DOIS)
     item: CslItem = {
         "type": _type(known, container),
-        "title": _title(document),
+        "title": _line(document.title) or _line(document.text)[:80],
         "author": [_person(_line(name), undivided) for name in document.authors],
         "issued": {"date-parts": [[document.year]]} if document.year else None,
         "container-title": container,
         **{
             csl: _first(known, (csl.lower(), bibtex, *others)) for csl, bibtex, _, others in _FIELDS
         },
-        "genre": _genre(known),
+        "genre": _GENRES.get(known.get("type", "").lower(), ""),
         "DOI": next(filter(None, dois), None) or doi_in(document.url) or "",
         "URL": web_address(document.url or "") or "",
         "abstract": _line(document.text) if document.text != document.title else "",
@@ -179,24 +176,12 @@ def _line(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def _title(document: Document) -> str:
-    return _line(document.title) or _line(document.text)[:80]
-
-
 def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
     return next((known[name] for name in names if known.get(name)), "")
 
 
 def _type(known: Mapping[str, str], container: str) -> str:
-    for name in (
-        "type",
-        "type_of_reference",
-        "document_type",
-        "item_type",
-        "genre",
-        "publication_type",
-        "dt",
-    ):
+    for name in _TYPE_FIELDS:
         word = re.sub(r"[^a-z]", "", known.get(name, "").lower())
         if word in _TYPE_WORDS:
             return _TYPE_WORDS[word]
@@ -213,49 +198,33 @@ def _type(known: Mapping[str, str], container: str) -> str:
     return "report" if known.get("institution") else "document"
 
 
-def _genre(known: Mapping[str, str]) -> str:
-    kind = known.get("type", "").lower()
-    return {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}.get(kind, "")
-
-
 def _person(name: str, undivided: Sequence[str]) -> dict[str, str]:
     """A CSL name: in parts for a person, whole for ``undivided`` organisations."""
     words = name.split()
     suffix = words.pop() if len(words) > 2 and words[-1].rstrip(".") in SUFFIXES else ""
-    if (
-        "," in name or _ORGANISATION.search(name) or (len(words) == 1 and name.isupper())
-    ) or name in undivided:
+    before, is_acronym = " ".join(words), len(words) == 1 and name.isupper()
+    if "," in name or _ORGANISATION.search(name) or is_acronym or name in undivided:
         return {"literal": name}
-    before = " ".join(words)
     if family := next((one for one in undivided if before.endswith(f" {one}")), ""):
         given = before.removesuffix(family).split()
         first = next((n for n, word in enumerate(given) if n and word[0].islower()), len(given))
-        person = {
-            "family": family,
-            "given": " ".join(given[:first]),
-            "non-dropping-particle": " ".join(given[first:]),
-            "suffix": suffix,
-        }
-        return {part: text for part, text in person.items() if text}
-    try:
-        parts = parse_single_name_into_parts(" ".join(words))
-    except (InvalidNameError, ParsingException):
-        return {"literal": name}
-    person = {
-        "family": " ".join(parts.last),
-        "given": " ".join(parts.first),
-        "non-dropping-particle": " ".join(parts.von),
-        "suffix": suffix,
-    }
-    if " ".join([*parts.first, *parts.von, *parts.last]) != " ".join(words) or not parts.first:
-        return {"literal": name} if len(words) > 1 else {"family": name}
-    return {part: text for part, text in person.items() if text}
+        parts = given[:first], given[first:], [family]
+    else:
+        try:
+            read = parse_single_name_into_parts(before)
+        except (InvalidNameError, ParsingException):
+            return {"literal": name}
+        parts = read.first, read.von, read.last
+        if " ".join(chain(*parts)) != before or not read.first:
+            return {"literal": name} if len(words) > 1 else {"family": name}
+    names = zip(("given", "non-dropping-particle", "family"), map(" ".join, parts), strict=True)
+    return {part: text for part, text in (*names, ("suffix", suffix)) if text}
 
 
 def _own_key(document: Document) -> str:
     """The citation key of a document that came from BibTeX."""
     others = "mastersthesis inbook proceedings unpublished manual booklet online"
-    known = {*(bibtex for bibtex, _ in _TYPES.values()), *others.split()}
+    known = {*(bibtex for bibtex, _, _ in _TYPES.values()), *others.split()}
     from_bibtex = str(document.metadata.get("type", "")) in known
     plain_key = re.fullmatch(r"[A-Za-z][A-Za-z0-9:_./+-]*", document.doc_id)
     return document.doc_id if from_bibtex and plain_key else ""
@@ -290,62 +259,65 @@ def to_bibtex(kept: Sequence[KeptDocument]) -> str:
     print."""
     entries = []
     for item in csl_items(kept):
-        entry_type = _TYPES[item["type"]][0]
-        if entry_type == "phdthesis" and item.get("genre", "").startswith("Master"):
-            entry_type = "mastersthesis"
-        fields = [Field(name, value) for name, value in _bibtex_fields(item, entry_type)]
-        entries.append(Entry(entry_type, item["id"], fields))
+        kind = _TYPES[item["type"]][0]
+        if item.get("genre", "").startswith("Master"):
+            kind = "mastersthesis"
+        fields = [Field(name, value) for name, value in _bibtex_fields(item, kind)]
+        entries.append(Entry(kind, item["id"], fields))
     in_place = default_unparse_stack(allow_inplace_modification=True)
     return str(write_string(Library(entries), in_place))
 
 
-def _bibtex_fields(item: CslItem, entry_type: str) -> Iterator[tuple[str, str]]:
+def _bibtex_fields(item: CslItem, kind: str) -> Iterator[tuple[str, str]]:
     yield "title", _protected(item.get("title", ""))
     if "author" in item:
-        yield "author", " and ".join(_bibtex_name(person) for person in item["author"])
+        yield "author", " and ".join(map(_bibtex_name, item["author"]))
     if "issued" in item:
         yield "year", str(item["issued"]["date-parts"][0][0])
     if "container-title" in item:
-        container = {"article": "journal", "misc": "howpublished"}.get(entry_type, "booktitle")
+        container = {"article": "journal", "misc": "howpublished"}.get(kind, "booktitle")
         yield container, _protected(item["container-title"])
-    publisher = {"phdthesis": "school", "mastersthesis": "school", "techreport": "institution"}
+    publishers = {"phdthesis": "school", "mastersthesis": "school", "techreport": "institution"}
+    publisher = publishers.get(kind, "publisher")
     for csl, name, _, _ in _FIELDS:
         if csl in item:
             text = item[csl].replace("-", "--") if csl == "page" else item[csl]
-            yield publisher.get(entry_type, name) if csl == "publisher" else name, _latex(text)
+            yield publisher if csl == "publisher" else name, _latex(text)
     if "DOI" in item:
         yield "doi", escaped_address(item["DOI"])
-    if "URL" in item and not _is_doi_link(item):
+    if _has_own_link(item):
         yield "url", escaped_address(item["URL"])
-    if "abstract" in item:
-        yield "abstract", _latex(item["abstract"])
-    if "note" in item:
-        yield "annote", _latex(item["note"])
+    for csl, name in (("abstract", "abstract"), ("note", "annote")):
+        if csl in item:
+            yield name, _latex(item[csl])
 
 
 def to_ris(kept: Sequence[KeptDocument]) -> str:
     """One record per document; notes of the reader are in ``N1``."""
-    records = []
-    for item in csl_items(kept):
-        kind = _TYPES[item["type"]][1]
-        record: dict[str, Any] = {"type_of_reference": kind, "id": item["id"]}
-        record["title"] = item.get("title")
-        record["authors"] = [_ris_name(person) for person in item.get("author", ())]
-        record["year"] = item["issued"]["date-parts"][0][0] if "issued" in item else None
-        container = "journal_name" if kind == "JOUR" else "secondary_title"
-        record[container] = item.get("container-title")
-        for csl, _, name, _ in _FIELDS:
-            if name and csl in item:
-                record.setdefault(name, item[csl])
-        if "keywords" in record:
-            record["keywords"] = re.split(r"\s*[;,]\s*", record["keywords"])
-        first, _, last = item.get("page", "").partition("-")
-        record |= {"start_page": first, "end_page": last, "doi": item.get("DOI")}
-        record["urls"] = [item["URL"]] if "URL" in item and not _is_doi_link(item) else []
-        record["abstract"] = item.get("abstract")
-        record["notes"] = [_line(item["note"])] if "note" in item else []
-        records.append({name: value for name, value in record.items() if value})
-    return str(rispy.dumps(records, implementation=_RisWriter))
+    return str(rispy.dumps([*map(_ris_record, csl_items(kept))], implementation=_RisWriter))
+
+
+def _ris_record(item: CslItem) -> dict[str, Any]:
+    kind = _TYPES[item["type"]][1]
+    first, _, last = item.get("page", "").partition("-")
+    record: dict[str, Any] = {
+        "type_of_reference": kind,
+        "id": item["id"],
+        "title": item.get("title"),
+        "authors": [_ris_name(person) for person in item.get("author", ())],
+        "year": item["issued"]["date-parts"][0][0] if "issued" in item else None,
+        "journal_name" if kind == "JOUR" else "secondary_title": item.get("container-title"),
+        **{name: item[csl] for csl, _, name, _ in reversed(_FIELDS) if name and csl in item},
+        "start_page": first,
+        "end_page": last,
+        "doi": item.get("DOI"),
+        "urls": [item["URL"]] if _has_own_link(item) else [],
+        "abstract": item.get("abstract"),
+        "notes": [_line(item["note"])] if "note" in item else [],
+    }
+    if "keywords" in record:
+        record["keywords"] = re.split(r"\s*[;,]\s*", record["keywords"])
+    return {name: value for name, value in record.items() if value}
 
 
 def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False) -> str:
@@ -382,8 +354,9 @@ def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False
     return str(text)
 
 
-def _is_doi_link(item: CslItem) -> bool:
-    return "DOI" in item and doi_of(item["URL"]) is not None
+def _has_own_link(item: CslItem) -> bool:
+    """Whether there is a link besides the DOI."""
+    return "URL" in item and ("DOI" not in item or doi_of(item["URL"]) is None)
 
 
 def _latex(text: str) -> str:
@@ -402,10 +375,10 @@ def _protected(text: str) -> str:
 def _bibtex_name(person: Mapping[str, str]) -> str:
     if "given" not in person:
         return f"{{{_latex(person.get('literal') or person['family'])}}}"
-    family = _latex(person["family"])
+    family, particle = _latex(person["family"]), _particle(person).translate(_LATEX)
     if "suffix" in person:
         family = f"{{{family} {person['suffix']}}}"
-    return f"{_particle(person).translate(_LATEX)}{family}, {_latex(person['given'])}"
+    return f"{particle}{family}, {_latex(person['given'])}"
 
 
 def _ris_name(person: Mapping[str, str]) -> str:
@@ -416,8 +389,7 @@ def _ris_name(person: Mapping[str, str]) -> str:
 
 
 def _particle(person: Mapping[str, str]) -> str:
-    particle = person.get("non-dropping-particle", "")
-    return f"{particle} " if particle else ""
+    return f"{person.get('non-dropping-particle', '')} ".lstrip()
 
 
 Kept = Sequence[KeptDocument]
@@ -456,21 +428,11 @@ def trail_to_jsonl(steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -
     rows: list[dict[str, object]] = [
         {"type": "search", "title": titles.get(q.seed or ""), **query_to_dict(q)} for q in steps
     ]
-    rows += [
-        {
-            "type": "document",
-            "corpus": one.corpus,
-            "doc_id": one.document.doc_id,
-            "title": one.document.title,
-            "text": one.document.text,
-            "year": one.document.year,
-            "authors": list(one.document.authors),
-            "url": one.document.url,
-            "metadata": dict(one.document.metadata),
-            **({"note": one.note} if one.note else {}),
-        }
-        for one in kept
-    ]
+    for one in kept:
+        own = {name: getattr(one.document, name) for name in _OWN}
+        note = {"note": one.note} if one.note else {}
+        metadata = dict(one.document.metadata)
+        rows.append({"type": "document", "corpus": one.corpus, **own, "metadata": metadata, **note})
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -483,14 +445,15 @@ _REFERENCES: dict[str, Callable[[Kept], str]] = {
 }
 
 
+_ACCOUNTS = {"markdown": trail_to_markdown, "jsonl": trail_to_jsonl}
+
+
 def export_trail(kind: str, steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
     """The trail in one of the forms of :data:`EXPORT_FORMATS`."""
     if kind in _REFERENCES:
         return _REFERENCES[kind](kept)
-    if kind == "markdown":
-        return trail_to_markdown(steps, kept, titles)
-    if kind == "jsonl":
-        return trail_to_jsonl(steps, kept, titles)
+    if kind in _ACCOUNTS:
+        return _ACCOUNTS[kind](steps, kept, titles)
     raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(EXPORT_FORMATS)}.")
 
 
@@ -515,10 +478,7 @@ def document_fields(document: Document) -> dict[str, Any]:
     """A document as one flat row; a metadata field with a reserved name becomes
     ``metadata.<name>``."""
     item = csl_item(document)
-    fields: dict[str, Any] = {
-        name: getattr(document, name)
-        for name in ("doc_id", "title", "text", "year", "authors", "url")
-    }
+    fields: dict[str, Any] = {name: getattr(document, name) for name in _OWN}
     more = {"doi": item.get("DOI"), "venue": item.get("container-title")}
     names = {name.casefold() for name in document.metadata}
     fields |= {name: value for name, value in more.items() if value and name not in names}

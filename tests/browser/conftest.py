@@ -26,7 +26,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.support import make_explorer, wait_until
+from tests.support import wait_until
 
 # A busy machine may take long to load the model; what is expected still has to come.
 expect.set_options(timeout=30_000)
@@ -96,18 +96,11 @@ def running_app(home: Path, log: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def server(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """``seedlens app`` on a home with the demo."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """``seedlens app`` on a new home, to which it adds the demo."""
     home = tmp_path_factory.mktemp("browser") / "home"
-    shutil.copytree(demo_home, home)
     with running_app(home, home.parent / "app.log") as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def demo_map(server: Server) -> None:
-    """The demo has a map, made beside the app."""
-    make_explorer(server.home).maps.build("demo")
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,7 @@ def lasting_violations(page: Page) -> list[str]:
 )
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_meets_wcag_22_aa_in_light_and_dark_on_every_screen(
-    visit: Visit, demo_indexed: None, demo_map: None, name: str, screens: dict[str, tuple[int, ...]]
+    visit: Visit, demo_indexed: None, name: str, screens: dict[str, tuple[int, ...]]
 ) -> None:
     path, ready = PAGES[name]
     page = visit.open(path)

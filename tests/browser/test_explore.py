@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from engine.config import ROOT
 from engine.types.searches import Query
 from tests.browser.browser_steps import assert_fits, bring, download, read_text, until
-from tests.browser.conftest import PHONE, Server, Visit, running_app, visit_with, visiting
+from tests.browser.conftest import PHONE, Server, Visit, visit_with, visiting
 from tests.support import make_explorer
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
@@ -27,18 +27,6 @@ def results(page: Page) -> Locator:
     articles = page.locator("article")
     expect(articles.first).to_be_visible()
     return articles
-
-
-@pytest.mark.nightly
-def test_a_new_home_shows_how_far_the_demo_is_and_then_its_results(
-    browser: Browser, tmp_path: Path
-) -> None:
-    home, log = tmp_path / "new", tmp_path / "app.log"
-    with running_app(home, log) as app, visiting(browser, app) as visit:
-        page = visit.open()
-        expect(page.get_by_text("Setting up")).to_be_visible()
-        visit.shoot("first-start")
-        expect(page.locator("article")).to_have_count(20, timeout=120_000)
 
 
 def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visit) -> None:

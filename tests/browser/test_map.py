@@ -106,7 +106,7 @@ def test_a_browser_without_webgl_says_so(browser: Browser) -> None:
     context.close()
 
 
-@pytest.mark.usefixtures("demo_indexed", "demo_map")
+@pytest.mark.usefixtures("demo_indexed")
 def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
     page = visit.open("/map?corpus=demo&colour=cluster:background")
     names = page.locator(".cluster:visible")
@@ -130,7 +130,7 @@ def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
     until(page, lambda: sorted(names.all_inner_texts()) == seen, what="the part that was seen")
 
 
-@pytest.mark.usefixtures("demo_indexed", "demo_map")
+@pytest.mark.usefixtures("demo_indexed")
 def test_a_cluster_becomes_the_filter_of_explore_and_is_removed_there(visit: Visit) -> None:
     page = visit.open("/map?corpus=demo&layout=method")
     page.locator(".cluster:visible").first.press("Enter")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from engine.cli import main
@@ -21,18 +22,21 @@ from tests.fakes.small_corpus import DOCUMENTS
 
 SYSTEMS = ("bm25", "dense", "late-interaction", "hybrid", "aspect")
 SEED = "bees-network"
+CONTEXT = click.Context(main)
+COMMANDS = [(), *((name,) for name in main.list_commands(CONTEXT))]
 TEXTS = {d["doc_id"]: d.get("text") or " ".join(d["sentences"]) for d in DOCUMENTS}
 
 
 # --- help -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", [(), *((name,) for name in main.commands)], ids=str)
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
 def test_help_explains_every_command_and_option(command: tuple[str, ...], tmp_path: Path) -> None:
     shown = run_inside(tmp_path / "home", *command, "--help")
     assert (shown.code, shown.stderr) == (0, "")
     assert "Usage:" in shown.stdout
-    explained = main.commands[command[0]] if command else main
+    explained = main.get_command(CONTEXT, command[0]) if command else main
+    assert explained is not None
     words = " ".join(shown.stdout.split())  # the terminal's width breaks long lines
     assert (explained.help or "").split(".")[0].split("\n")[0] in words
     for option in explained.params:

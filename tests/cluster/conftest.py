@@ -19,6 +19,14 @@ from tests.fakes.s3_server import KEY, SECRET, Proxy, S3Server
 from tests.support import make_explorer
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is no smoke test here is left to ``make nightly``."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and not item.get_closest_marker("smoke"):
+            item.add_marker("nightly")
+
+
 @pytest.fixture(scope="session")
 def s3() -> Iterator[S3Server]:
     """A running server; skips where none can be."""

@@ -69,6 +69,7 @@ def another(tmp_path: Path, name: str) -> Path:
 # -- sharing --------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_what_one_app_imports_changes_and_deletes_all_others_see_at_once(
     place: Place, small_source: Path, more: Path
 ) -> None:
@@ -106,6 +107,7 @@ def test_another_corpus_under_the_name_of_a_deleted_one_is_the_one_that_others_o
     assert len(other.library.open("small")) == 1
 
 
+@pytest.mark.smoke
 def test_maps_selections_scenarios_and_sources_go_to_all_homes(
     place: Place, small_source: Path
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_home_of_before_takes_its_corpora_into_the_store(
         import_to(alone, small_source)
 
 
+@pytest.mark.smoke
 def test_a_backup_of_a_store_is_a_home_like_any_other(
     place: Place, small_source: Path, tmp_path: Path
 ) -> None:
@@ -222,6 +225,7 @@ def test_a_ledger_that_is_older_than_the_store_gets_the_corpora_as_they_are(
 # -- room -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_copies_used_longest_ago_give_way_and_what_has_no_room_is_read_in_the_store(
     place: Place, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +267,7 @@ def test_a_backup_has_all_corpora_or_says_that_they_have_no_room(
 # -- settings -------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_a_store_needs_a_ledger_that_others_share_and_an_address(
     place: Place, small_home: Path
 ) -> None:
@@ -279,6 +284,7 @@ def test_a_store_needs_a_ledger_that_others_share_and_an_address(
     assert SECRET not in odd.stderr
 
 
+@pytest.mark.smoke
 def test_without_a_store_nothing_of_it_is_loaded() -> None:
     code = """
 import sys
@@ -315,6 +321,7 @@ def test_the_doctor_says_where_the_store_is_and_whether_it_can_be_written(
 # -- faults ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -658,6 +665,7 @@ def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corp
 # -- deleting -------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(
     place: Place, small_source: Path, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_page_goes_on_after_the_server_was_away_and_every_grade_is_there_once(
     assert [(said.doc_id in first, said.relevance) for said in history] == [(True, 2), (False, 1)]
 
 
+@pytest.mark.smoke
 def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
     small_copy: Explorer, home_there: Path, postgres: PostgresServer
 ) -> None:
@@ -132,6 +133,7 @@ def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed
     assert here.list() == there.list() == []
 
 
+@pytest.mark.smoke
 def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
     small_home: Path, home: Path, tmp_path: Path, postgres: PostgresServer
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
     assert (home / "ledger.sqlite").exists()
 
 
+@pytest.mark.smoke
 def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(
     home: Path, postgres: PostgresServer
 ) -> None:

@@ -389,6 +389,7 @@ def test_faulty_rows_are_refused_or_repaired_as_by_a_local_import(
     assert told[0] == told[1]
 
 
+@pytest.mark.smoke
 def test_what_changed_takes_the_place_of_what_was_stored(
     on_ray: Explorer, tiny_model: Path, tmp_path: Path
 ) -> None:
@@ -437,6 +438,7 @@ def test_where_there_is_a_gpu_four_workers_share_it(cluster: SmallCluster) -> No
     assert Workers().count == 2
 
 
+@pytest.mark.smoke
 def test_what_is_no_address_or_not_installed_is_said(
     home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

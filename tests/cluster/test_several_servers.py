@@ -111,6 +111,7 @@ def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed
     assert not killed.note.endswith(", 0 keys sent again"), "somebody's server was killed"
 
 
+@pytest.mark.smoke
 def test_what_one_server_deletes_is_gone_at_the_others_and_back_when_it_is_brought_back(
     small_copy: Explorer, postgres: PostgresServer
 ) -> None:

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import compress
 
 import pytest
 
@@ -62,7 +63,8 @@ def test_a_backup_of_it_has_what_a_killed_program_left_in_the_log_of_the_ledger(
     protected: Explorer, tmp_path: Path
 ) -> None:
     connection = sqlite3.connect(protected.home.ledger, isolation_level=None)
-    connection.execute("INSERT INTO texts VALUES ('t', 'left', '2026-01-01 00:00:00.000000')")
+    row = ("text", "", "t", "", "2026-01-01 00:00:00", "2026-01-01 00:00:00", compress(b'"left"'))
+    connection.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     log = Path(f"{protected.home.ledger}-wal")
     before = log.read_bytes()
     assert before

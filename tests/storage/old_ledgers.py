@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 NEWEST = 9
+PER_ITEM = '{"per_item": 2}'
 _PLACE = "corpus VARCHAR NOT NULL, project VARCHAR NOT NULL"
 _BUILD = "corpus VARCHAR NOT NULL, build VARCHAR NOT NULL"
 TABLES = {
@@ -105,7 +106,7 @@ def rows(time: str = "2026-03-01 12:30:15.123456") -> dict[str, list[tuple[Any, 
             said("e6", "d3", "withdrawn", None, who="Ben"),
             said("e7", "d1", "grade", 2, who="Lea", origin="adjudication"),
         ],
-        "project_versions": [("c", "p", settings, "Lea", time) for settings in ("{}", "[]")],
+        "project_versions": [("c", "p", settings, "Lea", time) for settings in ("{}", PER_ITEM)],
         "project_queries": [("c", "p", query, "{}", time) for query in ("q", "q2")],
         "pool_items": [("c", "p", "q", doc, "bm25", 1, time) for doc in ("d1", "d2", "d3")],
         "build_versions": [("c", "b", "{}", "Lea", time)],
@@ -114,7 +115,7 @@ def rows(time: str = "2026-03-01 12:30:15.123456") -> dict[str, list[tuple[Any, 
         "query_states": [("c", "p", "q2", False, "Lea", time)],
         "trail_names": [("t", "mine", "Ada", False, time)],
         "saved_searches": [("Ada", "s", "?seed=1", True, time)],
-        "asked": [("a", "Ada", "c", "why?", "done", packed("because"), time)],
+        "asked": [("a", "Ada", "c", "why?", "done", packed('"because"'), time)],
     }  # fmt: skip
 
 

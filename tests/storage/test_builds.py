@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from storage.builds import BuildRow, LabelRow, StepRow
+from storage.builds import LabelRow, StepRow
 from storage.ledger import Ledger
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -19,14 +19,6 @@ def _label(doc_id: str, label: str, maker: str) -> LabelRow:
 
 def _step(content: str, kind: str = "run") -> StepRow:
     return StepRow("c", "b", "collapse", kind, content, "", 0, "who", "", NOW)  # type: ignore[arg-type]
-
-
-def test_builds_come_in_the_order_in_which_they_were_begun_in_their_latest_version(
-    ledger: Ledger,
-) -> None:
-    for build, settings in [("z", "1"), ("a", "2"), ("z", "3")]:
-        ledger.builds.put(BuildRow("c", build, settings, "who", NOW))
-    assert [(row.build, row.settings) for row in ledger.builds.all()] == [("z", "3"), ("a", "2")]
 
 
 def test_a_persons_label_stands_whatever_a_model_says_later(ledger: Ledger) -> None:

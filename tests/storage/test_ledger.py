@@ -13,9 +13,8 @@ import pytest
 from storage.errors import StorageError
 from storage.home import CorpusNameError, Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
-from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
+from storage.projects import PoolRow, ProjectQueryRow
 from storage.records import Judgment, Verdict
-from storage.trails import TrailNameRow
 from tests.storage.rows import NOW, corpus, judgment
 
 NASTY = "O'Brien\"; DROP TABLE judgments; -- 🌱 naïve 漢字\n\t\\ %s $corpus ?"
@@ -118,11 +117,7 @@ def test_projects_and_adjudications_stand_beside_one_s_own_grade(ledger: Ledger)
     assert ledger.judging.latest("demo", "p") == [project]
 
 
-def test_a_project_keeps_its_versions_queries_and_pools(ledger: Ledger) -> None:
-    row = ProjectRow("demo", "p", "{}", "ann", NOW)
-    ledger.projects.put(row)
-    ledger.projects.put(replace(row, settings='{"scale": 1}'))
-    assert [r.settings for r in ledger.projects.all()] == ['{"scale": 1}']
+def test_a_project_keeps_its_queries_and_pools(ledger: Ledger) -> None:
     query = ProjectQueryRow("demo", "p", "s1_method", "{}", NOW)
     assert [ledger.projects.add_queries([query, query]), ledger.projects.add_queries([query])] == [
         1,
@@ -156,7 +151,9 @@ def test_any_words_come_back_as_they_went_in(ledger: Ledger) -> None:
         == [row]
     )
     assert ledger.text(ledger.put_text(NASTY)) == NASTY
-    assert ledger.trails.add_step(NASTY, NASTY, NASTY) == ledger.trails.steps(NASTY)[0]
+    notes = ledger.documents(NASTY, str)
+    notes.put(NASTY, NASTY, NASTY, NASTY)
+    assert [(one.key, one.value, one.owner) for one in notes.all(NASTY)] == [(NASTY,) * 3]
 
 
 def test_words_that_no_file_can_hold_are_refused_as_a_value(ledger: Ledger) -> None:
@@ -172,88 +169,6 @@ def test_times_come_back_in_utc_to_the_microsecond(ledger: Ledger) -> None:
     assert found.tzinfo is UTC
     with pytest.raises(ValueError, match="no time zone"):
         ledger.judging.add([judgment(time=NOW.replace(tzinfo=None))])
-
-
-# Trails, kept documents, texts
-
-
-def test_a_trail_keeps_its_order_and_skips_a_repeated_step(ledger: Ledger) -> None:
-    first = ledger.trails.add_step("t", "demo", '{"seed": "a"}')
-    assert ledger.trails.add_step("t", "demo", '{"seed": "a"}') == first
-    ledger.trails.add_step("other", "demo", '{"seed": "z"}')
-    second = ledger.trails.add_step("t", "demo", '{"seed": "b"}')
-    third = ledger.trails.add_step("t", "demo", '{"seed": "a"}')
-    assert [step.position for step in (first, second, third)] == [1, 2, 3]
-    assert ledger.trails.steps("t") == [first, second, third]
-    assert ledger.trails.steps("nobody's") == []
-
-
-def test_kept_documents_are_the_ones_not_let_go_since(ledger: Ledger) -> None:
-    for doc_id in ("d1", "d2", "d3", "d1"):
-        ledger.trails.keep("t", "demo", doc_id)
-    ledger.trails.keep("t", "demo", "d2", kept=False)
-    ledger.trails.keep("t", "demo", "never kept", kept=False)
-    ledger.trails.keep("other", "demo", "d2")
-    assert [row.doc_id for row in ledger.trails.kept("t")] == ["d1", "d3"]
-    ledger.trails.keep("t", "demo", "d2")
-    assert [row.doc_id for row in ledger.trails.kept("t")] == ["d1", "d2", "d3"], "where it was"
-
-
-def test_kept_documents_have_an_order_and_notes_which_a_removal_does_not_lose(
-    ledger: Ledger,
-) -> None:
-    trails = ledger.trails
-    for doc_id in ("d1", "d2", "d3"):
-        trails.keep("t", "demo", doc_id)
-    trails.annotate("t", "demo", "d3", NASTY)
-    trails.annotate("t", "demo", "not kept", "lost")
-    trails.swap("t", ("demo", "d3"), ("demo", "d1"))
-    assert [(row.doc_id, row.note) for row in trails.kept("t")] == [
-        *[("d3", NASTY), ("d2", ""), ("d1", "")],
-    ]
-    trails.keep("t", "demo", "d3", kept=False)
-    assert [row.doc_id for row in trails.kept("t")] == ["d2", "d1"]
-    trails.keep("t", "demo", "d3")
-    assert (trails.kept("t")[0].doc_id, trails.kept("t")[0].note) == ("d3", NASTY)
-    trails.keep("t", "demo", "d4")
-    assert [row.doc_id for row in trails.kept("t")] == ["d3", "d2", "d1", "d4"]
-
-
-def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted(
-    ledger: Ledger,
-) -> None:
-    trails = ledger.trails
-    for trail_id, seeds in (("one", "ab"), ("two", "c"), ("passing", "d"), ("hers", "ef")):
-        for seed in seeds:
-            trails.add_step(trail_id, "demo", seed)
-    trails.keep("two", "demo", "d1")
-    trails.put_name(TrailNameRow("hers", NASTY, "ada", False, NOW))
-    assert [(row.trail_id, row.queries, row.kept) for row in trails.all("")] == [
-        ("two", ["c"], 1),
-        ("one", ["a", "b"], 0),
-    ]
-    assert [(row.trail_id, row.name) for row in trails.all("ada")] == [("hers", NASTY)]
-    assert len(trails.all()) == 3
-    deleted = TrailNameRow("two", "", "", True, NOW)
-    trails.put_name(deleted)
-    assert [row.trail_id for row in trails.all("")] == ["one"]
-    trails.put_name(replace(deleted, deleted=False))
-    assert [row.trail_id for row in trails.all("")] == ["two", "one"]
-
-
-def test_a_saved_search_is_renamed_removed_and_belongs_to_one_owner(ledger: Ledger) -> None:
-    trails = ledger.trails
-    trails.save_search("", "first", "?seed=a")
-    trails.save_search("", "second", "?seed=b")
-    trails.save_search("ada", "hers", "?seed=a")
-    trails.save_search("", NASTY, "?seed=a")
-    assert [(row.name, row.link) for row in trails.saved("")] == [
-        (NASTY, "?seed=a"),
-        ("second", "?seed=b"),
-    ]
-    trails.save_search("", NASTY, "?seed=a", saved=False)
-    assert [row.name for row in trails.saved("")] == ["second"]
-    assert [row.name for row in trails.saved("ada")] == ["hers"]
 
 
 def test_a_text_pasted_twice_has_one_id(ledger: Ledger) -> None:

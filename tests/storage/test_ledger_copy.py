@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from storage.answers import AnswerRow
-from storage.builds import BuildRow, LabelRow, StepRow
+from storage.builds import LabelRow, StepRow
 from storage.errors import StorageError
 from storage.jobs import JobRow
 from storage.ledger import Ledger
-from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
+from storage.projects import PoolRow, ProjectQueryRow
 from storage.records import EvaluationRow, QrelsRow, RunRow
-from storage.trails import AskedRow, TrailNameRow
 from tests.fakes.postgres_server import PostgresServer
 from tests.storage.rows import NOW, corpus, judgment
 
@@ -29,11 +28,10 @@ def fill(ledger: Ledger) -> None:
     ledger.put_text("O'Brien 🌱 %s ? $name")
     ledger.judging.add([judgment(f"d{n}", marks=((1, 2),)) for n in range(MANY)])
     ledger.judging.undo("demo", "", "ann")
-    ledger.projects.put(ProjectRow("demo", "p", "{}", "ann", NOW))
+    ledger.documents("project", str).put("p", "settings", "ann", "demo")
     ledger.projects.add_queries([ProjectQueryRow("demo", "p", q, "{}", NOW) for q in "ab"])
-    ledger.projects.set_asked("demo", "p", ["b"], asked=False, author="ann", time=NOW)
+    ledger.projects.set_asked("demo", "p", ["b"], asked=False, author="ann")
     ledger.projects.add_to_pool([PoolRow("demo", "p", "a", "d1", "bm25", 1, NOW)])
-    ledger.builds.put(BuildRow("demo", "b", "{}", "ann", NOW))
     ledger.builds.add_labels([LabelRow("demo", "b", "d1", "x", "", "person", "ann", "", NOW)])
     ledger.builds.add_step(StepRow("demo", "b", "s", "run", "content", "", 0, "ann", "", NOW))
     run = RunRow(0, "c", "demo", "1", "bm25", "{}", False, 1.5, "the run", NOW)
@@ -45,32 +43,26 @@ def fill(ledger: Ledger) -> None:
     ledger.experiments.add_qrels(QrelsRow(0, "demo", "q", "the judgments", NOW))
     ledger.answers.add([AnswerRow(key, "e", "m", "p", "{}", 1, 2, NOW) for key in KEYS])
     ledger.answers.remember_capabilities("e", "m", "{}")
-    ledger.trails.add_step("t", "demo", "{}")
-    ledger.trails.keep("t", "demo", "d1")
-    ledger.trails.put_name(TrailNameRow("t", "mine", "ann", False, NOW))
-    ledger.trails.save_search("ann", "search", "?q=1")
     ledger.ended_logins.add(["a login"])
     ledger.spending.add("ada@example.org", 1, 2, 3)
     job = JobRow("j", "demo", "done", "{}", "ann", "here", 1, False, NOW, NOW)
     ledger.jobs.start(job, lambda _: None)
-    ledger.asked.put(AskedRow("x", "ann", "demo", "why?", "done", "because", NOW))
 
 
 def contents(ledger: Ledger) -> list[object]:
     """What can be read of it."""
     return [
         ledger.corpora(), ledger.judging.history("demo"), ledger.judging.latest("demo"),
-        ledger.projects.all(), ledger.projects.queries("demo", "p", retired=True),
+        ledger.documents("project", str).all(), ledger.projects.queries("demo", "p"),
         ledger.projects.retired("demo", "p"), ledger.projects.pool("demo", "p"),
-        ledger.builds.all(), ledger.builds.labels("demo", "b"),
+        ledger.builds.labels("demo", "b"),
         ledger.builds.last("demo", "b", "s"),
         ledger.experiments.computed_run("demo", "1", "bm25", "{}"),
         ledger.experiments.uploaded_runs("c"), ledger.experiments.qrels(),
         ledger.experiments.evaluation("c", "1", "[]", "{}"), ledger.experiments.evaluations("c"),
         ledger.answers.heads("e", "m").tolist(), ledger.answers.capabilities("e", "m"),
-        ledger.answers.find(KEYS[-3:-1]), ledger.trails.all(), ledger.trails.kept("t"),
+        ledger.answers.find(KEYS[-3:-1]),
         ledger.ended_logins.has_any(["a login"]), ledger.spending.of("ada@example.org"),
-        ledger.trails.saved("ann"), ledger.asked.find("x"), ledger.asked.latest("ann", 5),
         ledger.jobs.all(),
     ]  # fmt: skip
 
@@ -143,8 +135,7 @@ def test_a_value_that_the_server_cannot_hold_stops_the_copy_and_leaves_nothing(
 ) -> None:
     file = Ledger(tmp_path / "ledger.sqlite")
     server = Ledger(tmp_path / "none", url=postgres.database())
-    file.judging.add([judgment("d1")])
-    file.put_text("a text with a \0 in it")
+    file.judging.add([judgment("d1", note="a note with a \0 in it")])
     with pytest.raises(StorageError, match=r"cannot hold this value.*NUL"):
         file.copy_to(server)
     assert server.judging.history("demo") == []

@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -23,6 +24,12 @@ from tests.storage.rows import judgment
 TIME = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
 
+def documents(ledger: Ledger, kind: str, scope: str = "") -> list[tuple[str, str, Any]]:
+    found = ledger.documents(kind, Any).all(scope)
+    assert {one.time for one in found} == {TIME}
+    return [(one.key, one.owner, one.value) for one in found]
+
+
 def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
     """Everything of :func:`tests.storage.old_ledgers.rows` is there."""
     (corpus,) = ledger.corpora()
@@ -34,10 +41,26 @@ def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
     }
     current = [(s.annotator, s.doc_id, s.relevance) for s in ledger.judging.latest("c", "p")]
     assert current == [("Ada", "d1", 1), ("Ada", "d2", None), ("Lea", "d1", 2)]
-    assert [step.position for step in ledger.trails.steps("t")] == [1, 2]
-    kept = [(row.doc_id, row.note) for row in ledger.trails.kept("t")]
     later = version > 6
-    assert kept == ([("d2", "why"), ("d1", "why")] if later else [("d1", ""), ("d2", "")])
+    assert documents(ledger, "trail") == [
+        ("t", "Ada" if later else "", {
+            "name": "mine" if later else "", "deleted": False,
+            "searches": [{"seed": "1"}, {"seed": "2"}],
+            "documents": [
+                {"corpus": "c", "doc_id": doc, "note": "why" if later else "", "kept": True}
+                for doc in (("d2", "d1") if later else ("d1", "d2"))
+            ],
+        })
+    ]  # fmt: skip
+    assert documents(ledger, "project", "c") == [("p", "Lea", {"per_item": 2})]
+    assert documents(ledger, "build", "c") == [("b", "Lea", {})]
+    if later:
+        search = {"name": "s", "link": "?seed=1"}
+        assert documents(ledger, "saved search", "Ada") == [("?seed=1", "Ada", search)]
+        question = {"id": "a", "corpus": "c", "question": "why?", "state": "done"}
+        question["time"] = f"{TIME:%Y-%m-%dT%H:%M:%S.%f}Z"
+        assert documents(ledger, "question") == [("a", "Ada", question)]
+        assert documents(ledger, "answer") == [("a", "Ada", "because")]
     assert ledger.text("x") == "pasted"
     run = ledger.experiments.computed_run("c", "1", "bm25", "{}")
     assert run is not None
@@ -51,26 +74,16 @@ def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
     keys = [f"{n:064x}" for n in range(3)]
     assert ledger.answers.find(keys) == dict.fromkeys(keys, "{}")
     assert ledger.answers.capabilities("e", "m") == "{}"
-    assert [row.settings for row in ledger.projects.all()] == ["[]"]
-    assert [row.query_id for row in ledger.projects.queries("c", "p")] == ["q"]
+    assert [row.query_id for row in ledger.projects.queries("c", "p")] == ["q", "q2"]
     assert ledger.projects.retired("c", "p") == {"q2"}
     assert [row.doc_id for row in ledger.projects.pool("c", "p")] == ["d1", "d2", "d3"]
-    assert [row.settings for row in ledger.builds.all()] == ["{}"]
     assert [row.label for row in ledger.builds.labels("c", "b")] == ["x"]
     step = ledger.builds.last("c", "b", "s")
     assert step is not None
     assert step.content == "content"
-    if later:
-        assert [row.name for row in ledger.trails.all("Ada")] == ["mine"]
-        assert [row.link for row in ledger.trails.saved("Ada")] == ["?seed=1"]
-        asked = ledger.asked.find("a")
-        assert asked is not None
-        assert asked.answer == "because"
     # It goes on where it was.
     assert ledger.judging.undo("c", "p", "Ada") == history[2]
-    assert ledger.experiments.add_run(uploaded) == uploaded.id + 1
-    ledger.trails.keep("t", "c", "d3")
-    assert ledger.trails.kept("t")[-1].doc_id == "d3"
+    assert ledger.experiments.add_run(uploaded) > uploaded.id
 
 
 @pytest.mark.parametrize("version", [6, 9])
@@ -114,7 +127,6 @@ def test_a_ledger_of_duckdb_that_is_open_elsewhere_is_not_copied(tmp_path: Path)
         assert here.recv() == "open"
         with pytest.raises(LedgerBusyError, match="Close all programs of the earlier version"):
             Ledger(tmp_path / "ledger.sqlite", wait_seconds=0.3).corpora()
-        assert not (tmp_path / "ledger.sqlite").exists()
     finally:
         process.kill()
         process.join()
@@ -137,14 +149,12 @@ def test_a_ledger_of_duckdb_that_is_too_old_or_too_new_is_refused(
             connection.execute(sql, values)
     with pytest.raises(StorageError, match=rf"ledger\.duckdb has schema version {version}.*4 to 9"):
         Ledger(tmp_path / "ledger.sqlite").corpora()
-    assert not (tmp_path / "ledger.sqlite").exists()
 
 
 def test_a_damaged_ledger_of_duckdb_is_named_and_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "ledger.duckdb").write_bytes(b"not a database " * 5000)
     with pytest.raises(StorageError, match=r"ledger\.duckdb cannot be read.*left the file"):
         Ledger(tmp_path / "ledger.sqlite").corpora()
-    assert not (tmp_path / "ledger.sqlite").exists()
 
 
 def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(

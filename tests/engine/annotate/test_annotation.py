@@ -307,7 +307,7 @@ def test_trails_have_ids_of_ours_and_keep_documents_that_are_there(small_copy: E
     for corpus, doc_id in (("small", "d" * 10_000), ("other", "plain")):
         with pytest.raises(UnknownNameError):
             notebook.keep("trail", corpus, doc_id)
-    assert small_copy.ledger.trails.kept("trail") == []
+    assert notebook.kept("trail") == []
 
 
 def test_ids_of_judgments_and_notes_of_reading_lists_have_limits(small_copy: Explorer) -> None:

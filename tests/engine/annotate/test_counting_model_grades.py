@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine.annotate.projects import model_annotator
+from engine.annotate.projects import PROJECTS, model_annotator
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment
 from engine.types.searches import Query
-from storage.projects import ProjectRow
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
 from tests.fakes.model_sessions import ALIKE, SEED
 
@@ -129,9 +129,8 @@ def test_trec_files_of_each_annotator_have_the_model_apart_and_come_back_as_a_mo
 
 def test_a_project_from_before_models_graded_reads(graded: Explorer) -> None:
     project = make_project(graded, depth=1)
-    row = next(r for r in graded.ledger.projects.all() if r.project == "p")
-    settings = json.loads(row.settings)
+    settings = PROJECTS.dump_python(project, mode="json")
     assert settings.pop("model_grades") is False
-    old = ProjectRow("small", "old", json.dumps({**settings, "name": "old"}), "lead", row.time)
-    graded.ledger.projects.put(old)
+    stored = graded.ledger.documents("project", dict[str, Any])
+    stored.put("old", {**settings, "name": "old"}, "lead", "small")
     assert graded.annotation.project("small", "old") == replace(project, name="old")
