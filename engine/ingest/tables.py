@@ -17,7 +17,7 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from engine.errors import BadInputError
-from engine.ingest.files import TOO_LONG, InputFile
+from engine.ingest.files import TOO_LONG, InputFile, table
 from engine.ingest.json_files import plain_record
 from engine.ingest.rows import SHORTEN, Format, Row, kind
 from engine.ingest.values import is_known
@@ -168,18 +168,8 @@ def row_of(where: str, names: tuple[str, ...], cells: list[Any]) -> Row:
     return Row(where, dict(zip(names, cells, strict=True)))
 
 
-_FAULTS = {
-    TOO_LONG: (TOO_LONG, SHORTEN),
-    "field limit": (TOO_LONG, SHORTEN),
-    "unexpected end of data": (
-        "a quoted field that begins here is never closed.",
-        'Close it with ", and write quotes inside quoted fields twice ("").',
-    ),
-    "new-line character": (
-        "a carriage return outside quotes.",
-        "Save the file with ordinary line ends (LF or CRLF).",
-    ),
-}
+_FAULTS = {TOO_LONG: (TOO_LONG, SHORTEN), "field limit": (TOO_LONG, SHORTEN)}
+_FAULTS |= {part: (fault, remedy) for part, fault, remedy in table("notes")["csv"]["faults"]}
 """A part of an error of csv -> what is wrong with a record, and the remedy."""
 
 
