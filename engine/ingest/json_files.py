@@ -96,18 +96,6 @@ def _with_journal(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**parts, **record, "journal": next((n for n in names if isinstance(n, str)), None)}
 
 
-BEIR = "corpus.jsonl"
-CSFCUBE, CSFCUBE_JUDGMENTS = "abstracts-*.jsonl", "test-pid2anns-*.json"
-"""Of the folders: the file with the documents, and that by which CSFCube's is known."""
-CSFCUBE_FIELDS = {
-    "doc_id": "paper_id",
-    "title": "title",
-    "text": "abstract",
-    "roles": "pred_labels",
-    "year": "metadata.year",
-}
-
-
 def line_rows(file: InputFile) -> Iterator[Row]:
     """The rows of each line that is not blank; a broken line is a row with a problem."""
     for number, line in file.short_lines():
@@ -135,21 +123,10 @@ def _line_rows(where: str, line: str) -> Iterator[Row]:
         yield Row(where, plain_record(record))
 
 
-def beir(file: InputFile) -> Iterator[Row]:
-    """Rows of the folder's ``corpus.jsonl`` (or of that file itself): ``_id``, ``title``, ``text``,
-    and SeedLens' own fields."""
-    return line_rows(replace(file, path=file.path / BEIR) if file.path.is_dir() else file)
-
-
-def csfcube(file: InputFile) -> Iterator[Row]:
-    """Rows of the folder's abstracts, with a role per sentence (or of the file itself)."""
-    found = sorted(file.path.glob(CSFCUBE)) if file.path.is_dir() else [file.path]
-    if not found:
-        raise BadInputError(
-            f"{file.name} has no {CSFCUBE}.",
-            "Choose the folder that holds abstracts-csfcube-preds.jsonl.",
-        )
-    return line_rows(replace(file, path=found[0]))
+def rows_in_folder(pattern: str, file: InputFile) -> Iterator[Row]:
+    """Rows of the first file in a folder whose name is so, or of that file itself."""
+    path = sorted(file.path.glob(pattern))[0] if file.path.is_dir() else file.path
+    return line_rows(replace(file, path=path))
 
 
 _BETWEEN = re.compile(r"[\s,]*")
