@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import streamlit as st
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse
@@ -23,10 +24,13 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from engine.people import keep_files_private  # noqa: E402 - needs the path above
+from pages._login.cookies import (  # noqa: E402 - needs the path above
+    ReturnAfterLogin,
+    VisitCookie,
+    changing,
+)
 from pages._login.guard import GuardSessions  # noqa: E402 - needs the path above
 from pages._login.origin import OnlyHttps, SameOrigin  # noqa: E402 - needs the path above
-from pages._login.return_after_login import ReturnAfterLogin  # noqa: E402 - needs the path above
-from pages._login.visit_cookie import VisitCookie  # noqa: E402 - needs the path above
 
 keep_files_private()
 
@@ -61,12 +65,10 @@ class SecurityHeaders:
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *self._headers]
-            await send(message)
+        def add(_: Message, headers: MutableHeaders) -> None:
+            headers.raw.extend(self._headers)
 
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, changing(send, add))
 
 
 @asynccontextmanager
@@ -91,7 +93,11 @@ app = st.App(
     lifespan=lifespan,
     routes=[Route("/figures/font.json", figure_font)],
     middleware=[
-        Middleware(SecurityHeaders), Middleware(SameOrigin), Middleware(OnlyHttps),
-        Middleware(GuardSessions), Middleware(ReturnAfterLogin), Middleware(VisitCookie),
+        Middleware(SecurityHeaders),
+        Middleware(SameOrigin),
+        Middleware(OnlyHttps),
+        Middleware(GuardSessions),
+        Middleware(ReturnAfterLogin),
+        Middleware(VisitCookie),
     ],
-)  # fmt: skip
+)

@@ -17,8 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from engine.types.maps import ClusterLevel, Layout
 from pages._common.components import _assets
-from pages._map.map_parts import layout_part, titles_part
-from pages._map.map_view import PARTS
+from pages._map.map_parts import PARTS, layout_part, titles_part
 from tests.browser.conftest import ARGUMENTS, CHROMIUM
 
 DOCUMENTS = 100_000

@@ -18,7 +18,7 @@ import pyarrow as pa
 from benchmarks.figures import Figure
 from benchmarks.sources import abstracts, cache
 from engine.config import Settings
-from engine.corpora.aspect_space import without_context
+from engine.corpora.contracts import without_context
 from engine.corpora.map_making import MapMaker
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column, matrix, vector_columns

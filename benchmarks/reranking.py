@@ -28,7 +28,7 @@ from benchmarks.sources import CSFCUBE, cache
 from engine.assist.reranking import Assignment, texts_of
 from engine.collections.readers import read_collection
 from engine.config import Settings
-from engine.evaluate.model_runs import topic_criterion
+from engine.evaluate.evaluation_run import topic_criterion
 from engine.explorer import Explorer
 from engine.measures.metrics import csfcube_ndcg
 from engine.rerank import MODES, Options, rerank

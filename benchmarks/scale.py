@@ -146,7 +146,7 @@ def _query_figures(taken: Taken, how: str) -> list[Figure]:
 def run_make(documents: int, folder: Path, corpus: str) -> Taken:
     """Make the documents and import them; goes on where an earlier run stopped."""
     from benchmarks.made_corpus import MadeCorpus
-    from engine.corpora.importing import Importer
+    from engine.corpora.importing import Import
 
     base = Explorer(Settings(home=folder, maps=False))
     if corpus not in base.library.names():
@@ -170,8 +170,8 @@ def run_make(documents: int, folder: Path, corpus: str) -> Taken:
         return made
 
     explorer = Explorer(Settings())
-    importer = Importer(explorer.home, explorer.ledger, explorer.settings, load)
-    report = importer.run(ImportRequest(path, CORPUS), tell)
+    place = (explorer.home, explorer.ledger, explorer.settings, load)
+    report = Import(*place, ImportRequest(path, CORPUS), tell).index()
     text = sum(len(json.loads(line)["title"]) + sum(map(len, json.loads(line)["sentences"]))
                for line in path.open(encoding="utf-8"))  # fmt: skip
     size = explorer.library.corpus(CORPUS).bytes

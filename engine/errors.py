@@ -70,3 +70,17 @@ class RefusedError(SeedLensError):
     def __init__(self, address: str, message: str, remedy: str) -> None:
         super().__init__(message, remedy)
         self.address = address
+
+
+def check_length(what: str, text: str, most: int, remedy: str = "Shorten it.") -> None:
+    """Raise BadInputError for a text of more than ``most`` characters."""
+    if len(text) > most:
+        said = f"The {what} has {len(text):,} characters; at most {most:,} are read."
+        raise BadInputError(said, remedy)
+
+
+def check_between(what: str, value: float | None, low: float, high: float | None = None) -> None:
+    """Raise BadInputError for a number out of bounds, both included; None is no number."""
+    if value is not None and not low <= value <= (value if high is None else high):
+        bounds = f"at least {low}" if high is None else f"{low} to {high:,}"
+        raise BadInputError(f"{what} is {value}.", f"Give {bounds}.")

@@ -27,8 +27,8 @@ from engine.evaluate.analysis import Analysis
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.evaluations import Evaluations
-from engine.evaluate.gaps import Gaps
-from engine.evaluate.human import human_rows
+from engine.evaluate.measuring import human_rows
+from engine.evaluate.verification_gap import Gaps
 from engine.facts import find_facts as facts_in
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
@@ -105,7 +105,7 @@ class Explorer(ForPerson):
         self.collections = CollectionStore(ledger, library)
         self.scenarios = Scenarios(home, ledger, settings, library)
         self.pair_grading = PairGrading(ledger, settings, library)
-        self.builds = CollectionBuilds(home, ledger, settings, library, annotation)
+        self.builds = CollectionBuilds(ledger, settings, library, annotation)
         self.verifier = Assistant(settings, ledger, search)
         self.evaluations = Evaluations(settings, ledger, self.collections, search)
         self.gaps = Gaps(settings, ledger, self.collections, search)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._common.shared import ASSETS, attempt_at, engine, error_boundary, show_problem
+from pages._common.kit import button, empty
+from pages._common.shared import ASSETS, engine, error_boundary, show_problem
 from pages._library.corpus_list import corpora_list, undo_list
 from pages._library.import_jobs import jobs_section
 from pages._library.imports import add_documents
-from pages._library.lens_page import lens_page
+from pages._library.lens import lens_page
 from pages._model.model_form import apply_model_style
 
 with error_boundary():
@@ -18,27 +19,17 @@ with error_boundary():
     if lens_page(explorer):
         st.stop()
     corpora = explorer.library.corpora()
-    running = {
-        job.request.name: job for job in explorer.library.jobs.list() if job.state == "running"
-    }
+    running = {job.request.name: job for job in explorer.library.jobs.list() if job.running}
 
     st.header("Your corpora", anchor=False)
     show_problem("corpora", keep=True)
     if corpora:
         corpora_list(explorer, corpora, running)
     elif not running:
-        st.html(
-            '<div class="sl-empty">No corpus yet. Add documents below, or the demo (480 '
-            "synthetic abstracts).</div>"
-        )
-        st.button(
-            "Add the demo",
-            key="library_demo",
-            on_click=attempt_at,
-            args=("corpora", explorer.library.add_demo),
-        )
+        empty("No corpus yet. Add documents below, or the demo (480 synthetic abstracts).")
+        button("Add the demo", "library_demo", explorer.library.add_demo, place="corpora")
     else:
-        st.html('<div class="sl-empty">Importing the first corpus…</div>')
+        empty("Importing the first corpus…")
     undo_list(explorer)
     jobs_section(explorer)
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._common.filter_panel import PageFilters
+from pages._common.page import open_page
 from pages._common.shared import error_boundary, show_problem
-from pages._common.url_state import corpus_box
-from pages._explore.first_visit import open_page
+from pages._common.state import corpus_box
 from pages._map import map_page
-from pages._map.cluster_names import cluster_names
-from pages._map.map_url import MapView
-from pages._map.map_view import map_view
+from pages._map.map_state import MapView
 from pages._map.selection import selection_panel
 
 with error_boundary():
@@ -25,18 +23,17 @@ with error_boundary():
         corpus_box(view, names, "map_corpus", width=160)
         map_page.nothing_drawn(explorer, view.corpus)
     else:
-        view = map_page.within(explorer, view, drawn)
-        chosen = map_page.selection(explorer, view, drawn)
-        map_page.controls(explorer, view, names, drawn)
+        page = map_page.open_map(explorer, view, names, drawn)
+        chosen = map_page.selection(page)
+        map_page.controls(page)
         left, right = st.columns([8, 4], gap="medium")
         with left, st.container(key="map_left"), error_boundary():
-            map_view(drawn, map_page.shown(explorer, view, drawn), chosen)
-            map_page.about(explorer, view, drawn)
-            cluster_names(explorer, view, drawn)
+            map_page.show_map(page, chosen)
+            map_page.cluster_names(page)
         with right, st.container(key="map_right"):
             with error_boundary():  # beside the map, so that it is seen to follow
                 filters = PageFilters(explorer, view.corpus, MapView, key="map")
                 filters.chips()
                 filters.panel(unfolds=False)
             with error_boundary():
-                selection_panel(explorer, view, chosen)
+                selection_panel(page, chosen)

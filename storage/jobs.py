@@ -25,7 +25,7 @@ class JobRow:
     owner: str
     machine: str
     process: int  # 0 until it was started
-    stop: bool  # somebody asked it to stop
+    stop: bool  # it is to stop
     started: datetime
     renewed: datetime  # the last sign of life
 

@@ -1,8 +1,7 @@
-"""What one run at a time may do: locks of the ledger, among all machines that share it, and lock
-files, among the programs of this machine.
+"""Locks: rows of the ledger, for all machines that share it, and files, for this machine.
 
-A lock of the ledger is a row that its holder renews. It ends with the process: at once on the same
-machine, after :data:`TERM` for other machines.
+The holder of a row renews it. It ends with the process: at once on the same machine, after
+:data:`TERM` for other machines.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psutil
 from filelock import FileLock, Timeout
 from sqlalchemy import select
 
@@ -27,11 +27,9 @@ from storage.errors import CorpusBusyError, StorageError
 from storage.tables import columns_of, first, insert, table
 
 WAIT_SECONDS = 0.5
-"""Longer than it takes to see whether somebody holds a lock, which holds it for that moment."""
 POLL_SECONDS = 0.05
 RENEW_SECONDS = 5.0
-TERM = timedelta(seconds=60)
-"""How long a lock or job of another machine counts without a sign of life."""
+TERM = timedelta(seconds=60)  # How long a lock or job of another machine counts without a renewal
 MACHINE = platform.node()
 log = logging.getLogger("seedlens.storage")
 
@@ -40,10 +38,7 @@ log = logging.getLogger("seedlens.storage")
 def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
     """Hold a lock file exclusively, among the programs of this machine.
 
-    Args:
-        busy: message of the error, such as ``The corpus 'c' is being indexed.``
-        remedy: of the error.
-        wait: seconds to wait for the holder.
+    CorpusBusyError with the words ``busy`` and ``remedy`` after ``wait`` seconds.
     """
     lock = FileLock(lock_file, timeout=wait)
     try:
@@ -60,6 +55,25 @@ def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterato
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def repeating(work: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Call ``work`` every so many seconds in a thread, until the block ends."""
+    done = threading.Event()
+
+    def repeat() -> None:
+        while not done.wait(seconds):
+            with suppress(StorageError):  # the next call may succeed
+                work()
+
+    thread = threading.Thread(target=repeat, name="seedlens-renew", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,41 +94,27 @@ class Locks(LedgerTables):
     """Locks by name in one ledger."""
 
     @contextmanager
-    def alone(self, lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
-        """Hold the lock of a file's name exclusively; see :func:`alone`."""
-        with self._held(lock_file.name, wait, lambda _: CorpusBusyError(busy, remedy)):
-            yield
-
-    @contextmanager
-    def hold(self, *name: str, what: str) -> Iterator[None]:
-        """Hold the lock of a name exclusively; ``what`` is for errors, such as "The corpus 'c' is
-        being indexed"."""
-        with self._held("\x1f".join(name), WAIT_SECONDS, lambda row: _busy_with(what, row)):
-            yield
-
-    @contextmanager
-    def _held(
-        self, name: str, wait: float, busy: Callable[[LockRow], CorpusBusyError]
-    ) -> Iterator[None]:
-        deadline, token = time.monotonic() + wait, secrets.token_hex(8)
-        while (holder := self._take(name, token)) is not None:
+    def hold(self, *name: str, what: str, wait: float = WAIT_SECONDS) -> Iterator[None]:
+        """Hold the lock of a name exclusively; ``what`` is for the error after ``wait`` seconds,
+        such as "The corpus 'c' is being indexed"."""
+        key, token = "\x1f".join(name), secrets.token_hex(8)
+        deadline = time.monotonic() + wait
+        while (holder := self._take(key, token)) is not None:
             if time.monotonic() >= deadline:
-                raise busy(holder)
+                raise _busy_with(what, holder)
             time.sleep(POLL_SECONDS)
-        own, done = (LOCKS.c.name == name, LOCKS.c.token == token), threading.Event()
+        own = LOCKS.c.name == key, LOCKS.c.token == token
 
         def renew() -> None:
-            while not done.wait(RENEW_SECONDS):
-                with suppress(StorageError), self._database.write(durable=False) as connection:
-                    still = LOCKS.update().where(*own).values(renewed=datetime.now(UTC))
-                    if not connection.execute(still).rowcount:
-                        log.warning("Another program took the lock %r.", name)
+            with self._database.write(durable=False) as connection:
+                still = LOCKS.update().where(*own).values(renewed=datetime.now(UTC))
+                if not connection.execute(still).rowcount:
+                    log.warning("Another program took the lock %r.", key)
 
-        threading.Thread(target=renew, name="seedlens-lock", daemon=True).start()
         try:
-            yield
+            with repeating(renew, RENEW_SECONDS):
+                yield
         finally:
-            done.set()
             with suppress(StorageError), self._database.write(durable=False) as connection:
                 connection.execute(LOCKS.delete().where(*own))
 
@@ -132,54 +132,27 @@ class Locks(LedgerTables):
 
 
 def is_alive(machine: str, process: int, renewed: datetime) -> bool:
-    """Whether a process is running, given its last sign of life.
+    """Whether a process is running, given its last renewal; process 0 is one that is starting.
 
-    On this machine a suspended process counts as running. Process 0 is one that is starting.
+    On this machine a suspended process counts as running.
     """
-    here = machine == MACHINE and process != 0
-    if here and not process_runs(process):
-        return False
-    begun = _begun(process) if here else None
-    if begun is not None:
-        return begun - timedelta(seconds=2) <= renewed  # else its number was given out again
-    return datetime.now(UTC) - renewed <= TERM
-
-
-def _begun(process: int) -> datetime | None:
-    """Start of a process of this machine, to a second; None where the system does not tell."""
-    with suppress(OSError, ValueError, IndexError, StopIteration):
-        ticks = int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19])
-        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
-        boot = next(int(line.split()[1]) for line in lines if line.startswith("btime"))
-        return datetime.fromtimestamp(boot + ticks // os.sysconf("SC_CLK_TCK"), UTC)
-    return None
-
-
-def process_runs(process: int) -> bool:
-    """Whether a process of this machine is at work; one that ended and was not waited for is
-    not."""
-    if Path("/proc/self/stat").exists():
-        try:
-            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return False
-        return stat.rpartition(")")[2].split()[0] not in "ZX"
+    if machine != MACHINE or not process:
+        return datetime.now(UTC) - renewed <= TERM
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        found = psutil.Process(process)
+        begun = datetime.fromtimestamp(found.create_time(), UTC)
+        # Else its number was given out again.
+        is_same = begun - timedelta(seconds=2) <= renewed
+        return is_same and found.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _busy_with(what: str, row: LockRow) -> CorpusBusyError:
-    if (row.machine, row.process) == (MACHINE, os.getpid()):
-        return CorpusBusyError(
-            f"{what} by another run here.", "Wait until it is done, or cancel it."
-        )
-    where = "" if row.machine == MACHINE else f" on {row.machine}"
+    where, there = "run here", ""
+    if (row.machine, row.process) != (MACHINE, os.getpid()):
+        on = "" if row.machine == MACHINE else f" on {row.machine}"
+        where, there = f"program (process {row.process}{on})", " there"
     return CorpusBusyError(
-        f"{what} by another program (process {row.process}{where}).",
-        "Wait until it is done, or cancel it there.",
+        f"{what} by another {where}.", f"Wait until it is done, or cancel it{there}."
     )

@@ -39,8 +39,7 @@ from storage.selections import FOLDER as SELECTIONS
 from storage.selections import write_given
 from storage.vectors import DocumentTable, Remote
 
-FORMAT = 2
-"""Version of the layout in the store; lists of version 1 are read too."""
+FORMAT = 2  # Version of the layout in the store
 MOST_SOURCE_BYTES = 200 * 2**20
 """Uploads of up to this size are stored with the corpus that was made of them."""
 UNUSED_KEPT = timedelta(days=1)
@@ -60,12 +59,11 @@ class StoredFile:
     @property
     def table(self) -> str:
         """The folder of the table that it belongs to; "" for none."""
-        first = PurePosixPath(self.path).parts[0]
+        first = self.path.partition("/")[0]
         return first if first.endswith(".lance") else ""
 
     @property
     def is_of_documents(self) -> bool:
-        """Whether it belongs to the table of documents."""
         return self.table == f"{DocumentTable.name}.lance"
 
     @property
@@ -79,13 +77,17 @@ class StoredFile:
         stem = PurePosixPath(self.path).stem
         return 2**64 - 1 - int(stem) if len(stem) == 20 else int(stem)
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its path names its content."""
+        return bool(self.table) and not self.is_manifest
+
     def is_in(self, folder: Path) -> bool:
         """Whether a folder has it, by size and, where replaceable, content."""
         path = folder / self.path
         try:
             same = path.stat().st_size == self.bytes
-            is_fixed = bool(self.table) and not self.is_manifest
-            return same and (is_fixed or digest_of(path) == self.sha256)
+            return same and (self.is_fixed or digest_of(path) == self.sha256)
         except OSError:
             return False
 
@@ -111,12 +113,12 @@ class Generation:
         return any(file.table == f"{table}.lance" for file in self.files)
 
     def key(self, file: StoredFile) -> str:
-        """Where a file lies in the store."""
+        """The key of a file in the store."""
         place = f"{self.tables}/{file.path}" if file.table else f"files/{file.sha256}"
         return f"corpora/{self.name}/{place}"
 
     def keys(self) -> set[str]:
-        """Where all of it lies in the store."""
+        """The keys of all its objects."""
         return {_lists(self.name, self.id), *map(self.key, (*self.files, *self.source))}
 
 
@@ -145,8 +147,7 @@ _GENERATION, _COPY = TypeAdapter(Generation), TypeAdapter(Copy)
 class Mirror:
     """Copies of corpora in a home; thread- and process-safe.
 
-    Args:
-        most_bytes: of all copies; None for as much as the disk has.
+    `most_bytes`: of all copies; None for as much as the disk has.
     """
 
     def __init__(self, store: ObjectStore, home: Home, most_bytes: int | None) -> None:
@@ -156,7 +157,7 @@ class Mirror:
         self._generation = lru_cache(maxsize=64)(self._fetched)
 
     def lock(self, name: str, wait: float = LOCK_SECONDS) -> AbstractContextManager[None]:
-        """Alone among the processes of this machine with the copy of a corpus."""
+        """Lock the copy of a corpus among the processes of this machine."""
         file = self._home.corpus_lock(name).with_suffix(".copy")
         busy = f"The corpus '{name}' is being copied from {self.store.name}."
         return alone(file, busy, "Try again when that is done.", wait)
@@ -164,12 +165,17 @@ class Mirror:
     # -- copies --------------------------------------------------------------------------
 
     def copy_in(self, folder: Path) -> Copy | None:
-        """The copy in a folder; None where there is none of this format."""
+        """The copy in a folder; None without one."""
         try:
             found = (folder / COPY).stat()
             return _read_copy(folder / COPY, found.st_ino, found.st_mtime_ns)
         except (OSError, ValueError):
             return None
+
+    def is_copy(self, folder: Path) -> bool:
+        """Whether the store has all that is in a folder."""
+        copy = self.copy_in(folder)
+        return copy is not None and not copy.writing
 
     def note(self, folder: Path, copy: Copy) -> None:
         """Record the generation that a folder is a copy of."""
@@ -189,19 +195,13 @@ class Mirror:
         return copy
 
     def refresh(self, name: str, folder: Path, id_: str, documents: bool, *, writing: bool) -> Copy:
-        """Make a folder a copy of a generation; the caller holds :meth:`lock`.
+        """Make a folder a copy of a generation, under :meth:`lock`; ``writing`` to change it.
 
         Files of the former generation stay until the next one, for its readers.
-
-        Args:
-            writing: the caller will change the copy, so there must be room for it.
         """
         former = self.copy_in(folder)
-        if (
-            former is not None
-            and former.generation.id == id_
-            and (former.documents or not documents)
-        ):
+        had = former is not None and former.documents
+        if former is not None and former.generation.id == id_ and (had or not documents):
             if writing and not former.writing:
                 former = replace(former, writing=True)
                 self.note(folder, former)
@@ -209,16 +209,12 @@ class Mirror:
         generation = self._generation(name, id_)
         if former is None and folder.exists():
             delete(folder)  # of an import that another server did again
-        wanted = documents or (former is not None and former.documents)
-        copy = Copy(generation, wanted, writing)
+        copy = Copy(generation, documents or had, writing)
         if not self.make_room(folder, copy):
-            copy = replace(copy, documents=False)
-            if not wanted or (documents and writing) or not self.make_room(folder, copy):
-                raise StorageFullError(
-                    f"The corpus '{name}' ({generation.bytes / 1e6:,.0f} MB) has no room in "
-                    f"{self._home.root}.",
-                    "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
-                )
+            without = replace(copy, documents=False)
+            if not copy.documents or (documents and writing) or not self.make_room(folder, without):
+                raise no_room(name, self._home)
+            copy = without
             self._direct.add(id_)
         self._download(folder, copy)
         self._drop(folder, copy, former)
@@ -232,7 +228,7 @@ class Mirror:
                 delete(folder)
 
     def remote(self, copy: Copy) -> Remote | None:
-        """Where the documents lie that a copy lacks; None where it has them."""
+        """The place of the documents that a copy lacks; None where it has them."""
         if copy.documents:
             return None
         generation = copy.generation
@@ -267,8 +263,6 @@ class Mirror:
         for gone in (table for table in folder.glob("*.lance") if table.name not in tables):
             delete(gone)
 
-    # -- room ------------------------------------------------------------------------------
-
     def make_room(self, folder: Path, copy: Copy) -> bool:
         """Delete the copies used longest ago until this one fits; False where it cannot."""
         found = {at.parent: self.copy_in(at.parent) for at in self._home.corpora.glob(f"*/{COPY}")}
@@ -287,17 +281,15 @@ class Mirror:
         return room >= 0
 
     def _unused_since(self, folder: Path) -> datetime | None:
-        copy = self.copy_in(folder)
-        return None if copy is None or copy.writing else changed_at(folder / COPY)
+        return changed_at(folder / COPY) if self.is_copy(folder) else None
 
     # -- generations -----------------------------------------------------------------------
 
     def publish(self, name: str, folder: Path, source: Path) -> Generation:
-        """Write a folder to the store as a generation; the same one where nothing changed. The
-        caller holds the corpus's lock and puts the result into the ledger.
+        """Write a folder to the store as a generation; the same one where nothing changed.
 
-        Args:
-            source: the corpus's upload: a file or a folder.
+        The caller holds the corpus's lock and puts the result into the ledger. ``source``: the
+        corpus's upload, a file or a folder.
         """
         copy = self.copy_in(folder)
         files = [_listed(folder, path) for path in _paths(folder)]
@@ -329,10 +321,7 @@ class Mirror:
         paths = [source] if source.is_file() else sorted(filter(Path.is_file, source.rglob("*")))
         if sum(path.stat().st_size for path in paths) > MOST_SOURCE_BYTES:
             return ()
-        return tuple(
-            StoredFile(path.relative_to(uploads).as_posix(), path.stat().st_size, digest_of(path))
-            for path in paths
-        )
+        return tuple(_listed(uploads, path.relative_to(uploads).as_posix()) for path in paths)
 
     def _upload(self, folder: Path, new: Generation, base: Generation | None) -> None:
         """Upload missing files; manifests last, and none over another."""
@@ -350,20 +339,13 @@ class Mirror:
                 self.store.create(new.key(file), path.read_bytes())
 
     def _fetched(self, name: str, id_: str) -> Generation:
-        content = self.store.get(_lists(name, id_))
-        try:
-            fields = json.loads(content)
-            if fields["format"] <= FORMAT:
-                return _GENERATION.validate_python(fields)
-        except (ValueError, KeyError) as error:
+        fields = json.loads(self.store.get(_lists(name, id_)))
+        if fields["format"] > FORMAT:
             raise StorageError(
-                f"The list of files of the corpus '{name}' in the store cannot be read.",
-                "Restore it from a copy of the store, or import the corpus again.",
-            ) from error
-        raise StorageError(
-            f"The corpus '{name}' in the store was written by a newer SeedLens.",
-            "Upgrade SeedLens on this machine.",
-        )
+                f"The corpus '{name}' in the store was written by a newer SeedLens.",
+                "Upgrade SeedLens on this machine.",
+            )
+        return _GENERATION.validate_python(fields)
 
     def ages(self, name: str) -> dict[str, timedelta]:
         """The generations of a corpus that are in the store, the newest first, and their ages."""
@@ -375,10 +357,15 @@ class Mirror:
         """The generation of a corpus that was written last."""
         return next((self._generation(name, id_) for id_ in self.ages(name)), None)
 
+    def read(self, generation: Generation, path: str) -> bytes | None:
+        """The content of a file of a generation; None without it."""
+        found = next((file for file in generation.files if file.path == path), None)
+        return None if found is None else self.store.get(generation.key(found))
+
     # -- selections ----------------------------------------------------------------------------
 
     def share_selection(self, name: str, folder: Path, key: str) -> None:
-        """Let other servers find a selection of documents of a corpus."""
+        """Store a selection of documents of a corpus for other servers."""
         path = folder / SELECTIONS / f"{key}.json"
         self.store.put(f"corpora/{name}/{SELECTIONS}/{key}.json", path.read_bytes())
 
@@ -399,19 +386,15 @@ class Mirror:
 
     def names(self) -> set[str]:
         """The corpora of which there is anything in the store."""
-        return {one.key.split("/")[1] for one in self.store.objects("corpora/")}
+        return self.store.folders("corpora/")
 
     def remove(self, name: str) -> None:
         """Remove all objects of a corpus."""
         self._remove(name, [one.key for one in self.store.objects(f"corpora/{name}/")])
 
     def sweep(self, name: str, current: str) -> None:
-        """Remove objects that neither the current generation lists nor one that was current until
-        lately. The caller holds the corpus's lock.
-
-        Args:
-            current: the generation in the ledger; "" before the first one.
-        """
+        """Remove objects that neither the current generation ("" before the first) nor one that was
+        current until lately lists, under the corpus's lock."""
         objects = list(self.store.objects(f"corpora/{name}/"))
         ages = self.ages(name)
         if current and current not in ages:
@@ -431,11 +414,17 @@ class Mirror:
         self.store.remove(sorted(keys, key=lambda key: not key.startswith(_lists(name))))
 
 
+def no_room(name: str, home: Home) -> StorageFullError:
+    """The error for a corpus whose copy does not fit."""
+    return StorageFullError(
+        f"The corpus '{name}' has no room in {home.root}.",
+        "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
+    )
+
+
 @lru_cache(maxsize=64)
 def _read_copy(file: Path, _inode: int, _changed: int) -> Copy:
-    fields = json.loads(file.read_bytes())
-    # Format 1 had parts: "all", and "tables" for a copy without documents.
-    return _COPY.validate_python({"documents": fields.get("part") == "all", **fields})
+    return _COPY.validate_json(file.read_bytes())
 
 
 def _paths(folder: Path) -> list[str]:
@@ -451,8 +440,7 @@ def _paths(folder: Path) -> list[str]:
 
 def _listed(folder: Path, path: str) -> StoredFile:
     file = StoredFile(path, (folder / path).stat().st_size)
-    is_fixed = file.table and not file.is_manifest
-    return file if is_fixed else replace(file, sha256=digest_of(folder / path))
+    return file if file.is_fixed else replace(file, sha256=digest_of(folder / path))
 
 
 def _at_once(work: Iterable[Callable[[], None]]) -> None:

@@ -21,8 +21,7 @@ from storage.errors import StorageError
 from storage.files import file_errors, temporary_sibling
 
 SECONDS_TO_CONNECT, SECONDS_OF_SILENCE = 10, 60
-ATTEMPTS = 5
-"""Of a request that fails on the way, or that the store does not answer (5xx)."""
+ATTEMPTS = 5  # Of a request that fails on the way, or that the store does not answer (5xx)
 CONNECTIONS = 10
 _ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:/[^/?#\s]+)*)/?")
 _TAKEN = ("PreconditionFailed", "ConditionalRequestConflict", "412")
@@ -30,18 +29,13 @@ _KEYS = (
     "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, write and "
     "delete the bucket's objects."
 )
-_REFUSED = {
-    "InvalidAccessKeyId": ("it does not know the access key (InvalidAccessKeyId)", _KEYS),
-    "SignatureDoesNotMatch": ("it does not accept the secret key (SignatureDoesNotMatch)", _KEYS),
-    "AccessDenied": ("it does not allow it (AccessDenied)", _KEYS),
-    "ExpiredToken": ("it says that the credentials have expired (ExpiredToken)", _KEYS),
-    "InvalidToken": ("it does not accept the credentials (InvalidToken)", _KEYS),
-    "403": ("it does not allow it (403)", _KEYS),
-    "NoSuchBucket": ("there is no bucket '{bucket}'", "Make it, or correct SEEDLENS_STORE."),
-}
+_REFUSED = (
+    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "403"),
+    *("ExpiredToken", "InvalidToken"),
+)
 _FAILED = (
-    "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try again. What was "
-    "stored before is intact."
+    "Check SEEDLENS_STORE, AWS_ENDPOINT_URL, the credentials and that the store runs; then try "
+    "again. What was stored before is intact."
 )
 
 
@@ -73,8 +67,8 @@ class ObjectStore:
         if found is None:
             raise StorageError(
                 "SEEDLENS_STORE is not the address of a bucket.",
-                "Write s3://BUCKET/PREFIX; credentials and endpoint are set apart from it, as "
-                "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.",
+                "Write s3://BUCKET/PREFIX; set credentials and endpoint by AWS_ACCESS_KEY_ID, "
+                "AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.",
             )
         self._bucket, self._prefix = found[1], found[2].strip("/")
         self.name = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
@@ -174,6 +168,16 @@ class ObjectStore:
                     age = datetime.now(UTC) - found["LastModified"]
                     yield StoredObject(found["Key"].removeprefix(self._key("")), age)
 
+    def folders(self, prefix: str) -> set[str]:
+        """The next part of all keys that begin so."""
+        start, found = self._key(prefix), set[str]()
+        with self._explained("listed"):
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self._bucket, Prefix=start, Delimiter="/"):
+                places = (one["Prefix"] for one in page.get("CommonPrefixes", ()))
+                found.update(place.removeprefix(start).rstrip("/") for place in places)
+        return found
+
     def remove(self, keys: Sequence[str]) -> None:
         """Delete objects; those that are not there are no error."""
         for start in range(0, len(keys), 1000):
@@ -216,9 +220,8 @@ class ObjectStore:
                     "Check that SEEDLENS_STORE is the store that the ledger belongs to.",
                 ) from error
             answered = f"it answers {code}: {answer.get('Message', '')}" if code else str(cause)
-            first = (answered.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
-            reason, remedy = _REFUSED.get(code, (first, _FAILED))
-            reason = reason.replace("{bucket}", self._bucket)
+            reason = (answered.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
             raise StoreError(
-                f"The store {self.name} cannot be {action}: {reason}.", remedy
+                f"The store {self.name} cannot be {action}: {reason}.",
+                _KEYS if code in _REFUSED else _FAILED,
             ) from error

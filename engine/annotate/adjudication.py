@@ -1,6 +1,6 @@
 """Adjudication: disagreements, decisions, and the qrels of several annotators' grades.
 
-A decision is an event like any judgment, with the reason as its note, by whoever decided;
+A decision is an event like any judgment, with the reason as its note, by its author;
 annotators' own grades do not change.
 """
 
@@ -71,17 +71,9 @@ def decide(
     retired: Container[str] = (),
     scale: Scale | None = None,
 ) -> DecidedQrels:
-    """The grade of every item: the adjudicated one, else the one that all annotators gave.
-
-    Where grades differ and nobody decided, the item is left out, or with ``median`` gets the
-    (lower) median.
-
-    Args:
-        model_grades: items graded only by models count too.
-        audit: grades given to check a model count too.
-        retired: queries to leave out.
-        scale: grades outside of it are left out; None for any scale.
-    """
+    """The grade of every item: the adjudicated one, else the one that all annotators gave, else
+    with ``median`` the (lower) median. Grades of models, audits, retired queries and other scales
+    (None for any) count where the arguments say so."""
     everything = list(judgments)
     counting = [j for j in everything if audit or j.origin != "audit"]
     asked = [j for j in counting if j.query_id not in retired]
@@ -107,7 +99,6 @@ def decide(
         decisions,
         judgments,
         retired=len({j.query_id for j in everything if j.query_id in retired}),
-        foreign=len(asked) - len(judgments),
         audits=len(everything) - len(counting),
     )
     return DecidedQrels(tuple(decisions), notes)
@@ -128,10 +119,9 @@ def _notes(
     judgments: Sequence[Judgment],
     *,
     retired: int,
-    foreign: int,
     audits: int,
 ) -> tuple[str, ...]:
-    """Notes on left-out grades (``retired``, ``foreign`` to the scale, ``audits``) and models."""
+    """Notes on left-out grades and models."""
     counts = Counter(decision.basis for decision in decisions)
     decided = {d.item for d in decisions}
     models = {j.item for j in judgments if j.origin == "model"} - decided
@@ -141,7 +131,6 @@ def _notes(
         (counts["model"], "grade rests/grades rest", "on a model alone: no person graded there."),
         (len(models), "item was/items were", "graded by a model only, and left out."),
         (retired, "query is/queries are", "retired: the grades are kept, and left out."),
-        (foreign, "grade is/grades are", "not in the project's scale, and left out."),
         (audits, "audit grade is/audit grades are", "left out: given to check a model."),
     )
     return tuple(f"{counted(n, *what.split('/'))} {words}" for n, what, words in said if n)

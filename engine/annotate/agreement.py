@@ -49,11 +49,8 @@ _EXACT = 1e-12
 
 
 def pair_measures(confusion: Table) -> tuple[AgreementMeasure, ...]:
-    """Raw agreement and Cohen's kappas of two annotators; weights count steps of the scale.
-
-    Args:
-        confusion: k x k counts of items, grades ascending.
-    """
+    """Raw agreement and Cohen's kappas of two annotators from k x k counts, grades ascending;
+    weights count steps of the scale."""
     items = int(confusion.sum())
     tables = _with_resamples(confusion.ravel()).reshape(-1, *confusion.shape)
     raw = _ratio(np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2)))
@@ -62,12 +59,8 @@ def pair_measures(confusion: Table) -> tuple[AgreementMeasure, ...]:
 
 
 def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
-    """Raw agreement, Fleiss' kappa and Krippendorff's alpha of any number of annotators.
-
-    Args:
-        counts: items x k: how many annotators gave each grade, at least two per item. Fleiss' kappa
-            is undefined where items differ in how many.
-    """
+    """Raw agreement, Fleiss' kappa and Krippendorff's alpha from items x k counts of grades, at
+    least two per item; Fleiss' kappa is undefined where items differ in how many."""
     items = len(counts)
     if not items:
         return tuple(AgreementMeasure(name, None, None, 0) for name in (RAW, FLEISS, ALPHA))
@@ -114,12 +107,8 @@ def krippendorff_alpha(coincidences: NDArray[np.float64]) -> Values:
 
 
 def fleiss_kappa(raw: Values, grades: NDArray[np.float64]) -> Values:
-    """Fleiss' kappa (1971), where all items have as many grades.
-
-    Args:
-        raw: agreement of pairs, a fraction.
-        grades: how often each grade was given, as observed and in each resample.
-    """
+    """Fleiss' kappa (1971), where all items have as many grades, from raw agreement of pairs and
+    counts of each grade, as observed and resampled."""
     shares = grades / np.maximum(grades.sum(axis=1), 1)[:, None]
     return 1.0 - _ratio(1.0 - raw, 1.0 - (shares**2).sum(axis=1))
 
@@ -175,14 +164,9 @@ def find_agreement(
     *,
     audit: bool = False,
 ) -> Agreement:
-    """Agreement of current judgments, without adjudications.
-
-    Coefficients over all are of people only; models are compared in pairs.
-
-    Args:
-        aspects: query_id -> aspect; "" for queries without one.
-        audit: grades given to check a model count too.
-    """
+    """Agreement of current judgments, without adjudications; over all of people only, with models
+    in pairs. ``aspects`` by query_id, "" for none; ``audit`` counts grades given to check a
+    model."""
     everything = [j for j in judgments if j.origin != "adjudication"]
     own = [j for j in everything if audit or j.origin != "audit"]
     everybody: dict[Item, dict[str, int]] = {}
@@ -211,7 +195,7 @@ def find_agreement(
         },
         confusion={pair: tuple(map(tuple, t.tolist())) for pair, t in confusion.items()},
         notes=(
-            *_left_out(own, scale, len(everything) - len(own)),
+            *_left_out(own, len(everything) - len(own)),
             *_undefined(people, overall, len(names) - len(models)),
             *(f"{name} (a model) is compared in pairs only." for name in sorted(models)),
         ),
@@ -250,13 +234,11 @@ def _confusion(both: Iterable[tuple[int, int]], scale: Scale) -> Table:
     return table
 
 
-def _left_out(own: Sequence[Judgment], scale: Scale, audits: int) -> list[str]:
+def _left_out(own: Sequence[Judgment], audits: int) -> list[str]:
     verdicts = Counter(judgment.verdict for judgment in own)
-    foreign = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
     counts = {
         "skip": verdicts["skip"],
         "unsure/unsure": verdicts["unsure"],
-        "grade outside the scale/grades outside the scale": foreign,
         "audit grade": audits,
     }
     parts = [counted(count, *what.split("/")) for what, count in counts.items() if count]
@@ -287,15 +269,9 @@ def _undefined(grades: Grades, counts: Table, people: int) -> list[str]:
 def agreement_over_time(
     judgments: Iterable[Judgment], scale: Scale, step: AgreementStep, most: int = 40
 ) -> list[AgreementPoint]:
-    """Agreement of people over the items that two or more had graded, from the first on.
-
-    A changed grade counts as it is now, from the time of the change. The last point equals
-    :func:`find_agreement`.
-
-    Args:
-        step: a point per day with such items, or points at even numbers of items.
-        most: points at most; of more days, the last ones.
-    """
+    """Agreement of people over the items that two or more had graded, from the first on, per day or
+    at even numbers of items, at ``most`` points. A changed grade counts as it is now, from the time
+    of the change; the last point equals :func:`find_agreement`."""
     own = [j for j in judgments if j.origin in ("person", "import") and j.relevance in scale.values]
     own.sort(key=lambda judgment: judgment.time)
     seen = Counter[Item]()
@@ -338,13 +314,9 @@ def draw_sample(
     annotator: str = "",
     known: Collection[str] | None = None,
 ) -> list[Item]:
-    """A random sample of items that a model graded and no person has; the same seed gives the same
-    order.
-
-    Args:
-        annotator: who will check them; what they skipped is left out.
-        known: documents of the corpus; None for any.
-    """
+    """A random sample of items that a model graded and no person has, without those that
+    ``annotator`` skipped; the same seed gives the same order. ``known``: documents of the corpus,
+    None for any."""
     graded = {j.item for j in judgments if j.origin == "model" and j.relevance is not None}
     seen = {
         j.item

@@ -8,14 +8,7 @@ from dataclasses import replace
 from engine.annotate.adjudication import find_disagreements
 from engine.annotate.agreement import agreement_over_time, find_agreement
 from engine.annotate.judgment_io import JudgmentFiles
-from engine.annotate.judgments import (
-    MADE,
-    check_decision,
-    check_event,
-    check_not_seed,
-    checked,
-    store,
-)
+from engine.annotate.judgments import check_decision, check_not_seed, checked, store
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
@@ -32,7 +25,7 @@ from engine.annotate.projects import ProjectStore, check_annotator, guideline_te
 from engine.annotate.queueing import Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.errors import BadInputError, NotAllowedError
+from engine.errors import BadInputError, NotAllowedError, check_length
 from engine.permissions import check_lead, check_own, check_sees, leads_only
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
@@ -49,18 +42,14 @@ from engine.types.annotating import (
     Verdict,
 )
 from engine.types.callbacks import tell_nobody
+from engine.types.limits import LONGEST_EVENT
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 
 
 class Annotation(ProjectStore):
     """Projects with pooling, judging, agreement and adjudication; thread- and process-safe. An
-    event sent twice is stored once.
-
-    Args:
-        searcher: corpus name -> search engine.
-        settings: where a model's endpoint is found; None for the environment's.
-    """
+    event sent twice is stored once."""
 
     def __init__(
         self,
@@ -113,13 +102,8 @@ class Annotation(ProjectStore):
         k: int = DEPTH,
         runs: Mapping[str, Sequence[Ranking]] | None = None,
     ) -> tuple[Unjudged, ...]:
-        """Unjudged documents in the top ``k`` of each system, over the project's queries without
-        :meth:`unaskable`.
-
-        Args:
-            runs: name -> given rankings; they follow the systems, as ``run:NAME`` where a system
-                has the name.
-        """
+        """Unjudged documents in the top ``k`` of each system and given run, over the project's
+        queries without :meth:`unaskable`."""
         if systems:
             check_pool(PoolRequest(tuple(systems), k))
         queries = self.queries(project)
@@ -141,13 +125,8 @@ class Annotation(ProjectStore):
         query: Query | None = None,
         seen: str | None = None,
     ) -> Judgment:
-        """Check and store a judgment or decision, and return it as stored; nothing is overwritten.
-
-        Args:
-            judgment: its corpus and project are ignored.
-            query: stored where the project does not have it.
-            seen: as for :meth:`adjudicate`.
-        """
+        """Check and store a judgment or decision in the project, and return it as stored; a new
+        ``query`` is stored too. ``seen`` as for :meth:`adjudicate`."""
         check_own(self.person, judgment.annotator)
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
@@ -155,10 +134,6 @@ class Annotation(ProjectStore):
             opened.document(judgment.doc_id)  # raises UnknownNameError
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
-        if judgment.origin in ("person", "audit") and judgment.event.startswith(MADE):
-            raise BadInputError(
-                f"The event '{judgment.event}' begins like those of SeedLens.", "Use another id."
-            )
         if judgment.origin == "adjudication":
             check_decision(self._ledger.judging, project, judgment, seen)
         instruction = judgment.instruction or asked.instruction or ""
@@ -197,7 +172,7 @@ class Annotation(ProjectStore):
         none; ``event`` is the undo's id: sent twice, it counts once."""
         who = check_annotator(annotator)
         check_own(self.person, who)
-        check_event(event)
+        check_length("event", event, LONGEST_EVENT)
         return self._ledger.judging.undo(*project.key, who, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:
@@ -225,15 +200,9 @@ class Annotation(ProjectStore):
         shown: Set[Item] = frozenset(),
         only: Collection[Item] | None = None,
     ) -> Share:
-        """The part of their queue that an annotator may judge now, leased to the visit until it
-        asks again, leaves, or is silent for some minutes.
-
-        Args:
-            visit: names a browser tab.
-            at: the current item.
-            shown: items that may still be on the screen.
-            only: as for :meth:`queue`.
-        """
+        """The part of their queue (as :meth:`queue`) that an annotator may judge now, leased to the
+        visit (a tab) until it asks again, leaves, or is silent for some minutes. ``at`` is the
+        current item, ``shown`` what may still be on the screen."""
         who = check_annotator(annotator)
         check_own(self.person, who)
         opened = self._library.open(project.corpus)
@@ -313,12 +282,8 @@ class Annotation(ProjectStore):
         seen: str | None = None,
     ) -> Judgment:
         """Decide an item, or with ``relevance`` None take back one's own decision; other grades
-        stay.
-
-        Args:
-            seen: the event of the decision that ``by`` saw, "" for none; a newer one by somebody
-                else is kept, and this one refused. None does not check.
-        """
+        stay. ``seen``: the event of the decision that ``by`` saw ("" for none): a newer one by
+        somebody else refuses this one."""
         if reason.strip().isdigit():
             raise BadInputError(f"'{reason.strip()}' is no reason.", "Say in a few words why.")
         verdict: Verdict = "withdrawn" if relevance is None else "grade"

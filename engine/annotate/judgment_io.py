@@ -3,54 +3,515 @@
 from __future__ import annotations
 
 import io
+import itertools
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import zipfile
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, cast
 
-from pydantic import ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    ValidationError,
+)
 
 from engine.annotate.adjudication import DecidedQrels, Decision, decide, own_grades
-from engine.annotate.judgment_import import (
-    DECISIONS,
-    FIELDS,
-    HAND_OVER,
-    JudgmentImport,
-    detect,
-    header,
-    read_file,
-    to_fields,
-)
+from engine.annotate.judgments import MADE, checked
 from engine.annotate.projects import (
     PROJECTS,
     ProjectStore,
     check_annotator,
     check_project,
+    is_free,
+    is_model,
+    model_annotator,
     own_name,
+    printable,
+    read_query_id,
 )
-from engine.collections.judgment_formats import beir_lines, csv_lines, json_lines, text_of
+from engine.collections.judgment_formats import (
+    Rows,
+    beir_file,
+    beir_lines,
+    csv_lines,
+    json_lines,
+    json_rows,
+    judgment_field,
+    judgment_rows,
+    numbered_lines,
+    parse_json,
+    text_of,
+)
+from engine.collections.readers import read_collection, wording_of
 from engine.collections.trec import trec_lines
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import all_for_leads
-from engine.search.queries import query_to_dict
+from engine.search.queries import check_query, query_from_json, query_to_dict
 from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
     JUDGMENT_FORMATS,
     ImportedJudgments,
     Judgment,
+    Origin,
     Project,
+    Verdict,
 )
 from engine.types.evaluations import Qrels
-from engine.types.limits import EXPORT_BYTES, MEGABYTE
+from engine.types.limits import EXPORT_BYTES, LONGEST_INSTRUCTION, MEGABYTE
 from engine.types.people import ForPerson
 from engine.types.searches import Query
 from storage.files import write_whole
 from storage.judgment_events import Changed
 from storage.ledger import Ledger
+from storage.records import new_event
+
+HAND_OVER = "seedlens-judgments"
+"""What the first line of a hand-over has as its ``format``."""
+DECISIONS = "decisions.jsonl"
+"""In a BEIR folder of ours: whose grades are in its tables."""
+CSFCUBE_FILES = "test-pid2anns-csfcube-*.json"
+MOST_LISTED = 20
+"""Broken lines, or conflicts, that are listed one by one."""
+HIGHEST = 10**9
+"""Of ranks and seconds; far beyond any."""
+Key = tuple[str, str, str, bool]
+"""(query_id, doc_id, annotator, False), or (query_id, doc_id, "", True) of a decision, which is the
+item's: the last judgment of a key counts."""
+
+
+# -- one judgment as a line --------------------------------------------------------------------
+
+
+def _from_json(value: Any) -> Any:
+    return parse_json(value) if isinstance(value, str) else value
+
+
+Clean = Annotated[str, AfterValidator(printable)]
+Span = tuple[NonNegativeInt, NonNegativeInt]
+
+
+class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
+    """A judgment as CSV and JSONL have it, in the order of columns; only query_id, doc_id,
+    relevance and an annotator are required."""
+
+    query_id: str = ""
+    doc_id: str = ""
+    relevance: int | None = None
+    annotator: str = ""
+    verdict: Verdict | None = None
+    note: str = ""
+    marks: Annotated[tuple[Span, ...], BeforeValidator(_from_json)] = ()
+    time: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    seconds: Annotated[float, Field(ge=0, le=HIGHEST)] | None = None
+    origin: Origin = "import"
+    rank: Annotated[int, Field(ge=0, le=HIGHEST)] | None = None
+    system: Clean = ""
+    instruction: Clean = ""
+    blind: bool = False
+    event: Clean = ""
+
+
+class AnyLine(JudgmentLine):
+    """With what only some files have: undone events, and of adjudicated grades what each rests on,
+    who decided, and who graded."""
+
+    undoes: Clean = ""
+    basis: str = ""
+    by: str = ""
+    annotators: Annotated[list[str], BeforeValidator(_from_json)] = []
+
+
+FIELDS = tuple(JudgmentLine.model_fields)
+"""What a line has, in the order of the columns."""
+
+
+def to_fields(judgment: Judgment) -> dict[str, Any]:
+    """A judgment as JSON-ready values."""
+    fields = {name: getattr(judgment, name) for name in FIELDS}
+    fields["marks"] = [list(span) for span in judgment.marks]
+    fields["time"] = judgment.time.isoformat()
+    return fields | ({"undoes": judgment.undoes} if judgment.undoes else {})
+
+
+def from_fields(
+    fields: Mapping[str, Any], annotator: str = "", *, adjudicated: bool = False
+) -> list[Judgment]:
+    """The judgments of a row, with any names of :func:`judgment_field`, by ``annotator`` where it
+    does not say: one, or the agreeing grades behind one of our adjudicated export. Without
+    ``event`` it is an import."""
+    given = {judgment_field(name): value for name, value in fields.items()} | {**fields}
+    try:
+        line = AnyLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        value = str(first["input"])[:40].encode("utf-8", "backslashreplace").decode()
+        why = first["msg"].removeprefix("Value error, ")
+        raise BadInputError(f"The {first['loc'][0]} '{value}' cannot be read: {why}.") from error
+    people, origin = [line.annotator], line.origin if line.event else "import"
+    if line.basis == "adjudicated" and line.by:
+        people, adjudicated = [line.by], True
+    elif line.basis in ("agreed", "single", "model"):
+        people, adjudicated = line.annotators or people, False
+    verdict = line.verdict or ("grade" if line.relevance is not None else None)
+    if verdict is None:
+        raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
+    time = line.time if line.time.tzinfo else line.time.replace(tzinfo=UTC)
+    read = {
+        **{name: getattr(line, name) for name in (*FIELDS, "undoes")},
+        "verdict": verdict,
+        "origin": "adjudication" if adjudicated else origin,
+        "time": time.astimezone(UTC),
+    }
+    named = (who.strip().casefold() not in ("", ADJUDICATED) for who in people)
+    names = [who if ok else annotator or who for who, ok in zip(people, named, strict=True)]
+    return [Judgment(**{**read, "annotator": who}) for who in names]
+
+
+# -- the judgments of a file -------------------------------------------------------------------
+
+
+@dataclass
+class JudgmentImport:
+    """The judgments of one file, and everything that is wrong with it."""
+
+    file: str
+    project: Project
+    corpus: OpenCorpus
+    queries: Mapping[str, Query]  # of the project
+    # bare names of models that grade in the project
+    models: frozenset[str] = frozenset()
+    by_model: bool = False  # the whole file is a model's
+    # queries that the file describes, by id
+    offered: dict[str, Query] = field(default_factory=dict)
+    # needed by its judgments and missing in the project
+    new_queries: dict[str, Query] = field(default_factory=dict)
+    _rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
+    _problems: list[str] = field(default_factory=list)
+    _broken: int = 0
+    _seeds: list[int] = field(default_factory=list)
+    _changed: list[int] = field(default_factory=list)
+
+    def read(self, rows: Rows, annotator: str = "", *, adjudicated: bool = False) -> None:
+        """Take in the rows of a file, or note what is wrong with them; ``annotator`` and
+        ``adjudicated`` hold where a row does not say."""
+        for line, fields in rows:
+            try:
+                if isinstance(fields, str):
+                    raise BadInputError(fields)
+                for judgment in from_fields(fields, annotator, adjudicated=adjudicated):
+                    self._add(line, judgment)
+            except BadInputError as error:
+                self._broken += 1
+                if len(self._problems) < MOST_LISTED:
+                    self._problems.append(f"line {line:,}: {error}" if line else str(error))
+
+    def _add(self, line: int, given: Judgment) -> None:
+        query = self._query(given)
+        judgment = self._checked(given)
+        if query is not None and query.seed == given.doc_id:
+            self._seeds.append(line)
+            return
+        rows = self._rows.setdefault(_key(judgment), [])
+        if given.verdict == "undo":
+            rows[:] = [row for row in rows if row[1].event != given.undoes] or [(line, judgment)]
+            return
+        before = rows[-1][1] if rows else judgment
+        if _said(before) != _said(judgment) and given.event in ("", before.event):
+            self._changed.append(line)
+        rows.append((line, judgment))
+
+    def check(self) -> None:
+        """Raise BadInputError where a line is broken, or there is no judgment."""
+        if more := self._broken - len(self._problems):
+            self._problems.append(f"And {more:,} more.")
+        if self._problems:
+            count = counted(self._broken, "line is", "lines are")
+            raise BadInputError(
+                f"{self.file}: {count} broken and nothing was imported. {' '.join(self._problems)}",
+                "Correct them and import the file again.",
+            )
+        if not self._rows:
+            raise BadInputError(f"{self.file} has no judgments.", "Choose another file.")
+
+    @property
+    def last(self) -> list[Judgment]:
+        """The last judgment of each annotator and item."""
+        return [rows[-1][1] for rows in self._rows.values()]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about lines that were left out or replaced."""
+        seeds = counted(len(self._seeds), "judgment is", "judgments are")
+        changed = counted(len(self._changed), "line differs", "lines differ")
+        said = {
+            f"{seeds} of the query's own seed, and left out": self._seeds,
+            f"{changed} from one before about the same item; the last one counts": self._changed,
+        }
+        return tuple(
+            f"{words} (first: line {lines[0]:,})." if lines[0] else f"{words}."
+            for words, lines in said.items()
+            if lines
+        )
+
+    def compared(
+        self, stored: Changed, taken: Container[str], *, overwrite: bool
+    ) -> tuple[list[Judgment], int, tuple[str, ...]]:
+        """Judgments to add, how many are stored, and conflicts as plain sentences, which are added
+        with ``overwrite``. ``taken``: events of the file that are stored in any project."""
+        current: dict[Key, Judgment | None] = {}
+        for row, judgment in sorted(stored, key=lambda one: one[0].event_id or 0):
+            key = (*row.item, "" if row.decided else row.annotator, row.decided)
+            current[key] = judgment or (current.get(key) if row.decided else None)
+        new: list[Judgment] = []
+        conflicts: list[str] = []
+        known = 0
+        for key, rows in self._rows.items():
+            line, judgment = rows[-1]
+            here = current.get(key)
+            if _is_known(judgment, here):
+                known += 1
+                continue
+            if key in current:
+                conflicts.append(_conflict(line, judgment, here, overwrite=overwrite))
+            if overwrite or key not in current:
+                new.append(_named(judgment, taken))
+        more = len(conflicts) - MOST_LISTED
+        listed = conflicts[:MOST_LISTED] + ([f"And {more:,} more."] if more > 0 else [])
+        return new, known, tuple(listed)
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _query(self, given: Judgment) -> Query | None:
+        """The query; None for wordings that were judged while exploring."""
+        self._check_document(given.doc_id)
+        query_id = given.query_id
+        here = self.queries.get(query_id) or self.new_queries.get(query_id)
+        named = read_query_id(query_id, self.corpus)
+        offered = self.offered.get(query_id)
+        if here is not None:
+            if offered and named is None and not is_free(query_id) and _differs(offered, here):
+                raise BadInputError(
+                    f"Query '{query_id}' asks for something else here than in the file.",
+                    "Import the file into a project of its own.",
+                )
+            return here
+        if offered is not None:
+            check_query(offered, self.corpus.lens)
+            if offered.seed is not None:
+                self._check_document(offered.seed)
+        query = offered or named
+        if query is not None:
+            self.new_queries[query_id] = query
+        elif self.project.name or not is_free(query_id):
+            raise BadInputError(f"Query '{query_id}' names no seed and aspect of this corpus.")
+        return query
+
+    def _check_document(self, doc_id: str) -> None:
+        if doc_id not in self.corpus.row_of:
+            raise BadInputError(f"There is no document '{doc_id[:80]}' in this corpus.")
+
+    def _checked(self, given: Judgment) -> Judgment:
+        """The judgment for the project, as a model's where the import, the file or the name says
+        so, or a model graded here by that name."""
+        name, leads = given.annotator, self.project.leads
+        by_model = self.by_model or given.origin == "model" or is_model(name)
+        if given.origin == "adjudication":
+            if leads and name.strip() not in leads:
+                raise BadInputError(f"'{name}' is no lead of project '{self.project.name}'.")
+        elif by_model or (not given.event and own_name(name) in self.models):
+            given = replace(given, annotator=model_annotator(name), origin="model")
+        undo = given.verdict == "undo"
+        judgment = checked(self.project, replace(given, verdict="withdrawn") if undo else given)
+        # What the annotator was shown is as in the file, however the project is judged today.
+        return replace(
+            judgment, rank=given.rank, system=given.system, blind=given.blind, event=given.event
+        )
+
+
+def _key(row: Judgment) -> Key:
+    is_decision = row.origin == "adjudication"
+    return (*row.item, "" if is_decision else row.annotator, is_decision)
+
+
+def _said(row: Judgment) -> tuple[str, int | None]:
+    return (row.verdict, row.relevance)
+
+
+def _is_known(row: Judgment, here: Judgment | None) -> bool:
+    """Whether a row equals what is stored; missing notes and marks are ignored."""
+    if here is None:
+        return row.verdict == "withdrawn"
+    return (
+        _said(row) == _said(here) and row.note in ("", here.note) and row.marks in ((), here.marks)
+    )
+
+
+def _named(row: Judgment, taken: Container[str]) -> Judgment:
+    """With an unused event id; its first word stays, see :data:`engine.annotate.judgments.MADE`."""
+    if row.event and row.event not in taken:
+        return row
+    maker = next((made for made in MADE if row.event.startswith(made)), "")
+    return replace(row, event=maker + new_event())
+
+
+def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: bool) -> str:
+    where = f"Line {line:,}" if line else f"'{row.query_id}'"
+    before, said = f"{row.annotator} took back what was said", _shown(row)
+    if here is not None:
+        before = f"{here.annotator} said {_shown(here)}"
+        if _said(here) == _said(row):
+            said = "the same with another note or other marks"
+    outcome = "the file's counts now" if overwrite else "what is here stays"
+    return (
+        f"{where}: {before} of '{row.doc_id}' for '{row.query_id}' here, and {said} in the file; "
+        f"{outcome}."
+    )
+
+
+def _shown(row: Judgment) -> str:
+    return str(row.relevance) if row.relevance is not None else row.verdict
+
+
+def _differs(offered: Query, here: Query) -> bool:
+    """Whether anything that the first one asks for is not in the second: numbered ids collide."""
+    names = ("seed", "text", "aspect", "instruction")
+    pairs = [[str(getattr(q, n) or "").casefold().split() for q in (offered, here)] for n in names]
+    return any(words and words != others for words, others in pairs)
+
+
+# -- formats -----------------------------------------------------------------------------------
+
+
+def detect(path: Path) -> str:
+    """The format of a file or folder, by its ending and its first line."""
+    if path.suffix == ".zip":
+        return "beir"
+    if path.is_dir():
+        return "csfcube" if any(path.glob(CSFCUBE_FILES)) else "beir"
+    if path.suffix in (".jsonl", ".ndjson"):
+        return "hand-over" if header(text_of(path)) is not None else "jsonl"
+    return {".csv": "csv", ".tsv": "beir"}.get(path.suffix, "trec")
+
+
+def header(text: str) -> Mapping[str, Any] | None:
+    """The first line of a hand-over; None when the text is none."""
+    try:
+        first = parse_json(text.split("\n", 1)[0])
+    except ValueError:
+        return None
+    is_one = isinstance(first, dict) and first.get("format") == HAND_OVER
+    return first if is_one else None
+
+
+def read_file(
+    incoming: JudgmentImport,
+    kind: str,
+    path: Path,
+    annotator: str,
+    importable: Callable[[Path], Path],
+    *,
+    adjudicated: bool = False,
+) -> None:
+    """Read a file or folder of a format (``csfcube`` too) into an import. ``importable`` raises
+    NotAllowedError for a path that may not be read."""
+    if kind == "csfcube":
+        collection, name = read_collection(path), incoming.corpus.name
+        incoming.offered.update((one.query_id, one.query(name)) for one in collection.topics)
+        for who, own in collection.annotators.items():
+            incoming.read(_qrels_rows(own), who)
+        who = annotator or collection.name
+        incoming.read(_qrels_rows(collection.qrels), who, adjudicated=True)
+        return
+    if kind == "hand-over":
+        incoming.read(_hand_over_rows(text_of(path), incoming))
+        return
+    if kind in ("trec", "beir"):
+        annotator = check_annotator(annotator, "model")
+    if kind == "beir":
+        rows = _beir_rows(path, incoming, importable)
+    else:
+        rows = (json_rows if kind == "jsonl" else judgment_rows)(text_of(path))
+    incoming.read(rows, annotator, adjudicated=adjudicated)
+
+
+def _qrels_rows(qrels: Mapping[str, Mapping[str, int]]) -> Rows:
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            yield 0, {"query_id": query_id, "doc_id": doc_id, "relevance": grade}
+
+
+def _beir_rows(path: Path, incoming: JudgmentImport, importable: Callable[[Path], Path]) -> Rows:
+    """A BEIR folder (or zip) with qrels/test.tsv, dev or train, or one such file."""
+    is_zip = path.suffix == ".zip"
+    folder = _zipped_folder(path) if is_zip else path
+    file = path if path.is_file() and not is_zip else beir_file(folder)
+    if file is None:
+        raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
+    with suppress(NotAllowedError):
+        beside = file.parent.parent / "queries.jsonl"
+        queries = beside if is_zip else importable(beside)
+        if queries.is_file():
+            incoming.offered.update(_beir_queries(text_of(queries), incoming.corpus.name))
+    decisions = folder / DECISIONS
+    if decisions.is_file():
+        return json_rows(text_of(decisions))
+    return judgment_rows(text_of(file))
+
+
+def _zipped_folder(archive: Path) -> Path:
+    """The folder of an archive that has the tables: the root, or one in it."""
+    try:
+        root = zipfile.Path(archive)
+    except zipfile.BadZipFile as error:
+        raise BadInputError(f"{archive} is no ZIP file.", "Download it again.") from error
+    folders = [root, *(inside for inside in root.iterdir() if inside.is_dir())]
+    return cast(Path, next((one for one in folders if (one / "qrels").is_dir()), root))
+
+
+def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
+    for _, line in numbered_lines(text):
+        try:
+            row = parse_json(line)
+            about = row.get("metadata") or {}
+            asked = {name: about.get(name) for name in ("seed", "aspect", "instruction")}
+            if asked["seed"] is None:
+                asked["text"] = str(row.get("text") or "")
+                words = asked["instruction"] or wording_of(row) or ""
+                asked["instruction"] = words if len(words) <= LONGEST_INSTRUCTION else None
+            if asked["seed"] is not None or asked["text"]:
+                yield str(row["_id"]), _as_query(asked, corpus)
+        except (BadInputError, ValueError, KeyError, AttributeError):
+            continue  # a query that is not described here may be explained by its id
+
+
+def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
+    """A query of a file, for this corpus; BadInputError when unreadable."""
+    return query_from_json(json.dumps({**fields, "corpus": corpus}))
+
+
+def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:
+    """One annotator's judgments, after the queries."""
+    for number, fields in [*json_rows(text)][1:]:
+        if isinstance(fields, str) or "query" not in fields:
+            yield number, fields
+            continue
+        try:
+            query = _as_query(fields["query"], incoming.corpus.name)
+            incoming.offered[str(fields["query_id"])] = query
+        except (BadInputError, KeyError, TypeError) as error:
+            yield number, f"The query cannot be read: {error}"
+
 
 DECIDED_FIELDS = (
     *("query_id", "doc_id", "relevance", "annotator", "note", "time"),
@@ -58,8 +519,6 @@ DECIDED_FIELDS = (
 )
 """Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
 BATCH = 1000
-MOST_NAMED = 5
-"""Queries that a note names: as many as one reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,49 +585,38 @@ class JudgmentFiles(ForPerson):
         spreadsheet: bool = False,
         audit: bool = False,
     ) -> Exported:
-        """The judgments of a project as files.
-
-        Args:
-            kind: one of :data:`JUDGMENT_FORMATS`.
-            per_annotator: everybody's own grades, not the adjudicated ones.
-            annotator: only theirs; with ``hand-over`` everything they did.
-            median: undecided items get the median grade; they are left out otherwise.
-            spreadsheet: escape formulas in a ``csv`` with an apostrophe; not for importing again.
-            audit: also grades that check a model; a hand-over always has them.
-        """
+        """The judgments of a project as files of one of :data:`JUDGMENT_FORMATS`: adjudicated
+        (undecided items left out, or with their ``median``), or as ``annotator`` or everybody gave
+        them; a hand-over has all of one annotator's history. ``spreadsheet`` escapes formulas in a
+        ``csv``, not to be imported again; ``audit`` adds grades that check a model."""
         if kind not in JUDGMENT_FORMATS:
             raise UnknownNameError(
                 f"There is no format '{kind}'.", f"Use {', '.join(JUDGMENT_FORMATS)}."
             )
-        place = (self._projects.queries(project, retired=True), self._library.open(project.corpus))
-        name = project.name or project.corpus
+        name, queries = (
+            project.name or project.corpus,
+            self._projects.queries(project, retired=True),
+        )
         if kind == "hand-over":
             # models' names, too
             who = check_annotator(annotator, "model")
             events = _of_annotator(project, self._projects.history(project), who)
-            lines = _hand_over_lines(project, who, events, place[0])
+            lines = _hand_over_lines(project, who, events, queries)
             return Exported({f"{name}.{_plain(who)}.jsonl": lines}, len(events))
+        form = Form(kind, name, queries, self._library.open(project.corpus), spreadsheet)
         if per_annotator or annotator:
             judgments = self._projects.judgments(project)
             counting = [j for j in judgments if audit or j.origin != "audit"]
             own = _of_annotator(project, counting, annotator.strip())
-            exported = _own_files(kind, name, own, *place, spreadsheet=spreadsheet)
+            exported = form.own(own)
         else:
-            decided = self.qrels(project, median=median, audit=audit)
-            exported = decided_files(kind, name, decided, *place, spreadsheet=spreadsheet)
+            exported = form.decided(self.qrels(project, median=median, audit=audit))
         if not exported.judgments:
             raise BadInputError(
                 f"Project '{name}' has no grades to export.",
                 " ".join(exported.notes) or "Judge first.",
             )
-        lowest = min(project.scale.values)
-        if not lowest or kind not in ("trec", "beir"):
-            return exported
-        note = (
-            f"The lowest grade of the scale is {lowest}: to programs that take grades from 1 on "
-            "for relevant, all of these are."
-        )
-        return replace(exported, notes=(*exported.notes, note))
+        return exported
 
     def qrels(self, project: Project, *, median: bool = False, audit: bool = False) -> DecidedQrels:
         """The adjudicated grades of active queries, in the project's scale; see :func:`decide`."""
@@ -196,18 +644,13 @@ class JudgmentFiles(ForPerson):
         overwrite: bool = False,
     ) -> ImportedJudgments:
         """Import the last judgment of each annotator and item, or none where a line is broken.
-
-        Stored judgments are skipped; those that differ stay, unless ``overwrite``, and are
-        reported.
+        Stored judgments are skipped; those that differ are reported, and stay unless ``overwrite``.
 
         Args:
             source: a file, or a CSFCube or BEIR folder; None for what the corpus came from.
             project: None for the corpus's own, or that of a hand-over, created when missing.
-            kind: one of :data:`JUDGMENT_FORMATS`, ``csfcube``, or ``auto``.
-            annotator: where the file does not say; needed for TREC and BEIR. For CSFCube the
-                adjudicator.
-            adjudicated: they are decisions, not the annotator's own grades.
-            by_model: all are a language model's, as they are for names that begin with ``model:``.
+            annotator: where the file does not say; for CSFCube the adjudicator.
+            by_model: all are a language model's, like names that begin with ``model:``.
         """
         if source is not None:
             source = self._library.importable(source)
@@ -215,7 +658,7 @@ class JudgmentFiles(ForPerson):
         if by_model and adjudicated:
             raise BadInputError("A model decides nothing between annotators.", "Import its grades.")
         if by_model and not annotator.strip():
-            raise BadInputError("Nobody said which model gave these grades.", "Name it.")
+            raise BadInputError("The model that gave these grades is not named.", "Name it.")
         target, is_new = self._target(corpus, path, project, kind)
         history = self._projects.history(target)
         incoming = JudgmentImport(
@@ -253,9 +696,7 @@ class JudgmentFiles(ForPerson):
             raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
         kind = detect(path) if kind == "auto" else kind
         if source is None and kind != "csfcube":
-            raise BadInputError(
-                f"The corpus '{corpus}' did not come from CSFCube.", "Give the path of a file."
-            )
+            raise BadInputError(f"'{corpus}' did not come from CSFCube.", "Give a file.")
         return path, kind
 
     def _target(self, corpus: str, path: Path, name: str | None, kind: str) -> tuple[Project, bool]:
@@ -295,25 +736,75 @@ def _of_annotator(
 # -- files -------------------------------------------------------------------------------------
 
 
-def decided_files(
-    kind: str,
-    name: str,
-    decided: DecidedQrels,
-    queries: Mapping[str, Query],
-    corpus: OpenCorpus,
-    *,
-    spreadsheet: bool = False,
-) -> Exported:
-    """The adjudicated grades in one of :data:`JUDGMENT_FORMATS` except the hand-over; ``name`` is
-    without an ending."""
-    rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
-    if kind in ("csv", "jsonl"):
-        return _table(kind, name, rows, DECIDED_FIELDS, decided.notes, spreadsheet=spreadsheet)
-    exported = _qrels(kind, name, {"": decided.grades}, queries, corpus, decided.notes)
-    if kind != "beir":
-        return exported
-    # Whose grades they are, which its tables do not say.
-    return replace(exported, files={**exported.files, DECISIONS: json_lines(rows)})
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How grades are written: in one of :data:`JUDGMENT_FORMATS` except the hand-over, in files
+    that begin with a name."""
+
+    kind: str
+    name: str
+    queries: Mapping[str, Query]
+    corpus: OpenCorpus
+    spreadsheet: bool = False  # no cell of a CSV is a formula
+
+    def decided(self, decided: DecidedQrels) -> Exported:
+        """The adjudicated grades; beside the tables of BEIR also whose they are."""
+        rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
+        if self.kind in ("csv", "jsonl"):
+            return self._table(rows, DECIDED_FIELDS, decided.notes)
+        exported = self._qrels({"": decided.grades}, decided.notes)
+        if self.kind != "beir":
+            return exported
+        return replace(exported, files={**exported.files, DECISIONS: json_lines(rows)})
+
+    def own(self, judgments: Sequence[Judgment]) -> Exported:
+        """Current judgments per annotator, models included: a file each in TREC and BEIR, else one
+        for all with every field and adjudication, which can be imported again."""
+        models = sorted({j.annotator for j in judgments if j.origin == "model"})
+        by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
+        notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
+        if self.kind in ("csv", "jsonl"):
+            return self._table([*map(to_fields, judgments)], FIELDS, notes)
+        if left := sum(j.verdict in ("skip", "unsure") for j in judgments):
+            notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
+        return self._qrels(own_grades(judgments, models=True), notes)
+
+    def _table(
+        self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], notes: Sequence[str]
+    ) -> Exported:
+        in_csv = self.kind == "csv"
+        lines = (
+            csv_lines(rows, columns, spreadsheet=self.spreadsheet) if in_csv else json_lines(rows)
+        )
+        return Exported({f"{self.name}.{self.kind}": lines}, len(rows), tuple(notes))
+
+    def _qrels(self, grades: Mapping[str, Qrels], notes: Sequence[str]) -> Exported:
+        """Grades by annotator ("": adjudicated) as TREC files or a BEIR folder."""
+        corpus, queries = self.corpus, self.queries
+        count = sum(len(of_query) for qrels in grades.values() for of_query in qrels.values())
+        names = _file_names(filter(None, grades))
+        files: dict[str, Iterable[str]]
+        if self.kind == "trec":
+            endings = {who: f".{names[who]}" if who else "" for who in grades}
+            files = {f"{self.name}{endings[who]}.qrels": trec_lines(q) for who, q in grades.items()}
+            return Exported(files, count, tuple(notes))
+        asked = dict.fromkeys(query_id for qrels in grades.values() for query_id in qrels)
+        documents = (
+            {"_id": one.doc_id, "title": one.title, "text": one.text}
+            for start in range(0, len(corpus), BATCH)
+            for one in corpus.documents(corpus.doc_ids[start : start + BATCH])
+        )
+        files = {
+            **{f"qrels/{names.get(who, 'test')}.tsv": beir_lines(q) for who, q in grades.items()},
+            "queries.jsonl": json_lines(_beir_query(i, queries.get(i), corpus) for i in asked),
+            "corpus.jsonl": json_lines(documents),
+        }
+        seeds = [queries[i].seed for i in asked if i in queries]
+        if gone := sum(seed is not None and seed not in corpus.row_of for seed in seeds):
+            which = counted(gone, "query has", "queries have")
+            why = f"the seed is not in the corpus '{corpus.name}' any more"
+            notes = [*notes, f"{which} no text: {why}."]
+        return Exported(files, count, tuple(notes))
 
 
 def _decided_fields(decision: Decision) -> dict[str, Any]:
@@ -329,81 +820,6 @@ def _decided_fields(decision: Decision) -> dict[str, Any]:
         "by": "" if decided is None else decided.annotator,
         "annotators": list(decision.annotators),
     }
-
-
-def _own_files(
-    kind: str,
-    name: str,
-    judgments: Sequence[Judgment],
-    queries: Mapping[str, Query],
-    corpus: OpenCorpus,
-    *,
-    spreadsheet: bool,
-) -> Exported:
-    """Current judgments per annotator, models included: a file each in TREC and BEIR, else one for
-    all with every field and adjudication, which can be imported again."""
-    models = sorted({j.annotator for j in judgments if j.origin == "model"})
-    by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
-    notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
-    if kind in ("csv", "jsonl"):
-        rows = [to_fields(judgment) for judgment in judgments]
-        return _table(kind, name, rows, FIELDS, notes, spreadsheet=spreadsheet)
-    if left := sum(j.verdict in ("skip", "unsure") for j in judgments):
-        notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
-    return _qrels(kind, name, own_grades(judgments, models=True), queries, corpus, notes)
-
-
-def _table(
-    kind: str,
-    name: str,
-    rows: Sequence[Mapping[str, Any]],
-    columns: Sequence[str],
-    notes: Sequence[str],
-    *,
-    spreadsheet: bool,
-) -> Exported:
-    lines = csv_lines(rows, columns, spreadsheet=spreadsheet) if kind == "csv" else json_lines(rows)
-    return Exported({f"{name}.{kind}": lines}, len(rows), tuple(notes))
-
-
-def _qrels(
-    kind: str,
-    name: str,
-    grades: Mapping[str, Qrels],
-    queries: Mapping[str, Query],
-    corpus: OpenCorpus,
-    notes: Sequence[str],
-) -> Exported:
-    """Grades by annotator ("": adjudicated) as TREC files or a BEIR folder."""
-    count = sum(len(of_query) for qrels in grades.values() for of_query in qrels.values())
-    names = _file_names(filter(None, grades))
-    files: dict[str, Iterable[str]]
-    if kind == "trec":
-        endings = {who: f".{names[who]}" if who else "" for who in grades}
-        files = {f"{name}{endings[who]}.qrels": trec_lines(q) for who, q in grades.items()}
-        return Exported(files, count, tuple(notes))
-    asked = dict.fromkeys(query_id for qrels in grades.values() for query_id in qrels)
-    documents = (
-        {"_id": one.doc_id, "title": one.title, "text": one.text}
-        for start in range(0, len(corpus), BATCH)
-        for one in corpus.documents(corpus.doc_ids[start : start + BATCH])
-    )
-    files = {
-        **{f"qrels/{names.get(who, 'test')}.tsv": beir_lines(q) for who, q in grades.items()},
-        "queries.jsonl": json_lines(_beir_query(i, queries.get(i), corpus) for i in asked),
-        "corpus.jsonl": json_lines(documents),
-    }
-    seeds = {query_id: queries[query_id].seed for query_id in asked if query_id in queries}
-    gone = sorted(i for i, seed in seeds.items() if seed is not None and seed not in corpus.row_of)
-    if gone:
-        which = counted(len(gone), "query has", "queries have")
-        more = ", ..." * (len(gone) > MOST_NAMED)
-        notes = [
-            *notes,
-            f"{which} no text, as the seed is not in the corpus '{corpus.name}' any more: "
-            f"{', '.join(gone[:MOST_NAMED])}{more}.",
-        ]
-    return Exported(files, count, tuple(notes))
 
 
 def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[str, Any]:
@@ -432,11 +848,9 @@ def _file_names(annotators: Iterable[str]) -> dict[str, str]:
     """annotator -> file name, unique on case-insensitive file systems."""
     names: dict[str, str] = {}
     for annotator in annotators:
-        name = plain = _plain(annotator)
-        taken, number = {other.casefold() for other in names.values()}, 2
-        while name.casefold() in taken:
-            name, number = f"{plain}-{number}", number + 1
-        names[annotator] = name
+        taken = {other.casefold() for other in names.values()}
+        numbered = (_plain(annotator) + (f"-{n}" if n > 1 else "") for n in itertools.count(1))
+        names[annotator] = next(name for name in numbered if name.casefold() not in taken)
     return names
 
 
@@ -462,5 +876,4 @@ def _hand_over_lines(
         "events": len(events),
         "project": asdict(project),
     }
-    yield from json_lines([first, *described])
-    yield from json_lines(map(to_fields, events))
+    return json_lines(itertools.chain([first], described, map(to_fields, events)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from engine.annotate.projects import check_annotator, printable
-from engine.errors import BadInputError
+from engine.errors import BadInputError, check_length
 from engine.types.annotating import Judgment, Origin, Project, Verdict
 from engine.types.limits import LONGEST_EVENT, LONGEST_NOTE
 from engine.types.searches import Query
@@ -25,7 +25,7 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
     """The judgment for its project, with cleaned names, note and instruction; without ``rank`` and
     ``system`` in a blind project."""
     annotator = check_annotator(judgment.annotator, judgment.origin)
-    check_event(judgment.event)
+    check_length("event", judgment.event, LONGEST_EVENT)
     _check_verdict(project, judgment)
     check_member(project, annotator, judgment.origin)
     blind = project.blind and bool(project.name)
@@ -44,20 +44,9 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
     )
 
 
-def check_event(event: str) -> None:
-    """Raise BadInputError when the id of a judgment is too long."""
-    if len(event) > LONGEST_EVENT:
-        raise BadInputError(
-            f"The event has {len(event):,} characters.", f"Use at most {LONGEST_EVENT:,}."
-        )
-
-
 def checked_note(note: str) -> str:
     """The note without control characters; BadInputError when it is too long."""
-    if len(note) > LONGEST_NOTE:
-        raise BadInputError(
-            f"The note has {len(note):,} characters.", f"Use at most {LONGEST_NOTE:,}."
-        )
+    check_length("note", note, LONGEST_NOTE)
     return printable(note)
 
 
@@ -96,12 +85,8 @@ def check_member(project: Project, annotator: str, origin: Origin = "person") ->
 def check_decision(
     judging: Judging, project: Project, judgment: Judgment, seen: str | None = None
 ) -> None:
-    """Raise BadInputError for a decision by a person who is no lead, without a reason, after one by
-    somebody else that was not seen, or that takes back nothing of its annotator's.
-
-    Args:
-        seen: the event of the decision that the annotator saw, "" for none; None for any.
-    """
+    """Refuse a decision by a person who is no lead, without a reason, after one by somebody else
+    that was not ``seen`` (None for any), or that takes back nothing of its annotator's."""
     by, query_id, doc_id = judgment.annotator.strip(), *judgment.item
     if project.leads and by not in project.leads:
         raise BadInputError(

@@ -6,35 +6,265 @@ Its grades count as qrels only where the project says so, and only where no pers
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from pydantic import BaseModel, Field, create_model
+
+from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.annotate.agreement import check_model, draw_sample, models_of
-from engine.annotate.judgments import BY_MODEL, checked, digest
-from engine.annotate.model_plan import (
-    Asked,
-    Graded,
-    GradingPlan,
-    grading,
-    guidelines_for,
-    in_words,
-    make_plan,
-)
-from engine.annotate.projects import ProjectStore, model_annotator
+from engine.annotate.judgments import BUILT, BY_MODEL, checked, digest
+from engine.annotate.pool import unaskable
+from engine.annotate.projects import ProjectStore, model_annotator, own_name
 from engine.config import Settings
 from engine.corpora.library import Library
+from engine.corpora.opened import OpenCorpus
+from engine.errors import UnknownNameError, check_between
 from engine.llm.connecting import Estimator
 from engine.llm.endpoint_errors import EndpointError
-from engine.llm.messages import Prompt
+from engine.llm.judges import document_text
+from engine.llm.judging_prompts import SEED_TOKENS, halved
+from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.texts import PROMPTS, cut_text, fenced, harmless, harmless_line
 from engine.permissions import all_for_leads
 from engine.search.searcher import Searcher, criterion_for
 from engine.text import counted
-from engine.types.annotating import GradeCounts, GradingRequest, Item, Judgment, ModelCheck, Project
+from engine.types.annotating import (
+    MOST_ANCHORS,
+    GradeCounts,
+    GradingRequest,
+    Item,
+    Judgment,
+    ModelCheck,
+    Project,
+    Scale,
+)
+from engine.types.documents import Document
 from engine.types.models import Estimate, TaskReport
+from engine.types.searches import Query
 from storage.ledger import Ledger
+
+Anchor = tuple[str, int]
+"""A document known to be relevant to a query, and its grade."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradingPlan:
+    """The candidates of a request and their anchors."""
+
+    annotator: str
+    request: GradingRequest
+    queries: Mapping[str, Query]  # of the project
+    candidates: tuple[Item, ...]  # query by query, in the project's order
+    before: Mapping[Item, Judgment]  # the model's current grade of a candidate
+    anchors: Mapping[str, Sequence[Anchor]]  # query_id -> known relevant documents, the best first
+    done: int = 0  # graded by this model before; ``judged``: by people, and left to them
+    judged: int = 0
+    gone: int = 0  # candidates not in the corpus any more, or of unaskable queries
+
+    @property
+    def project(self) -> Project:
+        return self.request.project
+
+    @property
+    def asked(self) -> list[str]:
+        """The queries that there are candidates for."""
+        return list(dict.fromkeys(query_id for query_id, _ in self.candidates))
+
+    @property
+    def without_anchors(self) -> int:
+        """How many of these have no document known to be relevant."""
+        return sum(not self.anchors.get(query_id) for query_id in self.asked)
+
+    def anchors_of(self, item: Item) -> list[Anchor]:
+        """The anchors for one candidate, which is never among them."""
+        query_id, doc_id = item
+        others = [a for a in self.anchors.get(query_id, ()) if a[0] != doc_id]
+        return others[: self.request.anchors]
+
+
+def make_plan(
+    annotator: str, request: GradingRequest, projects: ProjectStore, corpus: OpenCorpus
+) -> GradingPlan:
+    """The plan for a request; ``annotator`` is the model's name, "" while unknown."""
+    project, known = request.project, corpus.row_of
+    queries, judgments = projects.queries(project), projects.judgments(project)
+    _check(request, queries)
+    before = graded_by_model(judgments, annotator)
+    others = ("model", "audit")
+    by_people = {j.item for j in judgments if j.origin not in others and j.relevance is not None}
+    to_grade: dict[str, list[Item]] = {
+        q: [] for q in queries if q in (request.query_ids or queries)
+    }
+    done = judged = gone = 0
+    left_out = {*unaskable(corpus, queries)}
+    for item in (i.item for i in projects.pool(project) if i.query_id in to_grade):
+        if item[1] not in known or item[0] in left_out:
+            gone += 1
+        elif item in before and not request.again:
+            done += 1
+        elif item in by_people and item not in before and not request.judged:
+            judged += 1
+        else:
+            to_grade[item[0]].append(item)
+    candidates = [item for items in to_grade.values() for item in items][: request.limit]
+    anchors = known_positives(project, queries, judgments, known, annotator)
+    return GradingPlan(
+        annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
+    )
+
+
+def _check(request: GradingRequest, queries: Mapping[str, Query]) -> None:
+    check_between("The number of anchors", request.anchors, 0, MOST_ANCHORS)
+    check_between("The limit of candidates", request.limit, 1)
+    for query_id in request.query_ids:
+        if query_id not in queries:
+            raise UnknownNameError(f"The query '{query_id}' is not in this project.")
+
+
+def known_positives(
+    project: Project,
+    queries: Mapping[str, Query],
+    judgments: Iterable[Judgment],
+    known: Collection[str],
+    annotator: str = "",
+) -> dict[str, list[Anchor]]:
+    """query_id -> documents with a grade above the lowest: adjudicated, agreed by people, then
+    those that a build made the query from; by grade, then arrival. Grades of models, ``annotator``
+    and imported ones included, would bias the model and change its questions between runs."""
+    judgments = list(judgments)
+    models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
+    names = set(map(own_name, models)) - {""}
+    judgments = [
+        j
+        for j in judgments
+        if (j.origin != "model" or j.event.startswith(BUILT))
+        and (j.origin != "import" or own_name(j.annotator) not in names)
+    ]
+    lowest = min(project.scale.values)
+    tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
+    found: list[tuple[int, int, Decision]] = []
+    for decision in decide(judgments, model_grades=True, scale=project.scale).decisions:
+        query, grade = queries.get(decision.query_id), decision.relevance
+        is_seed = query is not None and query.seed == decision.doc_id
+        if grade is not None and grade > lowest and decision.doc_id in known and not is_seed:
+            found.append((tiers[decision.basis], -grade, decision))
+    anchors: dict[str, list[Anchor]] = {}
+    for _, grade, decision in sorted(found, key=lambda row: row[:2]):  # else by arrival
+        anchors.setdefault(decision.query_id, []).append((decision.doc_id, -grade))
+    return anchors
+
+
+GRADING = "annotating/1"
+CANDIDATE_TOKENS = 1600
+"""Of the candidate; longer documents are cut."""
+ANCHOR_SHARE = 4
+"""An anchor gets so many times less room than the candidate."""
+GUIDE_TOKENS = 1500
+"""Of the guidelines for all aspects, and of those for the query's own."""
+FEWEST_TOKENS = 100
+"""A candidate is never cut below this."""
+MOST_TOKENS = 250
+"""Of an answer."""
+MOST_REASON = 600
+"""Characters of a reason that are kept."""
+SYSTEM = PROMPTS["annotating"]
+
+
+class Graded(BaseModel):
+    """The grade of the candidate."""
+
+    # Models read this docstring. The reason comes first: they should think before they grade.
+
+    reason: Words = Field(description="why, in one sentence: what of the candidate decides it")
+    grade: int
+
+
+@functools.lru_cache(maxsize=64)
+def graded_on(scale: Scale) -> type[Graded]:
+    """The form of an answer on this scale."""
+    names = "; ".join(f"{g.value} = {harmless_line(g.name)}" for g in scale.grades)
+    allowed = Field(description=names, json_schema_extra={"enum": list(scale.values)})
+    return create_model("Graded", __base__=Graded, grade=(int, allowed))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One query of a project, shared by all questions about its candidates."""
+
+    scale: Scale
+    query: str  # seed and wish, foreign texts fenced
+    guidelines: str = ""  # for all aspects and for its own; "" for none
+
+    @property
+    def text(self) -> str:
+        """The part that all questions share; it comes first, so that a server can reuse it."""
+        lines = [f"{g.value} {_named(g.name, g.meaning)}" for g in self.scale.grades]
+        parts = ["The scale of the project:\n" + "\n".join(lines)]
+        if self.guidelines:
+            parts.append(f"The guidelines of the project:\n{self.guidelines}")
+        parts.append(f"The query:\n{self.query}")
+        return "\n\n".join(parts)
+
+
+def guidelines_for(project: Project, aspect: str | None) -> str:
+    """The project's guidelines for all aspects and for this one, cut to a limit each."""
+    texts = [project.guidelines.get(key, "").strip() for key in dict.fromkeys(("", aspect or ""))]
+    return "\n\n".join(harmless(cut_text(text, GUIDE_TOKENS).text) for text in texts if text)
+
+
+def in_words(text: str) -> str:
+    """A query that is a text and names no aspect, in a question."""
+    shown = fenced("query", cut_text(text.strip(), SEED_TOKENS).text)
+    return (
+        f"{shown}\nRelevant is a document that is what this text asks for or describes; where it "
+        "neither asks nor describes, one that is like it as a whole."
+    )
+
+
+def grading(
+    asked: Asked,
+    anchors: Sequence[tuple[Document, int]],
+    candidate: Document,
+    tokens: int = CANDIDATE_TOKENS,
+) -> Prompt[Graded]:
+    """The question how relevant a candidate is, beside known relevant documents with grades."""
+    values = asked.scale.values
+    names = {grade.value: grade.name for grade in asked.scale.grades}
+    shown = [
+        f"An example, graded {grade} {harmless_line(names.get(grade, ''))}:\n"
+        + fenced("example", cut_text(document_text(document), tokens // ANCHOR_SHARE).text)
+        for document, grade in anchors
+    ]
+    text = fenced("candidate", cut_text(document_text(candidate), tokens).text)
+    question = f"Which grade of the scale ({', '.join(map(str, values))}) is the candidate's?"
+    user = "\n\n".join([asked.text, *shown, f"The candidate:\n{text}", question])
+
+    def checked(said: Graded) -> Graded | None:
+        if said.grade not in values:
+            return None
+        return said.model_copy(update={"reason": said.reason[:MOST_REASON]})
+
+    return json_prompt(
+        GRADING,
+        SYSTEM,
+        user,
+        graded_on(asked.scale),
+        most_tokens=MOST_TOKENS,
+        check=checked,
+        shorter=halved(
+            tokens, lambda less: grading(asked, anchors, candidate, less), FEWEST_TOKENS
+        ),
+    )
+
+
+def _named(name: str, meaning: str) -> str:
+    return ": ".join(harmless_line(part) for part in (name, meaning) if part.strip())
+
 
 BATCH = 32
 """Candidates that are graded together; what a kill costs at most."""
@@ -48,48 +278,39 @@ class GradePool(ModelTask[GradeCounts]):
 
     phase = "grading"
 
-    def __init__(
-        self,
-        request: GradingRequest,
-        projects: ProjectStore,
-        ledger: Ledger,
-        library: Library,
-        searcher: Callable[[str], Searcher],
-        batch: int = BATCH,
-    ) -> None:
+    def __init__(self, request: GradingRequest, facade: ModelGrading) -> None:
         project = request.project
-        self.request, self.key = request, project.key
-        self._projects, self._ledger, self._library = projects, ledger, library
-        self._searcher, self._batch = searcher, batch
+        self.request, self.key, self._facade = request, project.key, facade
         self.busy = f"The project '{project.name}' of corpus '{project.corpus}' is being graded."
         self._asked: dict[str, Asked] = {}
         self._plan("")
 
     def held(self) -> AbstractContextManager[None]:
-        key, what = self.request.project.key, self.busy.rstrip(".")
-        return self._ledger.locks.hold("grading", *key, what=what)
+        return self._facade._ledger.locks.hold(
+            "grading", *self.request.project.key, what=self.busy[:-1]
+        )
 
     def _plan(self, model: str) -> GradingPlan:
-        corpus = self._library.open(self.request.project.corpus)
+        corpus = self._facade._library.open(self.request.project.corpus)
         annotator = model_annotator(model) if model else ""
-        return make_plan(annotator, self.request, self._projects, corpus)
+        return make_plan(annotator, self.request, self._facade._projects, corpus)
 
     def _prompts(self, plan: GradingPlan, items: Sequence[Item]) -> list[Prompt[Graded]]:
         """The questions about some candidates, in their order."""
-        searcher = self._searcher(plan.project.corpus)
+        searcher = self._facade._searcher(plan.project.corpus)
         anchors = {item: plan.anchors_of(item) for item in items}
-        wanted = {a.doc_id for of_item in anchors.values() for a in of_item}
+        wanted = {doc_id for of_item in anchors.values() for doc_id, _ in of_item}
         doc_ids = wanted.union(doc_id for _, doc_id in items)
         documents = {d.doc_id: d for d in searcher.corpus.documents([*doc_ids])}
         for query_id in {query_id for query_id, _ in items} - self._asked.keys():
             self._asked[query_id] = _asked(plan, query_id, searcher)
         return [
             grading(
-                self._asked[query_id],
-                [(documents[a.doc_id], a.relevance) for a in anchors[query_id, doc_id]],
-                documents[doc_id],
+                self._asked[item[0]],
+                [(documents[doc_id], grade) for doc_id, grade in anchors[item]],
+                documents[item[1]],
             )
-            for query_id, doc_id in items
+            for item in items
         ]
 
     def estimate(self, known: Estimator) -> Estimate:
@@ -124,7 +345,7 @@ class GradePool(ModelTask[GradeCounts]):
     async def grade(self, run: TaskRun) -> TaskReport[GradeCounts]:
         """All of it, or as far as it comes; never raises for what the endpoint does."""
         plan = await asyncio.to_thread(self._plan, run.model)
-        items, batch = plan.candidates, self._batch
+        items, batch = plan.candidates, self._facade.batch
         grades: Counter[int] = Counter()
         changed = failed = 0
         run.progress(0, len(items), phase=self.phase)
@@ -145,7 +366,7 @@ class GradePool(ModelTask[GradeCounts]):
                 changed += held is not None and held.relevance != judgment.relevance
                 if held is None or (held.relevance, held.note) != (answer.grade, judgment.note):
                     new.append(judgment)
-            await asyncio.to_thread(self._ledger.judging.add, new)
+            await asyncio.to_thread(self._facade._ledger.judging.add, new)
             made, done = grades.total(), grades.total() + failed
             run.progress(done, len(items), failed=failed, made=made, phase=self.phase)
         each = {value: grades[value] for value in plan.project.scale.values}
@@ -202,15 +423,8 @@ class NothingGradedError(EndpointError):
 
 @all_for_leads
 class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
-    """Models that grade; thread-safe.
-
-    ``items`` of an estimate are candidates; its ``counts``: "done" by this model, "judged" by
-    people and left to them, "queries" of the candidates, those "without_anchors" (no known relevant
-    document).
-
-    Args:
-        searcher: corpus name -> search engine.
-    """
+    """Models that grade; thread-safe. ``counts`` of an estimate: "done" by this model, "judged" by
+    people, "queries", and those "without_anchors"."""
 
     def __init__(
         self,
@@ -222,12 +436,11 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
     ) -> None:
         super().__init__(settings, ledger.answers)
         self._projects, self._ledger, self._library = projects, ledger, library
-        self._searcher = searcher
+        self._searcher = searcher  # by corpus name
         self.batch = BATCH  # candidates graded together: the most that an abort loses
 
     def _task(self, request: GradingRequest) -> GradePool:
-        place = (self._projects, self._ledger, self._library, self._searcher)
-        return GradePool(request, *place, self.batch)
+        return GradePool(request, self)
 
     def within(self, request: GradingRequest, phase: str) -> GradePool:
         """The task as a phase of another one."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError
+from engine.errors import BadInputError, check_between
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import built_in_variants
 from engine.measures.metrics import judged_at, mean
@@ -40,10 +40,7 @@ def check_pool(request: PoolRequest) -> None:
     """Raise BadInputError or UnknownNameError for a pool that cannot be made."""
     if not request.systems and not request.runs:
         raise BadInputError("The pool has no source.", "Name at least one system or run.")
-    if not 1 <= request.depth <= DEEPEST_POOL:
-        raise BadInputError(
-            f"The depth of the pool is {request.depth}.", f"Use 1 to {DEEPEST_POOL:,}."
-        )
+    check_between("The depth of the pool", request.depth, 1, DEEPEST_POOL)
     for name in request.systems:
         find_system(name)
 
@@ -51,11 +48,8 @@ def check_pool(request: PoolRequest) -> None:
 def retrieved(
     searcher: Searcher, project: Project, query_id: str, query: Query, request: PoolRequest
 ) -> list[PoolRow]:
-    """The top of every source for one query, as rows of the project's pool.
-
-    Without documents that the corpus lacks, see :func:`not_held`; systems have nothing for
-    :func:`unaskable` queries.
-    """
+    """The top of every source for one query, as rows of the project's pool, without documents that
+    the corpus lacks."""
     corpus, now = searcher.corpus, datetime.now(UTC)
     query = replace(query, filters=(*query.filters, *request.filters))
     allowed = corpus.scope(query.filters, without=query.seed).allowed
@@ -153,12 +147,8 @@ def find_unjudged(
     judged: Mapping[str, Collection[str]],
     k: int = DEPTH,
 ) -> tuple[Unjudged, ...]:
-    """Unjudged documents in the top ``k`` of each system.
-
-    Args:
-        tops: system -> query_id -> ranked doc_ids.
-        judged: query_id -> doc_ids with a grade.
-    """
+    """Unjudged documents in the top ``k`` of each system; ``judged``: query_id -> graded
+    documents."""
     found = []
     for system, rankings in tops.items():
         shares, missing = [], {}
@@ -173,12 +163,7 @@ def find_unjudged(
 
 @all_for_leads
 class PoolFilling(ForPerson):
-    """Fills pools in the background; thread-safe.
-
-    Args:
-        fill: pools some queries of a project.
-        count: number of items in a project's pool.
-    """
+    """Fills pools in the background; thread-safe."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import get_args
+from typing import Any, get_args
 
 from pydantic import TypeAdapter
 
@@ -19,7 +19,8 @@ from engine.annotate.queueing import Pool
 from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, UnknownNameError
+from engine.corpora.recent import Recent
+from engine.errors import BadInputError, UnknownNameError, check_between, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
@@ -92,11 +93,7 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
     name = name.strip()
     if not name:
         raise BadInputError("The annotator has no name.", "Say who is judging.")
-    if len(name) > LONGEST_ANNOTATOR:
-        raise BadInputError(
-            f"The annotator's name has {len(name)} characters.",
-            f"Use at most {LONGEST_ANNOTATOR}.",
-        )
+    check_length("annotator's name", name, LONGEST_ANNOTATOR)
     if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in name):
         raise BadInputError(
             "The annotator's name holds control characters or broken ones.", "Leave them out."
@@ -116,16 +113,10 @@ def check_project(project: Project) -> Project:
             f"'{project.name}' cannot be a project's name.",
             "Use 1 to 64 letters, digits, - and _, a letter or digit first.",
         )
-    if project.per_item < 1:
-        raise BadInputError(
-            f"Each item would need {project.per_item} annotators.", "Ask for at least 1."
-        )
+    check_between("The number of annotators of an item", project.per_item, 1)
     if project.order not in ORDERS:
         raise BadInputError(f"There is no order '{project.order}'.", f"Use {', '.join(ORDERS)}.")
-    if sum(map(len, project.guidelines.values())) > LONGEST_GUIDELINES:
-        raise BadInputError(
-            f"The guidelines are longer than {LONGEST_GUIDELINES:,} characters.", "Shorten them."
-        )
+    check_length("text of the guidelines", "".join(project.guidelines.values()), LONGEST_GUIDELINES)
     return replace(
         project,
         guidelines={k: printable(text) for k, text in project.guidelines.items() if text.strip()},
@@ -138,15 +129,11 @@ def check_project(project: Project) -> Project:
 def check_scale(scale: Scale) -> Scale:
     """The scale, grades ascending."""
     values = [grade.value for grade in scale.grades]
-    if not all(type(value) is int and 0 <= value <= HIGHEST for value in values):
-        raise BadInputError(
-            f"The scale '{scale.name}' has the grades {', '.join(map(str, values))}.",
-            f"Grades are single digits, 0 to {HIGHEST}.",
-        )
-    if len(set(values)) < max(2, len(values)):
+    are_digits = all(type(value) is int and 0 <= value <= HIGHEST for value in values)
+    if not are_digits or len(set(values)) < max(2, len(values)):
         raise BadInputError(
             f"The scale '{scale.name}' has the grades {', '.join(map(str, values)) or 'none'}.",
-            "Give at least two different grades.",
+            f"Give at least two different grades, single digits from 0 to {HIGHEST}.",
         )
     if any(not grade.name.strip() for grade in scale.grades):
         raise BadInputError(f"A grade of the scale '{scale.name}' has no name.", "Name them all.")
@@ -233,7 +220,7 @@ class ProjectStore(ForPerson):
         self._stored = ledger.documents("project", Project)
         self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
         self._pools_lock = threading.Lock()
-        self._pools: dict[tuple[str, str], tuple[Sequence[PoolRow], Pool]] = {}
+        self._pools: Recent[Any, tuple[Any, Pool]] = Recent(MOST_POOLS)
 
     # -- settings --------------------------------------------------------------------------
 
@@ -342,13 +329,8 @@ class ProjectStore(ForPerson):
     def add_queries(
         self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
     ) -> list[str]:
-        """Add queries and return their ids; known ones stay as they are, retired ones become
-        active.
-
-        Args:
-            queries: by id where a collection has ids; else named as by
-                :func:`engine.search.queries.query_id`.
-        """
+        """Add queries, by their ids or named by :func:`engine.search.queries.query_id`, and return
+        the ids; known ones stay as they are, retired ones become active."""
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
         ids = [*queries] if isinstance(queries, Mapping) else [*map(query_id, asked)]
@@ -406,19 +388,9 @@ class ProjectStore(ForPerson):
     def pooled(self, project: Project) -> Pool:
         """:meth:`pool` as queues are made of it; the same object while nothing changes."""
         rows = self._ledger.projects.pool(*project.key)
-        with self._pools_lock:  # it takes long, and many may ask at once
-            held = self._pools.get(project.key)
-            if held is not None and held[0] is rows:
-                return held[1]
-            sources: dict[Item, list[Source]] = {}
-            for row in rows:
-                source = Source(row.source, row.rank)
-                sources.setdefault((row.query_id, row.doc_id), []).append(source)
-            pool = Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
-            if len(self._pools) >= MOST_POOLS:
-                self._pools.clear()
-            self._pools[project.key] = (rows, pool)
-            return pool
+        # It takes long, and many may ask at once; kept with the rows, whose id is theirs alone.
+        with self._pools_lock:
+            return self._pools.one((project.key, id(rows)), lambda: (rows, _pool(rows)))[1]
 
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
@@ -431,6 +403,13 @@ class ProjectStore(ForPerson):
     def history(self, project: Project) -> list[Judgment]:
         """Every event there ever was, undos included."""
         return self._ledger.judging.history(*project.key)
+
+
+def _pool(rows: Iterable[PoolRow]) -> Pool:
+    sources: dict[Item, list[Source]] = {}
+    for row in rows:
+        sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
+    return Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
 
 
 _query = lru_cache(maxsize=4096)(query_from_json)

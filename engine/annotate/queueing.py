@@ -139,11 +139,8 @@ class Pool(Collection[Item]):
 
 
 class Queue:
-    """One annotator's queue in one project, by the current judgments.
-
-    Args:
-        audit: grades that check a model count; else such items are due.
-    """
+    """One annotator's queue in one project, by the current judgments; without ``audit``, items that
+    were graded to check a model are due."""
 
     def __init__(
         self,
@@ -229,16 +226,12 @@ def find_share(
     shown: Set[Item] = frozenset(),
     at: Item | None = None,
 ) -> tuple[Share, Lease]:
-    """What one annotator may judge next, and the lease for it.
+    """What one annotator may judge next, following ``at``, and the lease for it; what is ``shown``
+    stays leased.
 
     An item is free while judgments and leases are fewer than it needs. Each annotator gets half of
     an equal share of what is left, so that a slow one does not block; with no more people than an
     item needs, nobody waits.
-
-    Args:
-        others: leases of other visits, the annotator's included.
-        shown: leased to this visit and perhaps on its screen: stays leased.
-        at: the current item; the next ones follow it.
     """
     needed, who = queue.project.per_item, queue.annotator
     place = 0 if at is None else queue.position(at)

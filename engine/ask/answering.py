@@ -1,52 +1,263 @@
-"""One question to a corpus: what the model is told, and the answer while it is written."""
+"""One question to a corpus: its passages, the prompt, and the answer with citations."""
 
 from __future__ import annotations
 
+import math
+import re
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import cast
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, cast
 
-from engine.ask.citations import read_citations
-from engine.ask.passages import PASSAGE_TOKENS, fitting, passages_of
 from engine.assist.reranking import usage_report
-from engine.errors import SeedLensError
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.scenario_store import ScenarioStore, has_scenarios
+from engine.errors import BadInputError, SeedLensError
 from engine.llm.client import Client
 from engine.llm.connecting import Estimator
 from engine.llm.endpoint_errors import EndpointError, TooLongError
 from engine.llm.messages import QUOTED_RULE, Message, Prompt
 from engine.llm.tasks import ModelTask, TaskRun
-from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
+from engine.llm.texts import PROMPTS, cut_text, estimate_tokens, fenced, harmless_line
+from engine.sentences import split_sentences
+from engine.types.documents import Document, Span
 from engine.types.jobs import JobState
 from engine.types.models import Estimate, ModelUsage, TaskReport
-from engine.types.reading import Answer, AskRequest, Exchange, GivenPassage
+from engine.types.reading import Answer, AnswerPart, AskRequest, Citation, Exchange, GivenPassage
+from engine.types.scenarios import Scenario
 from engine.types.searches import Result
+
+PASSAGE_TOKENS = 400  # An abstract or a short conversation stays whole
+
+
+def passages_of(
+    results: Sequence[Result],
+    scenarios: Mapping[str, Sequence[str]],
+    tokens: int = PASSAGE_TOKENS,
+) -> tuple[GivenPassage, ...]:
+    """Numbered passages in the order of the ranking; documents without text are left out."""
+    passages: list[GivenPassage] = []
+    for result in results:
+        document = result.document
+        if not document.text.strip():
+            continue
+        matched = tuple(dict.fromkeys(pair.doc_span for pair in result.evidence))
+        span = window(document, matched[0] if matched else None, tokens)
+        inside = tuple(m for m in matched if span[0] <= m[0] and m[1] <= span[1])
+        along = tuple(scenarios.get(document.doc_id, ()))
+        passages.append(GivenPassage(len(passages) + 1, document, span, inside, along))
+    return tuple(passages)
+
+
+def window(document: Document, around: Span | None, tokens: int) -> Span:
+    """Where the sentences stand that fit into ``tokens``, grown to both sides of ``around``, or
+    from the beginning; part of a sentence where not even one fits."""
+    text = document.text
+    if estimate_tokens(text) <= tokens:
+        return 0, len(text)
+    spans = [s.span for s in document.sentences] or [(0, len(text))]
+    first = last = 0
+    if around is not None:
+        first = last = max(0, sum(start <= around[0] for start, _ in spans) - 1)
+    start, end = spans[first]
+    if estimate_tokens(text[start:end]) > tokens:
+        head = cut_text(text[start:end], tokens).text.removesuffix("[...]").rstrip()
+        return start, start + len(head)
+    grown = True
+    while grown:
+        grown = False
+        # What follows a sentence explains it more often than what comes before it.
+        if last + 1 < len(spans) and _fits(text, start, spans[last + 1][1], tokens):
+            last, end, grown = last + 1, spans[last + 1][1], True
+        if first > 0 and _fits(text, spans[first - 1][0], end, tokens):
+            first, start, grown = first - 1, spans[first - 1][0], True
+    return start, end
+
+
+def _fits(text: str, start: int, end: int, tokens: int) -> bool:
+    return estimate_tokens(text[start:end]) <= tokens
+
+
+# -- scenarios ---------------------------------------------------------------------------
+
+SCENARIO_TOKENS = 240  # Of one document, all its scenarios together
+
+
+def need_scenarios(corpus: OpenCorpus) -> None:
+    """Raise BadInputError for a corpus without scenarios."""
+    if not has_scenarios(corpus.table.path):
+        raise BadInputError(
+            f"The corpus '{corpus.name}' has no scenarios.", "Write them first, or leave them out."
+        )
+
+
+def scenarios_of(corpus: OpenCorpus, doc_ids: Sequence[str]) -> dict[str, list[str]]:
+    """The scenarios of those documents that have any, by doc_id, a text each."""
+    stored = ScenarioStore(corpus).of(doc_ids)
+    return {doc_id: list(map(scenario_text, scenarios)) for doc_id, scenarios in stored.items()}
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """A scenario in words.
+
+    >>> scenario_text(Scenario("Bees", "dances", "Where are flowers?", "The dance tells."))
+    'Topic: Bees. Somebody may need: Where are flowers? Why it helps: The dance tells.'
+    """
+    topic = scenario.topic.rstrip(". ")
+    return (
+        f"Topic: {topic}. Somebody may need: {scenario.need} Why it helps: {scenario.explanation}"
+    )
+
+
+def fitting(scenarios: Sequence[str], tokens: int = SCENARIO_TOKENS) -> str:
+    """Scenarios a line each, as far as they fit."""
+    return cut_text("\n".join(" ".join(s.split()) for s in scenarios), tokens).text
+
+
+_NUMBERS = r"\d{1,4}(?:\s*(?:,|;|&|-|–|and)\s*\d{1,4})*"
+_GROUP = re.compile(
+    rf"(?<![ \t])[ \t]*[\[【]\s*(?:\^|passages?\s+)?({_NUMBERS})\s*(?:†[^\]】\n]{{0,40}})?[\]】]",
+    re.IGNORECASE,
+)
+"""[1], [1, 3], [2-4], [passage 1]; some models write 【1†source】."""
+_BEGUN = re.compile(r"(?<![ \t])[ \t]*(?:[\[【][^\]】\n]{0,24})?$")
+"""What may yet become a citation when more of a streamed answer has come."""
+_RANGE = re.compile(r"(\d{1,4})\s*[-–]\s*(\d{1,4})")
+_WIDEST = 20
+_WORD = re.compile(r"\w+")
+LEAST_SHARED = 2
+"""Words that a claim and a sentence must share for the one to be shown beside the other."""
+LEAST_SHARE = 0.2  # What these must be worth of the whole claim; rare words are worth more
+
+
+class Cited(NamedTuple):
+    """An answer with its citations; ``unknown`` of them named no passage that was given."""
+
+    parts: tuple[AnswerPart, ...]
+    unknown: int
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The parts of an answer while it is read."""
+
+    sentences: _Sentences
+    done: list[AnswerPart] = field(default_factory=list)
+    text: str = ""
+    numbers: list[int] = field(default_factory=list)
+    unknown: int = 0
+
+    def say(self, text: str) -> None:
+        """Words; they begin a new part when the last one has its citations."""
+        if (self.numbers or self.unknown) and text:
+            self.close()
+        self.text += text
+
+    def close(self) -> None:
+        """End the part at hand."""
+        if self.text or self.numbers:
+            claim = _claim(self.text)
+            cited = tuple(
+                Citation(n, self.sentences.likest(claim, n)) for n in dict.fromkeys(self.numbers)
+            )
+            self.done.append(AnswerPart(self.text, cited, claim if self.unknown else ""))
+        self.text, self.numbers, self.unknown = "", [], 0
+
+
+def read_citations(text: str, passages: Sequence[GivenPassage], *, complete: bool = True) -> Cited:
+    """Take the citations out of an answer and look up what they name; what may become a citation is
+    held back while the answer is not ``complete``."""
+    if not complete:
+        text = text[: _BEGUN.search(text).start()]  # type: ignore[union-attr] # it always matches
+    given = {p.number for p in passages}
+    parts = _Parts(_Sentences(passages))
+    unknown = at = 0
+    for group in _GROUP.finditer(text):
+        parts.say(text[at : group.start()])
+        at = group.end()
+        named = _numbers(group[1])
+        known = [n for n in named if n in given]
+        parts.unknown += len(named) - len(known)
+        unknown += len(named) - len(known)
+        parts.numbers += known
+    parts.say(text[at:])
+    parts.close()
+    return Cited(tuple(parts.done), unknown)
+
+
+def _numbers(text: str) -> list[int]:
+    """
+    >>> _numbers("1, 3-5")
+    [1, 3, 4, 5]
+    """
+    numbers: list[int] = []
+    for piece in re.split(r",|;|&|and", text):
+        spread = _RANGE.fullmatch(piece.strip())
+        first, last = (int(spread[1]), int(spread[2])) if spread else (0, -1)
+        if spread and first <= last <= first + _WIDEST:
+            numbers += range(first, last + 1)
+        else:
+            numbers += [int(n) for n in re.findall(r"\d+", piece)]
+    return numbers
+
+
+def _claim(text: str) -> str:
+    """What a citation stands behind: the last sentence before it."""
+    spans = split_sentences(text.lstrip(" .,;:\n"))
+    return text.lstrip(" .,;:\n")[slice(*spans[-1])] if spans else ""
+
+
+class _Sentences:
+    """The sentences of all passages, compared by their words; common words count little."""
+
+    def __init__(self, passages: Sequence[GivenPassage]) -> None:
+        self._of: dict[int, list[tuple[Span, set[str]]]] = {}
+        for passage in passages:
+            text = passage.document.text
+            spans = _sentences(passage)
+            self._of[passage.number] = [(span, _words(text[slice(*span)])) for span in spans]
+        self._often = Counter(w for own in self._of.values() for _, words in own for w in words)
+        self._count = sum(len(own) for own in self._of.values())
+
+    def likest(self, claim: str, number: int) -> Span | None:
+        """The sentence of a passage that shares most with a claim, None where it is too little."""
+        wanted = _words(claim)
+        least = LEAST_SHARE * self._worth(wanted)
+        best, best_worth = None, 0.0
+        for span, own in self._of[number]:
+            shared = own & wanted
+            worth = self._worth(shared)
+            if len(shared) >= LEAST_SHARED and worth >= least and worth > best_worth:
+                best, best_worth = span, worth
+        return best
+
+    def _worth(self, words: set[str]) -> float:
+        return sum(math.log((1 + self._count) / (0.5 + self._often[word])) for word in words)
+
+
+def _sentences(passage: GivenPassage) -> list[Span]:
+    start, end = passage.span
+    inside = [s.span for s in passage.document.sentences if start <= s.span[0] and s.span[1] <= end]
+    return inside or [passage.span]
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.casefold()) if len(word) > 2 or word.isdigit()}
+
 
 ASK = "ask"
 ANSWER_TOKENS = 900
 FEWEST_TOKENS = 50
 """A passage is never cut below this; a model that cannot take it cannot answer from it."""
 TITLE_TOKENS = 60
-TELL_SECONDS = 0.2  # Between two looks at what is written: citations are read anew each time
+TELL_SECONDS = 0.2  # Between two looks at what is written: citations are read each time
 
-RULES = f"""\
-You answer a person's question from passages of a collection of documents, and from nothing else.
-Behind every statement put the number of the passage that it rests on, in square brackets, each \
-number in brackets of its own: [2] or [1][4]. Name only passages that are given, and only where \
-they say or clearly imply it.
-When the passages do not hold the answer, say so in one sentence, and say what they do hold that \
-comes close. Never fill a gap from what you know. When passages contradict each other, say so.
-Be brief. Write plain sentences in the language of the question, without headings, lists or \
-Markdown.
-{QUOTED_RULE}"""
+RULES = PROMPTS["answering"] + QUOTED_RULE
 FORMER_TOKENS = 400
 """Of a former answer, as a follow-up shows it; a former question has a quarter of that."""
-_FORMER = """\
-What was asked and answered before tells what the question is about. It is no evidence: statements \
-rest on the passages above alone."""
-_NOTES = """\
-The notes were written by a model beforehand: they say what a passage may be of use for. They help \
-to understand it; they are no evidence."""
+_FORMER = PROMPTS["former"]
+_NOTES = PROMPTS["notes"]
 
 
 def messages(
@@ -55,11 +266,8 @@ def messages(
     tokens: int = PASSAGE_TOKENS,
     former: Sequence[Exchange] = (),
 ) -> tuple[Message, ...]:
-    """The conversation that asks for an answer.
-
-    What documents and former answers say is data: it stands in fences, before the question and
-    apart from it.
-    """
+    """The conversation that asks for an answer. What documents and former answers say is data:
+    fenced, before the question."""
     parts = []
     for passage in passages:
         parts.append(fenced(f"passage [{passage.number}]", _shown(passage, tokens)))
@@ -91,16 +299,8 @@ def _shown(passage: GivenPassage, tokens: int) -> str:
 
 
 class AnswerQuestion(ModelTask[Answer]):
-    """Has one question answered.
-
-    Args:
-        results: what was found for the question, best first.
-        scenarios: by doc_id, what goes along.
-        former: what the question follows up, the first exchange first.
-
-    Attributes:
-        keep: called with the answer, its state, and why it failed if it did.
-    """
+    """Has one question answered, from results and scenarios (by doc_id), after former exchanges.
+    ``keep`` is called with the answer, its state, and why it failed if it did."""
 
     keep: Callable[[Answer, JobState, SeedLensError | None], None] | None = None
 
@@ -125,7 +325,7 @@ class AnswerQuestion(ModelTask[Answer]):
         return self._answer(usage)
 
     async def run(self, run: TaskRun) -> TaskReport[Answer]:
-        """Ask the model; what it writes is told while it does."""
+        """Ask the model; what it writes is reported while it does."""
         error: SeedLensError | None = None
         try:
             await self._work(run)

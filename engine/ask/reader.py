@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,12 +15,17 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from engine.ask.answering import AnswerQuestion
+from engine.ask.answering import AnswerQuestion, need_scenarios, scenarios_of
 from engine.ask.exporting import Form, export
-from engine.ask.passages import need_scenarios, scenarios_of
-from engine.config import Settings
+from engine.config import ASSETS, Settings
 from engine.corpora.scenario_store import has_scenarios
-from engine.errors import BadInputError, SeedLensError, UnknownNameError
+from engine.errors import (
+    BadInputError,
+    SeedLensError,
+    UnknownNameError,
+    check_between,
+    check_length,
+)
 from engine.jobs.runner import check_ends, new_job_id
 from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
@@ -59,28 +65,13 @@ READ = 2_000  # Titles that are read, evenly spread over all
 FEWEST = 2  # Titles that must share a topic
 LONGEST_TITLE = 90
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_LINKING = frozenset(
-    _WORD.findall(
-        "a about across after among an and are as at be between by can do does for from has how in "
-        "into is it its more new not of on or our over some than that the their this through to "
-        "toward towards under use using via we what when which who why with within without your "
-        "study analysis approach approaches based method methods model models paper results "
-        "system systems task tasks case two one"
-    )
-)
-"""Words that no topic has."""
 
 
-_QUESTIONS = {
-    "background": "Which problems does work on {topic} address?",
-    "method": "Which methods are used for {topic}?",
-    "result": "What was found out about {topic}?",
-    "problem": "Which problems do people have with {topic}?",
-    "experience": "What have people gone through with {topic}?",
-    "advice": "What is advised on {topic}?",
-    "stance": "What do people think of {topic}?",
-}
-"""By aspect; other aspects go by their names."""
+@lru_cache(maxsize=1)
+def _examples() -> tuple[frozenset[str], dict[str, str]]:
+    """Words that no topic has, and questions by aspect; other aspects go by their names."""
+    data = tomllib.loads((ASSETS / "questions.toml").read_text(encoding="utf-8"))
+    return frozenset(_WORD.findall(data["linking"])), data["by_aspect"]
 
 
 def example_questions(titles: Sequence[str], lens: Lens, most: int = 3) -> list[str]:
@@ -103,7 +94,7 @@ def _question(topic: str, lens: Lens, at: int) -> str:
     if not lens.aspects:
         return f"What is said about {topic}?"
     aspect = lens.aspects[at % len(lens.aspects)]
-    own = _QUESTIONS.get(aspect.key)
+    own = _examples()[1].get(aspect.key)
     if own is None:
         return f"What is said about {topic} ({aspect.name.lower()})?"
     return own.format(topic=topic)
@@ -113,13 +104,14 @@ def _topics(titles: Sequence[str]) -> list[str]:
     """Two or three words in a row that several titles have, the most frequent first; none that
     shares a word with one before it."""
     counts: Counter[str] = Counter()
+    linking, _ = _examples()
     for title in titles:
         words = _WORD.findall(title.lower())
         phrases = {
             " ".join(words[at : at + length])
             for length in (2, 3)
             for at in range(len(words) - length + 1)
-            if _LINKING.isdisjoint(words[at : at + length])
+            if linking.isdisjoint(words[at : at + length])
             and min(map(len, words[at : at + length])) > 2
         }
         counts.update(phrases)
@@ -276,15 +268,7 @@ class Reader(TaskRunner[AskRequest, Answer]):
 
 
 def _check(request: AskRequest) -> None:
-    length = len(request.question)
     if not request.question.strip():
         raise BadInputError("The question is empty.", "Write what you want to know.")
-    if length > LONGEST_QUESTION:
-        raise BadInputError(
-            f"The question has {length:,} characters; at most {LONGEST_QUESTION:,} are read.",
-            "Say it shorter.",
-        )
-    if not 1 <= request.k <= MOST_PASSAGES:
-        raise BadInputError(
-            f"{request.k} passages are asked for.", f"Give a number from 1 to {MOST_PASSAGES}."
-        )
+    check_length("question", request.question, LONGEST_QUESTION)
+    check_between("The number of passages", request.k, 1, MOST_PASSAGES)

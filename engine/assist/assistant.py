@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.assist.assist_prompts import explaining
+from engine.assist.assist_prompts import explaining, read_wordings, reading_of_wording
 from engine.assist.model_rankings import Estimates, KeptRanking, RankDocuments
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.ranking_estimates import KEPT
 from engine.assist.reranking import recalled
-from engine.assist.wordings import read_wordings, reading_of_wording
 from engine.config import Settings
 from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
@@ -64,13 +63,8 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
     def find_endpoint(
         self, session: Mapping[str, str], secrets: Mapping[str, str]
     ) -> Endpoint | None:
-        """The endpoint that was set up, None for none.
-
-        Args:
-            session, secrets: ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and ``SEEDLENS_LLM_MODEL`` as
-                entered on a page and in ``secrets.toml``; in this order before the environment, not
-                stored.
-        """
+        """The endpoint that was set up, None for none; ``session`` is what was entered on a
+        page."""
         return find_endpoint(self._settings, secrets, session, self.person)
 
     def endpoint(self, endpoint: Endpoint | None = None) -> EndpointInfo:
@@ -192,11 +186,8 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> WordingReadings:
-        """A model's reading of free wordings under a corpus's lens, one question each.
-
-        Problems of the endpoint and timeouts are in the result, as the built-in reading is the
-        fallback.
-        """
+        """A model's reading of free wordings under a corpus's lens, one question each; problems are
+        in the result, as the built-in reading is the fallback."""
         lens = self._searcher(corpus).corpus.lens
         connection = self.connection(endpoint, most_calls)
         return read_wordings(lens, wordings, connection, self._answers)

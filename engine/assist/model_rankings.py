@@ -41,12 +41,8 @@ Estimates = Recent[Hashable, Estimate]
 
 
 class RankDocuments(ModelTask[RankingProgress]):
-    """A ranking for a model to make.
-
-    Attributes:
-        plan: how to rerank; None for a system that asks a model by itself.
-        stage: the ranking to rerank; without a plan, that of the same search on ``dense``.
-    """
+    """A ranking for a model to make: of the search's first stage by ``plan``, or (None) by a system
+    that asks a model itself; the first stage is ``dense`` then."""
 
     def __init__(self, request: RerankRequest, searcher: Searcher, estimates: Estimates) -> None:
         query = self._query = request.query
@@ -155,7 +151,7 @@ class KeptRanking:
     def page(
         self, searcher: Searcher, now: RankingProgress, query: Query, *, partial: bool
     ) -> Reranking:
-        """A page of an order, on the corpus, which may have been opened anew."""
+        """A page of an order, on the corpus, which may have been opened again."""
         staged = self.staged
         seed = searcher.seed(staged) if self.pasted is None else self.pasted
         ranking = RankedDocuments(searcher.corpus.doc_ids, self.rows, self.scores)

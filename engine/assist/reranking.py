@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from engine.errors import BadInputError, NotAllowedError, UnknownNameError
+from engine.errors import NotAllowedError, UnknownNameError, check_between
 from engine.jobs.runner import JobRunner
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judges import JudgeReport, ModelJudge, document_text
 from engine.llm.judging_prompts import Criterion
+from engine.measures.metrics import mean
 from engine.rerank import MODES, OnRound, Options, Reranked, rerank
 from engine.search.searcher import Searcher
 from engine.types.models import ModelReport, ModelUsage
@@ -38,8 +39,7 @@ class Plan:
             raise UnknownNameError(
                 f"There is no reranking mode '{self.mode}'.", f"Use one of {', '.join(MODES)}."
             )
-        if self.depth < 1:
-            raise BadInputError(f"The depth is {self.depth}.", "Rerank at least 1 document.")
+        check_between("The depth", self.depth, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,11 @@ async def rerank_all(
     async def one(assignment: Assignment) -> Finished:
         async with slots:
             if client.stopped == "cancelled":
-                return _untouched(assignment)
+                unasked = Reranked(assignment.doc_ids, 0, 0, 0, {}, None, stopped=True)
+                return Finished(unasked, None)
             return await rerank_one(client, assignment, plan)
 
     return list(await asyncio.gather(*map(one, assignments)))
-
-
-def _untouched(assignment: Assignment) -> Finished:
-    order = assignment.doc_ids
-    return Finished(Reranked(order, 0, 0, 0, {}, None, stopped=True), None)
 
 
 def model_report(plan: Plan, usage: ModelUsage, finished: Sequence[Finished] = ()) -> ModelReport:
@@ -117,8 +113,8 @@ def model_report(plan: Plan, usage: ModelUsage, finished: Sequence[Finished] = (
         unanswered=sum(f.reranked.unanswered for f in asked)
         if finished
         else usage.failed + usage.unread,
-        position_bias=_mean([reranked.position_bias for reranked in compared]),
-        first_share=_mean([f.judge.first_share for f in asked if f.judge]),
+        position_bias=mean([reranked.position_bias for reranked in compared]),
+        first_share=mean([f.judge.first_share for f in asked if f.judge]),
         cut=sum(len(f.judge.cut) for f in asked if f.judge),
         empty=sum(len(f.judge.empty) for f in asked if f.judge),
         **{**usage.figures, "rounds": rounds},
@@ -137,11 +133,6 @@ def usage_report(
         unanswered=unanswered,
         **usage.figures,
     )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def recalled(jobs: JobRunner, job_id: str) -> str | None:

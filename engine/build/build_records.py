@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -16,9 +17,11 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.search.scenario_index import scenarios_of
+from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
 from engine.types.builds import BuildQuery, BuildSpec, Cluster
 from engine.types.lenses import Lens
+from storage.builds import StepRow
 
 
 def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
@@ -158,9 +161,10 @@ def to_json(form: TypeAdapter[Any], value: Any) -> str:
     return form.dump_json(value).decode()
 
 
-def queries_from_json(text: str) -> dict[str, BuildQuery]:
-    """What a row about queries says."""
-    return {query.key: query for query in QUERIES.validate_json(text)}
+def queries_of(row: StepRow | None) -> dict[str, BuildQuery]:
+    """The queries of a row, by the keys of their clusters."""
+    queries = [] if row is None else QUERIES.validate_json(row.content)
+    return {query.key: query for query in queries}
 
 
 def pooling_basis(spec: BuildSpec, corpus: OpenCorpus) -> str:
@@ -183,3 +187,17 @@ def expanding_basis(spec: BuildSpec, queries: Iterable[BuildQuery]) -> str:
     """A digest of what the collection rests on."""
     asked = sorted((query.key, query.text, query.doc_ids) for query in queries)
     return digest(asked, spec.systems, spec.depth)
+
+
+def label_counts(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
+    """label -> documents with it, the commonest first, then as they come."""
+    found = (labels.get(doc_id) for doc_id in doc_ids)
+    return dict(Counter(label for label in found if label).most_common())
+
+
+def unusable(failed: int, what: str) -> tuple[str, ...]:
+    """A note on questions without a usable answer, about so many documents or clusters."""
+    if not failed:
+        return ()
+    which = counted(failed, f"{what} has", f"{what}s have")
+    return (f"{which} no usable answer and will be asked about again.",)

@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +20,19 @@ from engine.build.build_records import (
     CLUSTERING,
     Clustering,
     clustering_basis,
+    label_counts,
     shown,
     to_json,
 )
-from engine.build.labelling import Work, label_counts
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.builds import BuildSpec, Cluster
 from engine.types.models import TaskReport
 from storage.builds import StepRow
+
+if TYPE_CHECKING:
+    from engine.build.steps import Work
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """Texts -> unit vectors (n, d)."""
@@ -74,8 +78,7 @@ def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Dra
         }
         doc_ids = sorted((d for i in members for d in by_label[folded_labels[i]]), key=place.get)  # type: ignore[arg-type]
         central = list(counts)[most_central(vectors[members], list(counts.values()))]
-        commonest = dict(sorted(counts.items(), key=lambda item: -item[1]))
-        made.append(Draft(central, tuple(doc_ids), commonest))
+        made.append(Draft(central, tuple(doc_ids), dict(Counter(counts).most_common())))
     return made
 
 
@@ -141,15 +144,13 @@ def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Cluste
     unchanged."""
     kept = []
     for cluster in before.clusters:
-        if cluster.maker != "person":
-            continue
         stay = tuple(
             doc_id
             for doc_id in cluster.doc_ids
             if doc_id in labels
             and (doc_id in cluster.put or labels[doc_id] == before.labels.get(doc_id))
         )
-        if stay:
+        if cluster.maker == "person" and stay:
             kept.append(replace(cluster, doc_ids=stay))
     return kept
 
@@ -271,15 +272,12 @@ def _but_for_people(members: Sequence[int], made: Sequence[Draft]) -> list[int]:
 
 
 def _joined(parts: Sequence[Draft], name: str) -> Draft:
-    labels: dict[str, int] = {}
-    for part in parts:
-        for label, count in part.labels.items():
-            labels[label] = labels.get(label, 0) + count
+    labels = sum((Counter(part.labels) for part in parts), Counter[str]())
     whole = parts[0]
     return Draft(
         name=name if whole.fixed is None else whole.name,
         doc_ids=tuple(doc_id for part in parts for doc_id in part.doc_ids),
-        labels=dict(sorted(labels.items(), key=lambda item: -item[1])),
+        labels=dict(labels.most_common()),
         fixed=whole.fixed,
     )
 
@@ -312,10 +310,8 @@ def _in_order(made: Iterable[Draft], labels: Iterable[str]) -> list[Draft]:
 def _notes(clustering: Clustering, spec: BuildSpec, work: Work, failed: int) -> tuple[str, ...]:
     notes = []
     if work.run.client is None:
-        notes.append(
-            "Without a model, clusters are named by their most central label, and near-synonyms "
-            "are not put together."
-        )
+        alone = "clusters are named by their most central label, and near-synonyms are not merged"
+        notes.append(f"Without a model, {alone}.")
     if failed:
         which = counted(failed, "question has", "questions have")
         notes.append(f"{which} no usable answer; there, names are labels and nothing is merged.")

@@ -28,7 +28,6 @@ from engine.types.builds import (
     StepRequest,
 )
 from storage.documents import Stored
-from storage.home import Home
 from storage.ledger import Ledger
 
 
@@ -46,14 +45,13 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
 
     def __init__(
         self,
-        home: Home,
         ledger: Ledger,
         settings: Settings,
         library: Library,
         annotation: Annotation,
     ) -> None:
         super().__init__(settings, ledger.answers)
-        self._home, self._ledger = home, ledger
+        self._ledger = ledger
         self._stored = ledger.documents("build", BuildSpec)
         self._library, self._annotation = library, annotation
         # Digests and vocabularies of two or three corpora.
@@ -102,7 +100,7 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
 
     def _task(self, request: StepRequest) -> RunStep:
         build = self.open(request.corpus, request.build)
-        return RunStep(build, request, self._home, self._ledger)
+        return RunStep(build, request, self._ledger)
 
     # -- what comes of it --------------------------------------------------------------
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from engine.annotate.adjudication import DecidedQrels
-from engine.annotate.judgment_io import decided_files
+from engine.annotate.judgment_io import Form
 from engine.build.build_records import Expanded
 from engine.build.opened_build import OpenBuild
 from engine.collections.judgment_formats import csv_lines
@@ -100,7 +101,7 @@ def export(build: OpenBuild, out: Path, *, overwrite: bool = False) -> tuple[Pat
     files = {
         name: pieces
         for kind in ("beir", "trec")
-        for name, pieces in decided_files(kind, spec.name, qrels, queries, corpus).files.items()
+        for name, pieces in Form(kind, spec.name, queries, corpus).decided(qrels).files.items()
     }
     about = json.dumps(_about(provenance(build), [*files], qrels), ensure_ascii=False, indent=2)
     files[ABOUT] = [about + "\n"]
@@ -131,16 +132,8 @@ def _about(made: Provenance, files: Sequence[str], qrels: DecidedQrels) -> dict[
 
 def json_fields(record: Any) -> dict[str, Any]:
     """A record's fields as JSON has them: times as text, and the spec as ``lens``."""
-    fields: dict[str, Any] = _plain(asdict(record))
+    fields = json.loads(json.dumps(asdict(record), default=datetime.isoformat))
     return {"lens": fields.pop("spec"), **fields} if "spec" in fields else fields
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _exported_before(out: Path, *, overwrite: bool) -> set[str]:
@@ -153,17 +146,16 @@ def _exported_before(out: Path, *, overwrite: bool) -> set[str]:
         raise BadInputError(
             f"{out} is not empty.", "Name a new folder, or add --overwrite to replace it."
         )
-    try:
+    about: dict[str, Any] = {}
+    with suppress(OSError, ValueError):
         about = json.loads((out / ABOUT).read_text("utf-8"))
-        names = set(about["files"]) if about["generator"] == GENERATOR else None
-    except (OSError, ValueError, KeyError, TypeError):
-        names = None
-    if names is None:
+    if about.get("generator") != GENERATOR:
         raise BadInputError(
             f"{out} holds files that were not exported from a build (no {ABOUT} says so).",
             "Name another folder.",
         )
-    return {name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()}
+    paths = map(Path, about["files"])
+    return {str(path) for path in paths if ".." not in path.parts and not path.is_absolute()}
 
 
 # -- tables ------------------------------------------------------------------------------------
@@ -177,8 +169,16 @@ SHEETS: Mapping[BuildStep, Sequence[str]] = {
 
 
 def sheet(build: OpenBuild, step: BuildStep, *, spreadsheet: bool = False) -> Iterator[str]:
-    """The lines of a step's file, with ``spreadsheet`` formulas escaped; BadInputError for
-    "expand"."""
+    """The lines of a step's file, with ``spreadsheet`` formulas escaped."""
+    names, rows = sheet_rows(build, step)
+    fields = (dict(zip(names, row, strict=True)) for row in rows)
+    return csv_lines(fields, names, spreadsheet=spreadsheet)
+
+
+def sheet_rows(
+    build: OpenBuild, step: BuildStep
+) -> tuple[Sequence[str], Iterable[tuple[object, ...]]]:
+    """Columns and rows of a step's table; BadInputError for "expand"."""
     if step not in SHEETS:
         raise BadInputError(
             f"The step '{step}' leaves judgments, which are no table here.",
@@ -210,5 +210,4 @@ def sheet(build: OpenBuild, step: BuildStep, *, spreadsheet: bool = False) -> It
             )
             for q in build.queries()
         )
-    fields = (dict(zip(names, row, strict=True)) for row in rows)
-    return csv_lines(fields, names, spreadsheet=spreadsheet)
+    return names, rows

@@ -24,7 +24,7 @@ from engine.build.build_records import (
     expanding_basis,
     fits,
     label_recipe,
-    queries_from_json,
+    queries_of,
     query_basis,
     shown,
     to_json,
@@ -49,7 +49,6 @@ from engine.types.builds import (
     Overlap,
     StepState,
 )
-from engine.types.documents import Document
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
 from storage.builds import Builds, LabelRow, StepRow
 
@@ -71,17 +70,13 @@ class Vocabulary:
     @cached_property
     def _shares(self) -> Mapping[str, float]:
         """Stem -> share of the corpus's documents that have it."""
-        doc_ids = self._corpus.doc_ids
-        sampled = doc_ids[:: max(1, -(-len(doc_ids) // SAMPLE))]
-        return {stem: count / len(sampled) for stem, count in self._count(sampled).items()}
+        sampled = self._corpus.doc_ids[:: max(1, -(-len(self._corpus) // SAMPLE))]
+        return {stem: n / len(sampled) for stem, n in _counts(self._stemmed(sampled)).items()}
 
-    def _count(self, doc_ids: Sequence[str]) -> Counter[str]:
-        """Stem -> number of these documents that have it."""
-        counts: Counter[str] = Counter()
+    def _stemmed(self, doc_ids: Sequence[str]) -> list[Mapping[str, str]]:
+        """Words and their stems of each of these documents."""
         known = [doc_id for doc_id in doc_ids if doc_id in self._corpus.row_of]
-        for document in self._corpus.documents(known):
-            counts.update(set(stems(_text(document)).values()))
-        return counts
+        return [stems(f"{one.title}\n{one.text}") for one in self._corpus.documents(known)]
 
     def _tells(self, stem: str, count: int, documents: int) -> bool:
         """Whether a word that ``count`` of a query's documents have gives them away."""
@@ -90,7 +85,7 @@ class Vocabulary:
 
     def overlap(self, query: str, doc_ids: Sequence[str]) -> Overlap:
         """How far a query gives these documents away; 0 for one without content words."""
-        words, counts = stems(query), self._count(doc_ids)
+        words, counts = stems(query), _counts(self._stemmed(doc_ids))
         shared = {
             word: stem
             for word, stem in words.items()
@@ -103,21 +98,19 @@ class Vocabulary:
     def telling(self, doc_ids: Sequence[str], most: int) -> list[str]:
         """Words that give these documents away, in their shortest forms: first those in many of
         them and few others."""
-        counts: Counter[str] = Counter()
-        shown: dict[str, str] = {}
-        for document in self._corpus.documents([i for i in doc_ids if i in self._corpus.row_of]):
-            stemmed = stems(_text(document))
-            counts.update(set(stemmed.values()))
-            for word, own in stemmed.items():
-                shown[own] = min(shown.get(own, word), word, key=len)
+        stemmed = self._stemmed(doc_ids)
+        counts, shown = _counts(stemmed), dict[str, str]()
+        for word, own in (pair for words in stemmed for pair in words.items()):
+            shown[own] = min(shown.get(own, word), word, key=len)
         telling = [s for s, c in counts.items() if self._tells(s, c, len(doc_ids))]
         weights = {s: counts[s] * -math.log(self._shares.get(s, 0.0) + RARE) for s in telling}
         best = sorted(telling, key=lambda stem: -weights[stem])
         return [shown[stem] for stem in best[:most]]
 
 
-def _text(document: Document) -> str:
-    return f"{document.title}\n{document.text}"
+def _counts(stemmed: Iterable[Mapping[str, str]]) -> Counter[str]:
+    """Stem -> number of documents that have it."""
+    return Counter(stem for words in stemmed for stem in dict.fromkeys(words.values()))
 
 
 def stems(text: str) -> Mapping[str, str]:
@@ -142,38 +135,6 @@ def different(words: Iterable[str]) -> list[str]:
     return list(first.values())
 
 
-def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cluster]:
-    """The clusters with cleaned names, without empty ones; each document is in one of them."""
-    home: dict[str, str] = {}
-    kept = []
-    known = {doc_id for cluster in before.clusters for doc_id in cluster.doc_ids}
-    for cluster in clusters:
-        name = check_line(cluster.name, "A cluster's name", LONGEST_LABEL)
-        if not cluster.doc_ids:
-            continue
-        if not name:
-            raise BadInputError(f"The cluster of '{cluster.doc_ids[0]}' has no name.", "Name it.")
-        for doc_id in cluster.doc_ids:
-            if doc_id not in known:
-                raise UnknownNameError(
-                    f"Document '{doc_id}' is in none of the clusters there are.",
-                    "Label it, and run the step again.",
-                )
-            if doc_id in home:
-                raise BadInputError(
-                    f"Document '{doc_id}' is in '{home[doc_id]}' and in '{name}'.",
-                    "Leave it in one cluster.",
-                )
-            home[doc_id] = name
-        kept.append(replace(cluster, name=name))
-    if lost := known - home.keys():
-        raise BadInputError(
-            f"Document '{min(lost)}' is in no cluster any more.",
-            "Leave it in one, and drop a cluster that should become no query.",
-        )
-    return kept
-
-
 def edited(
     before: Clustering,
     clusters: Sequence[Cluster],
@@ -181,13 +142,19 @@ def edited(
     spec: BuildSpec,
     order: Mapping[str, int],
 ) -> tuple[Clustering, int]:
-    """The clusters after a person's edit, and how many changed; ``order``: doc_id -> its place in
-    the corpus."""
+    """The clusters after a person's edit, without empty ones, and how many changed; ``order``:
+    doc_id -> its place in the corpus."""
     old = {cluster.key: cluster for cluster in before.clusters}
     kept = []
-    for cluster in checked_clusters(before, clusters):
-        doc_ids = tuple(sorted(cluster.doc_ids, key=lambda i: order.get(i, len(order))))
-        kept.append(_changed(old.get(cluster.key), replace(cluster, doc_ids=doc_ids), author, spec))
+    for cluster in clusters:
+        if cluster.doc_ids:
+            name = check_line(cluster.name, "A cluster's name", LONGEST_LABEL)
+            if not name:
+                which = f"The cluster of '{cluster.doc_ids[0]}'"
+                raise BadInputError(f"{which} has no name.", "Name it.")
+            doc_ids = tuple(sorted(cluster.doc_ids, key=lambda i: order.get(i, len(order))))
+            new = replace(cluster, name=name, doc_ids=doc_ids)
+            kept.append(_changed(old.get(cluster.key), new, author, spec))
     changes = sum(old.get(c.key) != c for c in kept) + len(old.keys() - {c.key for c in kept})
     return before.with_keys(kept), changes
 
@@ -421,7 +388,7 @@ class OpenBuild:
 
     def wordings(self) -> dict[str, BuildQuery]:
         """Every query that was ever worded, by the key of its cluster."""
-        return _wordings(self.rows.last(*self._place, "verbalise"))
+        return queries_of(self.rows.last(*self._place, "verbalise"))
 
     def queries(self) -> list[BuildQuery]:
         """The queries of the clusters that become one, in the clusters' order."""
@@ -451,7 +418,7 @@ class OpenBuild:
         after: dict[str, BuildQuery] = {}
 
         def change(row: StepRow | None) -> StepRow | None:
-            before = _wordings(row)
+            before = queries_of(row)
             after[key] = _changed_query(before.get(key), worded, dropped, cluster.name)
             if before.get(key) == after[key]:
                 return None
@@ -474,7 +441,7 @@ class OpenBuild:
     # -- the annotation project --------------------------------------------------------
 
     def expanded(self) -> list[Expanded]:
-        """The queries as they stand in the annotation project."""
+        """The queries in the annotation project."""
         row = self.rows.last(*self._place, "expand")
         return [] if row is None else EXPANDED.validate_json(row.content)
 
@@ -521,7 +488,7 @@ class OpenBuild:
     # -- the steps ---------------------------------------------------------------------
 
     def state(self) -> BuildState:
-        """How the build stands."""
+        """How far each step is."""
         rows = self.rows.steps(*self._place)
         runs = {row.step: row for row in rows if row.kind == "run"}
         edits = {step: sum(r.changes for r in rows if r.step == step) for step in BUILD_STEPS}
@@ -584,10 +551,6 @@ def _content_hashes(corpus: OpenCorpus) -> dict[str, str]:
         ids, contents = batch["doc_id"].to_pylist(), batch["content_hash"].to_pylist()
         hashes.update(zip(ids, contents, strict=True))
     return hashes
-
-
-def _wordings(row: StepRow | None) -> dict[str, BuildQuery]:
-    return {} if row is None else queries_from_json(row.content)
 
 
 def _changed_query(

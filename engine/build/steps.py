@@ -1,63 +1,508 @@
-"""One step of a build as a task: what has to be there first, what it asks, and running it."""
+"""The steps that a model takes part in: labels, queries, grades; clusters are in `clustering`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from engine.annotate.model_plan import Asked, grading, in_words
-from engine.annotate.projects import check_annotator
-from engine.build.build_prompts import DOCUMENT_TOKENS, MOST_LABELS, merging, naming, verbalising
-from engine.build.build_records import pooling_basis
+from engine.annotate.judgments import BUILT, check_member, checked
+from engine.annotate.model_grading import Asked, grading, in_words
+from engine.annotate.projects import check_annotator, model_annotator
+from engine.build.build_prompts import (
+    DOCUMENT_TOKENS,
+    MOST_LABELS,
+    Labelled,
+    Verbalised,
+    document_tokens,
+    labelling,
+    merging,
+    naming,
+    verbalising,
+)
+from engine.build.build_records import (
+    EXPANDED,
+    QUERIES,
+    Clustering,
+    Expanded,
+    expanding_basis,
+    label_counts,
+    pooling_basis,
+    queries_of,
+    query_basis,
+    to_json,
+    unusable,
+)
 from engine.build.clustering import ROUNDS, WINDOW, collapse
-from engine.build.expanding import SCALE, expand
-from engine.build.labelling import Work, aspect_of, label, label_counts, labelling_of
-from engine.build.opened_build import OpenBuild
-from engine.build.verbalising import MOST_AVOIDED, TRIES, verbalise
+from engine.build.opened_build import OpenBuild, Vocabulary, different
 from engine.errors import BadInputError
+from engine.lenses.definitions import find_aspect
 from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.numeric import FloatArray
-from engine.types.annotating import ANCHORS
-from engine.types.builds import BUILD_STEPS, BuildSpec, BuildStep, StepRequest
+from engine.text import counted
+from engine.types.annotating import (
+    ANCHORS,
+    GradeMeaning,
+    GradingRequest,
+    Judgment,
+    PoolRequest,
+    Project,
+    Scale,
+)
+from engine.types.builds import (
+    BUILD_STEPS,
+    BuildQuery,
+    BuildSpec,
+    BuildStep,
+    Cluster,
+    Overlap,
+    StepRequest,
+)
 from engine.types.documents import Document
 from engine.types.encoders import Passage
+from engine.types.lenses import Aspect, Lens
 from engine.types.models import Estimate, TaskReport, summed
-from storage.home import Home
+from engine.types.searches import Query
+from storage.builds import LabelRow, StepRow
 from storage.ledger import Ledger
+from storage.projects import PoolRow
 
-SAMPLE = 200
-"""Documents whose lengths are measured, evenly spread over all."""
+
+class Work:
+    """A step under way, started by ``author``."""
+
+    def __init__(self, build: OpenBuild, step: BuildStep, author: str, run: TaskRun) -> None:
+        self.build, self.spec, self.rows = build, build.spec, build.rows
+        self.step, self.author, self.run = step, author, run
+
+    @property
+    def stopped(self) -> str:
+        """Why the step ends; "" while it goes on."""
+        return self.run.stopped
+
+    def say(self, done: int, total: int) -> None:
+        """Report how far it is."""
+        self.run.progress(done, total, phase=self.step)
+
+    def row(self, content: str, basis: str) -> StepRow:
+        """A row of the ledger about this run; a run that is not complete has no basis."""
+        place = self.spec.corpus, self.spec.name, self.step
+        now = datetime.now(UTC)
+        return StepRow(*place, "run", content, basis, 0, self.author, self.run.model, now)
+
+
+# -- labels --------------------------------------------------------------------------------------
+
+
+BATCH = 64
+"""Documents that are labelled together; what a kill can cost at most."""
+
+
+async def label(work: Work) -> TaskReport[int]:
+    """Label what has no label yet, or an outdated one, batch by batch; a document without text is
+    not asked about and shows nothing."""
+    build, spec, corpus = work.build, work.spec, work.build.corpus
+    bases, pending = build.bases(), build.unlabelled()
+    before = len(bases) - len(pending)
+    aspect = _aspect_of(spec, corpus.lens)
+    tokens = document_tokens(await work.run.context(), spec) if pending else 0
+    made = failed = reached = 0
+    work.say(before, len(bases))
+    for start in range(0, len(pending), BATCH):
+        if work.stopped:
+            break
+        documents = await asyncio.to_thread(corpus.documents, pending[start : start + BATCH])
+        asked = [document for document in documents if _has_text(document)]
+        replies = await work.run.ask([labelling(spec, d, aspect, tokens) for d in asked])
+        answers = dict.fromkeys((d.doc_id for d in documents), _NOTHING)
+        answers |= {d.doc_id: answer for d, answer in zip(asked, replies, strict=True)}
+        model, now = work.run.model, datetime.now(UTC)
+        rows = [
+            LabelRow(
+                *(spec.corpus, spec.name, doc_id, answer.label, answer.quote),
+                *("model", model, bases[doc_id], now),
+            )
+            for doc_id, answer in answers.items()
+            if answer is not None
+        ]
+        await asyncio.to_thread(build.rows.add_labels, rows)
+        made += sum(bool(row.label) for row in rows)
+        reached += len(rows) if work.stopped else len(documents)
+        failed += 0 if work.stopped else len(documents) - len(rows)
+        work.say(before + reached, len(bases))
+    build.rows.add_step(work.row("", ""))
+    left, notes = len(pending) - reached, unusable(failed, "document")
+    return TaskReport(result=made, failed=failed, left=left, notes=notes)
+
+
+_NOTHING: Labelled | None = Labelled(shows=False, label="", quote="")
+
+
+def _has_text(document: Document) -> bool:
+    return bool(f"{document.title}{document.text}".strip())
+
+
+def _aspect_of(spec: BuildSpec, lens: Lens) -> tuple[Aspect, int] | None:
+    """The aspect that was set and its place; None when none was, or the corpus's lens changed."""
+    if spec.aspect not in [aspect.key for aspect in lens.aspects]:
+        return None
+    return find_aspect(lens, spec.aspect), lens.index(spec.aspect)
+
+
+# -- queries -------------------------------------------------------------------------------------
+
+
+WORDED_AT_ONCE = 16
+"""Clusters that are worded together; what a kill can cost at most."""
+TRIES = 3
+MOST_AVOIDED = 40
+"""Words that a model is to avoid: those that most of the documents have."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A query in the making: the best try so far, and all words to avoid."""
+
+    cluster: Cluster
+    avoid: list[str]
+    text: str = ""
+    overlap: Overlap = field(default_factory=lambda: Overlap(1.0))
+    tries: int = 0
+
+    def take(self, text: str, overlap: Overlap) -> None:
+        """Take in a try; the words it gave away are the first to avoid next time."""
+        if not self.text or overlap.share < self.overlap.share:
+            self.text, self.overlap = text, overlap
+        self.avoid = different([*overlap.words, *self.avoid])
+
+
+async def verbalise(work: Work) -> TaskReport[int]:
+    """Word what has no query yet or has changed since; a person's wording is never replaced."""
+    build, vocabulary, limit = work.build, work.build.vocabulary, work.spec.overlap
+    active, pending, worded = build.active(), build.unworded(), build.wordings()
+    by_people = [c for c in pending if c.key in worded and worded[c.key].maker == "person"]
+    asked = [c for c in pending if c not in by_people]
+    done = len(active) - len(pending)
+    work.say(done, len(active))
+
+    def measured_again(cluster: Cluster) -> BuildQuery:
+        old, doc_ids = worded[cluster.key], cluster.doc_ids
+        overlap, basis = vocabulary.overlap(old.text, doc_ids), query_basis(work.spec, cluster)
+        return replace(old, doc_ids=doc_ids, overlap=overlap, basis=basis)
+
+    if by_people:
+        await _keep_queries(
+            work, await asyncio.to_thread(lambda: [*map(measured_again, by_people)])
+        )
+    made = failed = 0
+    labels = build.shown_labels()
+    for start in range(0, len(asked), WORDED_AT_ONCE):
+        if work.stopped:
+            break
+        group = asked[start : start + WORDED_AT_ONCE]
+        drafts = await _worded(work, group, labels, vocabulary)
+        # What was stopped between two tries is taken up again: its answers are in the ledger.
+        ready = [d for d in drafts if d.text and (not work.stopped or d.overlap.share <= limit)]
+        await _keep_queries(
+            work,
+            [
+                BuildQuery(
+                    *(d.cluster.key, d.text, d.cluster.doc_ids, d.overlap),
+                    tries=d.tries,
+                    basis=query_basis(work.spec, d.cluster),
+                )
+                for d in ready
+            ],
+        )
+        made += len(ready)
+        failed += 0 if work.stopped else len(group) - len(ready)
+        work.say(done + len(by_people) + made + failed, len(active))
+    if not work.stopped:
+        await _keep_queries(work, [])  # says when it ran, even where nothing was left to do
+    left = len(asked) - made - failed
+    notes = unusable(failed, "cluster")
+    if over := sum(query.overlap.share > limit for query in build.asked()):
+        which = counted(over, "query shares", "queries share")
+        shared = (
+            f"{which} more than {limit:.0%} of their words with their documents; the best of the "
+            "tries is kept. Word them again, or drop them."
+        )
+        notes = (shared, *notes)
+    return TaskReport(result=made, failed=failed, left=left, notes=notes)
+
+
+async def _worded(
+    work: Work,
+    clusters: Sequence[Cluster],
+    labels: Mapping[str, str],
+    vocabulary: Vocabulary,
+) -> list[_Draft]:
+    """The best of up to three tries for each cluster."""
+
+    def begin() -> list[_Draft]:
+        return [_Draft(c, vocabulary.telling(c.doc_ids, MOST_AVOIDED)) for c in clusters]
+
+    def question(draft: _Draft) -> Prompt[Verbalised]:
+        counts = label_counts(labels, draft.cluster.doc_ids)
+        return verbalising(
+            work.spec, draft.cluster.name, counts, draft.avoid, again=draft.tries > 0
+        )
+
+    def take(draft: _Draft, answer: Verbalised) -> None:
+        draft.take(answer.query, vocabulary.overlap(answer.query, draft.cluster.doc_ids))
+
+    drafts = await asyncio.to_thread(begin)
+    for _ in range(TRIES):
+        again = [d for d in drafts if not d.text or d.overlap.share > work.spec.overlap]
+        if not again or work.stopped:
+            break
+        answers = await work.run.ask([question(draft) for draft in again])
+        for draft, answer in zip(again, answers, strict=True):
+            draft.tries += 1
+            if answer is not None:
+                await asyncio.to_thread(take, draft, answer)
+    return drafts
+
+
+async def _keep_queries(work: Work, worded: Sequence[BuildQuery]) -> None:
+    """Add queries to the current ones, which people may have edited meanwhile."""
+
+    def added(row: StepRow | None) -> StepRow:
+        queries = queries_of(row)
+        for query in worded:
+            there = queries.get(query.key)
+            mine = there is not None and there.maker == "person" and there.basis == query.basis
+            if not mine:
+                was_dropped = there is not None and there.dropped
+                queries[query.key] = replace(query, dropped=was_dropped)
+        # Each query has a basis of its own.
+        return work.row(to_json(QUERIES, [*queries.values()]), "")
+
+    await asyncio.to_thread(work.rows.change, work.spec.corpus, work.spec.name, "verbalise", added)
+
+
+# -- grades --------------------------------------------------------------------------------------
+
+SCALE = Scale(
+    "shown",
+    (
+        GradeMeaning(0, "No", "The document does not show what the query describes."),
+        GradeMeaning(1, "In part", "It shows some of it, or something close to it."),
+        GradeMeaning(2, "Yes", "It shows just what the query describes."),
+    ),
+)
+"""Of projects that a build makes."""
+SOURCE = "cluster"
+"""By this name the pool remembers the documents of a query's cluster."""
+LONGEST_ID = 48
+
+
+async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
+    """Make the project or update it: queries, positives, pools, grades."""
+    build = work.build
+    basis = expanding_basis(build.spec, build.asked())
+    project = await asyncio.to_thread(_saved_project, work)
+    expanded, notes = await asyncio.to_thread(_asked, work, project)
+    notes += await asyncio.to_thread(_write_positives, work, ledger, project, expanded)
+    work.say(0, 0)  # how much there is to grade is known when the pools are filled
+    expanded = await asyncio.to_thread(_pooled, work, project, expanded)
+    await asyncio.to_thread(_keep, work, expanded)
+    request = GradingRequest(project, tuple(one.query_id for one in expanded))
+    task = build.annotation.grading.within(request, work.step)
+    with task.held():
+        report = await task.grade(work.run)
+    if not project.model_grades:
+        notes += (
+            f"Grades of models do not count in the project '{project.name}': what no person graded "
+            "is in no export. A lead can change that.",
+        )
+    if not work.stopped:
+        await asyncio.to_thread(_keep, work, expanded, basis)
+    return TaskReport(
+        result=report.result.graded,
+        failed=report.failed,
+        left=report.left,
+        notes=(*notes, *report.notes),
+    )
+
+
+def _keep(work: Work, expanded: Sequence[Expanded], basis: str = "") -> None:
+    """Store the state of the project; ``basis`` once it is complete."""
+    work.rows.add_step(work.row(to_json(EXPANDED, list(expanded)), basis))
+
+
+def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[Expanded]:
+    """The queries with their pools filled, unless filled from the same input."""
+    spec = work.spec
+    basis = pooling_basis(spec, work.build.corpus)
+    request = PoolRequest(spec.systems, spec.depth)
+    pooled = []
+    for one in expanded:
+        if one.pooled != basis and not work.stopped:
+            work.build.annotation.fill_pool(project, request, [one.query_id])
+            one = replace(one, pooled=basis)
+        pooled.append(one)
+    return pooled
+
+
+def _saved_project(work: Work) -> Project:
+    """The project of the build's name; an existing one keeps its settings."""
+    build, spec = work.build, work.spec
+    build.check_name()
+    if not build.has_project():
+        # Before the project is there, so that after a kill it is known whose it is.
+        _keep(work, [])
+    known = {project.name: project for project in build.annotation.projects(spec.corpus)}
+    if spec.name in known:
+        return known[spec.name]
+    about = f"**{spec.attribute}**\n\n{spec.guidance}".strip()
+    project = Project(spec.corpus, spec.name, {"": about}, SCALE, model_grades=True)
+    return build.annotation.save(project, work.author)
+
+
+def _asked(work: Work, project: Project) -> tuple[list[Expanded], tuple[str, ...]]:
+    """The project's queries with ids, one per wording, and a note on retired ones."""
+    build, annotation = work.build, work.build.annotation
+    before = annotation.queries(project, retired=True)
+    ids, taken = {q.text: i for i, q in before.items() if q.text is not None}, set(before)
+    names = {cluster.key: cluster.name for cluster in build.active()}
+    pooled = {one.query_id: one.pooled for one in build.expanded()}
+    expanded = []
+    for query in build.asked():
+        query_id = ids.get(query.text) or free_id(names[query.key], taken)
+        ids[query.text] = query_id
+        taken.add(query_id)
+        basis = pooled.get(query_id, "")
+        expanded.append(Expanded(query.key, query_id, query.text, query.doc_ids, basis))
+    asked = {one.query_id: Query(project.corpus, text=one.text) for one in expanded}
+    # People may have added queries of their own to those that the build asked at some time.
+    written = {j.query_id for j in annotation.judgments(project) if j.event.startswith(BUILT)}
+    # In this order: whatever a kill leaves out, the next run finds what the build asked before.
+    gone = annotation.retire(project, (written | pooled.keys()) - asked.keys(), work.author)
+    _keep(work, expanded)
+    annotation.add_queries(project, asked)
+    if not gone:
+        return expanded, ()
+    asked_once = "that the build asks no more"
+    which = counted(gone, f"query {asked_once} is", f"queries {asked_once} are")
+    note = f"{which} out of the project's queue and grades; what was judged is kept."
+    return expanded, (note,)
+
+
+def free_id(name: str, taken: Iterable[str]) -> str:
+    """A readable id made of a cluster's name; numbered where it is taken.
+
+    >>> free_id("Mailed questionnaire, 2 waves", {"mailed-questionnaire-2-waves"})
+    'mailed-questionnaire-2-waves-2'
+    """
+    slug = re.sub(r"[\W_]+", "-", name.casefold()).strip("-")
+    if len(slug) > LONGEST_ID:
+        slug = slug[: LONGEST_ID + 1].rpartition("-")[0] or slug[:LONGEST_ID]
+    slug, known = slug or "query", set(taken)
+    free, number = slug, 2
+    while free in known:
+        free, number = f"{slug}-{number}", number + 1
+    return free
+
+
+def _write_positives(
+    work: Work, ledger: Ledger, project: Project, expanded: Sequence[Expanded]
+) -> tuple[str, ...]:
+    """Write clusters as judgments by the model that labelled a document, or by the person who put
+    it there; take back those whose document left its cluster, with a note."""
+    current = work.build.annotation.judgments(project)
+    wanted = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
+    asked = {one.query_id for one in expanded}
+    mine = [j for j in current if j.event.startswith(BUILT) and j.query_id in asked]
+    written = {j.item for j in mine}
+    gone = [_withdrawn(j) for j in mine if j.item not in wanted]
+    there = {(j.item, j.annotator) for j in current}
+    new = [
+        judgment
+        for judgment in _positives(work, project, expanded)
+        if judgment.item not in written and (judgment.item, judgment.annotator) not in there
+    ]
+    ledger.judging.add([*gone, *new])
+    now = datetime.now(UTC)
+    rows = [
+        PoolRow(project.corpus, project.name, one.query_id, doc_id, SOURCE, rank, now)
+        for one in expanded
+        for rank, doc_id in enumerate(one.doc_ids, start=1)
+    ]
+    ledger.projects.add_to_pool(rows)
+    if not gone:
+        return ()
+    which = counted(len(gone), "document is", "documents are")
+    return (f"{which} in no cluster of its query any more: no grade by that.",)
+
+
+def _positives(work: Work, project: Project, expanded: Sequence[Expanded]) -> Iterator[Judgment]:
+    build = work.build
+    clusters = {c.key: c for c in (build.clustering() or Clustering()).clusters}
+    authors = {x.doc_id: x.author for x in build.labels() if x.maker == "model"}
+    for one in expanded:
+        cluster = clusters.get(one.key, Cluster("", "", ()))
+        for doc_id in one.doc_ids:
+            person = cluster.put.get(doc_id, "")
+            person = person if person and _may_judge(project, person) else ""
+            judgment = Judgment(
+                one.query_id,
+                doc_id,
+                person or model_annotator(authors.get(doc_id) or work.run.model),
+                max(project.scale.values),
+                note=f"In the cluster: {cluster.name}",
+                origin="person" if person else "model",
+                event=BUILT + secrets.token_hex(12),
+            )
+            yield checked(project, judgment)
+
+
+def _may_judge(project: Project, person: str) -> bool:
+    try:
+        check_member(project, person)
+    except BadInputError:
+        return False
+    return True
+
+
+def _withdrawn(judgment: Judgment) -> Judgment:
+    event = BUILT + secrets.token_hex(12)
+    taken: dict[str, Any] = {"verdict": "withdrawn", "relevance": None, "note": ""}
+    return replace(judgment, **taken, time=datetime.now(UTC), event=event)
+
+
+# -- a step as a task ----------------------------------------------------------------------------
 
 
 class RunStep(ModelTask[int]):
     """One step of a build, resumed; one per build at a time in all processes. The result is the
     number of labels that say something, clusters, queries or grades made."""
 
-    def __init__(self, build: OpenBuild, request: StepRequest, home: Home, ledger: Ledger) -> None:
+    def __init__(self, build: OpenBuild, request: StepRequest, ledger: Ledger) -> None:
         spec, step = build.spec, request.step
         self.request: BuildStep = step
         self.phase, self.key = step, (spec.corpus, spec.name)
         self.busy = f"Another step of '{spec.name}' is under way."
         self.needs_model = step != "collapse"  # which does something without one too
         self._build, self._author, self._ledger = build, request.author, ledger
-        # No name of a corpus or a build holds a dot.
-        name = f"{spec.corpus}.{spec.name}.lock"
-        self._lock = home.corpus_lock(spec.corpus).with_name(name)
         _check(build, step)
 
     def held(self) -> AbstractContextManager[None]:
-        return self._ledger.locks.alone(
-            self._lock, self.busy, "Wait until it is done, or cancel it."
-        )
+        corpus, name = self._build.spec.corpus, self._build.spec.name
+        what = f"A step of '{name}' is being done"
+        return self._ledger.locks.hold("build", corpus, name, what=what, wait=0.0)
 
     def estimate(self, known: Estimator) -> Estimate:
-        items, plans = _PLANS[self.request](self._build)
+        items, plans = PLANS[self.request](self._build)
         if not self.needs_model and not known.model:
             plans = []
         costs = [known.estimate(sample, calls) for calls, sample in plans if sample]
@@ -102,19 +547,16 @@ def _check(build: OpenBuild, step: BuildStep) -> None:
 
 # -- what a step asks at most --------------------------------------------------------------------
 
-
+SAMPLE = 200
+"""Documents whose lengths are measured, evenly spread over all."""
 Questions = tuple[int, Sequence[Prompt[Any]]]
 """Questions of one kind: how many, and some of them."""
 
 
 def _label(build: OpenBuild) -> tuple[int, list[Questions]]:
-    pending, corpus = build.unlabelled(), build.corpus
-    aspect = aspect_of(build.spec, corpus.lens)
-    prompts = [
-        prompt
-        for document in corpus.documents(_spread(pending))
-        if (prompt := labelling_of(build.spec, document, aspect, DOCUMENT_TOKENS)) is not None
-    ]
+    pending, aspect = build.unlabelled(), _aspect_of(build.spec, build.corpus.lens)
+    documents = filter(_has_text, build.corpus.documents(_spread(pending)))
+    prompts = [labelling(build.spec, one, aspect, DOCUMENT_TOKENS) for one in documents]
     return len(pending), [(len(pending), prompts)]
 
 
@@ -159,7 +601,7 @@ def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
     return items, [(items, _grading(spec, texts[0], documents))]
 
 
-_PLANS: Mapping[BuildStep, Callable[[OpenBuild], tuple[int, list[Questions]]]] = {
+PLANS: Mapping[BuildStep, Callable[[OpenBuild], tuple[int, list[Questions]]]] = {
     "label": _label,
     "collapse": _collapse,
     "verbalise": _verbalise,

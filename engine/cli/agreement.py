@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-import click
 from pydantic import PositiveInt
 
-from engine.cli.common import open_explorer
-from engine.cli.model import ModelRun, end_run, outcome, run_task, task_fields
-from engine.cli.options import printing_json
-from engine.cli.terminal import Figure, say, show, table
+from engine.cli.common import ModelRun, end_run, open_explorer, outcome, run_task, task_fields
+from engine.cli.options import command
+from engine.cli.terminal import Figure, say, show, show_rows, table
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import (
@@ -35,8 +33,7 @@ LISTED = 20
 """Differences that are listed in words; --json has them all."""
 
 
-@click.command()
-@printing_json
+@command()
 def agreement(
     name: str, *, project: str = "", disagreements: bool = False, include_audit: bool = False
 ) -> None:
@@ -115,14 +112,9 @@ def _human_lines(rows: Mapping[str, SystemScores]) -> Iterator[str]:
 
 def measures_table(groups: Mapping[str, Sequence[AgreementMeasure]]) -> str:
     """A row per group and measure, with its interval and number of items."""
+    undefined, none = Figure("undefined"), Figure("")
     rows = [
-        (
-            name,
-            m.title,
-            Figure("undefined") if m.value is None else m.value,
-            m.interval or Figure(""),
-            m.items,
-        )
+        (name, m.title, undefined if m.value is None else m.value, m.interval or none, m.items)
         for name, measures in groups.items()
         for m in measures
     ]
@@ -136,36 +128,21 @@ def confusion_table(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> s
 
 
 def _show_disagreements(annotation: Annotation, project: Project) -> None:
-    items = annotation.disagreements(project)
-    report: list[dict[str, Any]] = [
-        {
-            "query_id": d.query_id,
-            "doc_id": d.doc_id,
-            "spread": d.spread,
-            "said": {
-                j.annotator: j.verdict if j.relevance is None else j.relevance for j in d.said
-            },
-            "decided": None if d.decided is None else d.decided.relevance,
-        }
-        for d in items
-    ]
-    rows = [
-        (
-            *(one["query_id"], one["doc_id"]),
-            ", ".join(f"{who} {grade}" for who, grade in one["said"].items()),
-            "" if one["decided"] is None else f"-> {one['decided']}",
-        )
-        for one in report
-    ]
-    none = [] if items else ["Nothing to adjudicate."]
-    show(report, table(("", "", "", ""), rows), hints=none)
+    report, rows = [], []
+    for one in annotation.disagreements(project):
+        said = {j.annotator: j.verdict if j.relevance is None else j.relevance for j in one.said}
+        decided = None if one.decided is None else one.decided.relevance
+        item = {"query_id": one.query_id, "doc_id": one.doc_id}
+        report.append({**item, "spread": one.spread, "said": said, "decided": decided})
+        grades = ", ".join(f"{who} {grade}" for who, grade in said.items())
+        rows.append((*item.values(), grades, "" if decided is None else f"-> {decided}"))
+    show_rows(report, ("", "", "", ""), rows, "Nothing to adjudicate.")
 
 
 # -- a model that grades ---------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def grade(
     name: str,
     *,
@@ -246,17 +223,10 @@ def report_line(report: TaskReport[GradeCounts]) -> str:
 
 
 def _check_report(found: ModelCheck) -> dict[str, Any]:
-    return {
-        "annotator": found.annotator,
-        "graded": found.graded,
-        "items": found.items,
-        "undecided": found.undecided,
-        "grades": found.grades,
-        "measures": measures_report(found.measures),
-        "by_aspect": {a or "any": measures_report(m) for a, m in found.by_aspect.items()},
-        "confusion": found.confusion,
-        "differences": [asdict(difference) for difference in found.differences],
-    }
+    report = asdict(found)
+    del report["notes"]
+    by_aspect = {a or "any": measures_report(m) for a, m in found.by_aspect.items()}
+    return {**report, "measures": measures_report(found.measures), "by_aspect": by_aspect}
 
 
 def _check_lines(found: ModelCheck) -> Iterator[str]:

@@ -18,8 +18,8 @@ from engine.cli.common import (
     selection_of,
     system_names,
 )
-from engine.cli.options import printing_json
-from engine.cli.terminal import bar_of, say, show, table, wants_json
+from engine.cli.options import command
+from engine.cli.terminal import bar_of, say, show, show_rows, table, wants_json
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import (
@@ -48,8 +48,7 @@ _GRADES: TypeAdapter[list[_Grade]] = TypeAdapter(list[_Grade])
 # -- judging -------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def judge(
     name: str,
     *,
@@ -91,10 +90,15 @@ def judge(
     annotation = open_explorer().annotation
     opened = annotation.project(name, project)
     if undo:
-        undone = _undo(annotation, opened, who, item, note, adjudicate=adjudicate)
-        report = {"undone": undone and _report(undone)}
+        if note:
+            raise BadInputError("An undo has no note.", "Leave --note out.")
+        decided = _decision(annotation, opened, who, item) if adjudicate and item else None
+        if decided is not None:
+            annotation.adjudicate(opened, decided.query_id, decided.doc_id, None, "", who)
+        items = None if item is None else {item}
+        undone = decided if adjudicate else annotation.undo(opened, who, items)
         line = f"Undone: {_line(undone)}" if undone else "Nothing to undo."
-        show(report, line)
+        show({"undone": undone and _report(undone)}, line)
         return
     verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
     if item is None or (adjudicate and grade is None):
@@ -106,25 +110,13 @@ def judge(
     show(_report(judgment), _line(judgment))
 
 
-def _undo(
-    annotation: Annotation,
-    project: Project,
-    who: str,
-    item: tuple[str, str] | None,
-    note: str,
-    *,
-    adjudicate: bool,
+def _decision(
+    annotation: Annotation, project: Project, who: str, item: tuple[str, str]
 ) -> Judgment | None:
-    """The judgment that was undone: of an item, the annotator's last one, or a decision."""
-    if note:
-        raise BadInputError("An undo has no note.", "Leave --note out.")
-    if item is None or not adjudicate:
-        return annotation.undo(project, who, None if item is None else {item})
+    """What somebody decided about an item."""
     judgments = annotation.judgments(project, item[0], who.strip())
-    decided = [j for j in judgments if j.doc_id == item[1] and j.origin == "adjudication"]
-    if decided:
-        annotation.adjudicate(project, *item, None, "", who)
-    return next(iter(decided), None)
+    made = (j for j in judgments if j.doc_id == item[1] and j.origin == "adjudication")
+    return next(made, None)
 
 
 def _report(judgment: Judgment) -> dict[str, Any]:
@@ -141,8 +133,7 @@ def _line(judgment: Judgment) -> str:
 # -- pools ---------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def pool(
     name: str,
     *,
@@ -248,10 +239,8 @@ def _add_queries(
     if file is not None:
         new |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
     if collection is not None:
-        for t in read_collection(collection).topics:
-            new[t.query_id] = Query(
-                project.corpus, t.seed, t.text, aspect=t.aspect, instruction=t.instruction
-            )
+        topics = read_collection(collection).topics
+        new |= {topic.query_id: topic.query(project.corpus) for topic in topics}
     before = set(explorer.annotation.queries(project))
     if new:
         explorer.annotation.add_queries(project, new)
@@ -262,7 +251,7 @@ def _show_unjudged(annotation: Annotation, project: Project, request: PoolReques
     systems = annotation.unjudged(project, request.systems, request.depth, request.runs)
     report = [{**asdict(one), "unjudged": sum(map(len, one.missing.values()))} for one in systems]
     rows = [(one["system"], f"Judged@{one['k']}", one["judged"], one["unjudged"]) for one in report]
-    show(report, table(("", "", "", "unjudged"), rows))
+    show_rows(report, ("", "", "", "unjudged"), rows)
 
 
 # -- projects -------------------------------------------------------------------------------------
@@ -302,8 +291,7 @@ class ProjectOptions:
 Changes = Annotated[dict[str, Any], ProjectOptions]
 
 
-@project.command()
-@printing_json
+@command(project)
 def create(name: str, project: str, *, settings: Changes, author: str | None = None) -> None:
     """Create PROJECT on corpus NAME."""
     annotation = open_explorer().annotation
@@ -318,8 +306,7 @@ def create(name: str, project: str, *, settings: Changes, author: str | None = N
     _save_project(Project(name, project), settings, author, None)
 
 
-@project.command()
-@printing_json
+@command(project)
 def change(name: str, project: str, *, settings: Changes, author: str | None = None) -> None:
     """Change settings of PROJECT on corpus NAME; other settings and judgments are kept."""
     before = open_explorer().annotation.project(name, project)
@@ -341,8 +328,7 @@ def _save_project(
     show(saved, _project_line(saved))
 
 
-@project.command("show")
-@printing_json
+@command(project, "show")
 def show_project(name: str, project: str = "") -> None:
     """Show settings and progress of PROJECT on corpus NAME (or of the corpus's own)."""
     annotation = open_explorer().annotation
@@ -353,26 +339,19 @@ def show_project(name: str, project: str = "") -> None:
     progress = {who: annotation.queue(opened, who).progress() for who in people}
     by_models = {who: sum(j.annotator == who for j in judgments) for who in models}
     queries, items = len(annotation.queries(opened)), len(annotation.pool(opened))
-    state: dict[str, Any] = {
-        "queries": queries,
-        "items": items,
-        "judgments": len(judgments),
-        "by_models": by_models,
-        "progress": progress,
-    }
-    counts = (
-        counted(queries, "query", "queries"),
-        counted(items, "item"),
-        counted(len(judgments), "judgment"),
-    )
+    state = {"queries": queries, "items": items, "judgments": len(judgments)}
+    of_all = f"{counted(items, 'item')}, {counted(len(judgments), 'judgment')}"
     rows = [(who, f"{done.done:,} of {done.total:,} items") for who, done in progress.items()]
     rows += [(who, f"{number:,} items (a language model)") for who, number in by_models.items()]
-    lines = (_project_line(opened), ", ".join(counts), table(("", ""), rows))
-    show({**asdict(opened), **state}, *lines)
+    show(
+        {**asdict(opened), **state, "by_models": by_models, "progress": progress},
+        _project_line(opened),
+        f"{counted(queries, 'query', 'queries')}, {of_all}",
+        table(("", ""), rows),
+    )
 
 
-@project.command("list")
-@printing_json
+@command(project, "list")
 def list_(name: str | None = None) -> None:
     """List the projects, of corpus NAME or of all."""
     explorer = open_explorer()
@@ -395,31 +374,29 @@ def _project_line(project: Project) -> str:
 
 def _guidelines(text: str) -> tuple[str, str]:
     """``ASPECT=FILE`` or ``FILE`` as aspect and Markdown."""
+    from engine.collections.judgment_formats import text_of
+
     aspect, sign, file = text.partition("=")
     if not sign or Path(text).is_file():
         aspect, file = "", text
-    return aspect, _read(Path(file))
+    return aspect, text_of(Path(file))
 
 
 def _scale(text: str) -> Scale:
     """A scale by its name, or of a JSON file."""
+    from engine.collections.judgment_formats import text_of
+
     if text in SCALES:
         return SCALES[text]
     path = Path(text)
     try:
-        rows = _GRADES.validate_json(_read(path))
+        rows = _GRADES.validate_json(text_of(path))
     except ValidationError as error:
         raise BadInputError(
             f"{path} cannot be read as a scale: {error.errors()[0]['msg']}.",
             f'Use {", ".join(SCALES)}, or write [[0, "No", "meaning"], [1, "Yes", ""]].',
         ) from error
     return Scale(path.stem, tuple(GradeMeaning(*row) for row in rows))
-
-
-def _read(path: Path) -> str:
-    from engine.collections.judgment_formats import text_of
-
-    return text_of(path)
 
 
 # -- judgments in files ---------------------------------------------------------------------------
@@ -430,8 +407,7 @@ def qrels() -> None:
     """Export and import judgments."""
 
 
-@qrels.command("export")
-@printing_json
+@command(qrels, "export")
 def export(
     name: str,
     *,
@@ -486,8 +462,7 @@ def export(
     say(exported.notes)
 
 
-@qrels.command("import")
-@printing_json
+@command(qrels, "import")
 def import_(
     name: str,
     path: Path | None = None,

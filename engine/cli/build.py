@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -14,19 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from pydantic import Field, NonNegativeInt
 
-from engine.cli.common import author_or_own, open_explorer, system_names
-from engine.cli.model import (
+from engine.cli.common import (
     ModelRun,
     asking,
+    author_or_own,
     exit_code,
+    open_explorer,
     outcome,
     run_task,
     say_problem,
+    system_names,
     taken,
     task_fields,
     to_do,
 )
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import say, show, table, wants_json
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
@@ -61,8 +61,7 @@ def build() -> None:
     """
 
 
-@build.command()
-@printing_json
+@command(build)
 def new(
     corpus: str,
     name: str,
@@ -86,8 +85,7 @@ def new(
     _save(builds, BuildSpec(corpus, name, attribute), settings, systems, author)
 
 
-@build.command()
-@printing_json
+@command(build)
 def change(
     corpus: str,
     name: str,
@@ -119,8 +117,7 @@ def _save(
     show(_state_fields(state), *_state_lines(state))
 
 
-@build.command("list")
-@printing_json
+@command(build, "list")
 def list_(corpus: str | None = None) -> None:
     """List the builds, of CORPUS or of all."""
     explorer = open_explorer()
@@ -136,8 +133,7 @@ def list_(corpus: str | None = None) -> None:
     show([*map(_state_fields, states)], *lines, hints=none)
 
 
-@build.command("show")
-@printing_json
+@command(build, "show")
 def show_build(
     corpus: str,
     name: str,
@@ -152,7 +148,7 @@ def show_build(
         as_csv --csv: As a CSV file.
         spreadsheet: As --csv; no text is a formula to a spreadsheet program.
     """
-    from engine.build.collection_export import sheet
+    from engine.build.collection_export import json_fields, sheet
 
     opened = open_explorer().builds.open(corpus, name)
     if as_csv or spreadsheet:
@@ -164,11 +160,10 @@ def show_build(
         state = opened.state()
         show(_state_fields(state), *_state_lines(state))
     else:
-        show([*map(_plain_fields, _made_by(opened, step))], _table_of(opened, step))
+        show([*map(json_fields, _made_by(opened, step))], _table_of(opened, step))
 
 
-@build.command("run")
-@printing_json
+@command(build, "run")
 def run_step(
     corpus: str,
     name: str,
@@ -232,8 +227,7 @@ def _finish(state: BuildState, done: Mapping[BuildStep, tuple[Estimate, TaskRepo
     sys.exit(exit_code(*(report for _, report in done.values())))
 
 
-@build.command()
-@printing_json
+@command(build)
 def export(corpus: str, name: str, *, out: Path, overwrite: bool = False) -> None:
     """Write the collection into a folder, in formats that `seedlens evaluate` and others read.
 
@@ -244,9 +238,11 @@ def export(corpus: str, name: str, *, out: Path, overwrite: bool = False) -> Non
         out DIR: The folder to write to.
         overwrite: Replace an earlier export.
     """
+    from engine.build.collection_export import json_fields
+
     builds = open_explorer().builds
     files = builds.export(corpus, name, out, overwrite=overwrite)
-    report = {"files": files, **_plain_fields(builds.provenance(corpus, name))}
+    report = {"files": files, **json_fields(builds.provenance(corpus, name))}
     show(report, *map(str, files))
 
 
@@ -266,27 +262,22 @@ def _made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
 
 def _table_of(opened: OpenBuild, step: BuildStep) -> str:
     """The result of a step; of "expand" a row for each query."""
-    from engine.build.collection_export import provenance, sheet
+    from engine.build.collection_export import provenance, sheet_rows
 
     if step != "expand":
-        heads, *rows = csv.reader(io.StringIO("".join(sheet(opened, step))))
-        return table(heads, rows)
+        heads, rows = sheet_rows(opened, step)
+        return table(heads, [tuple(map(str, row)) for row in rows])
     made = provenance(opened)
     found = [(key, count, made.found.get(key, 0)) for key, count in made.positives.items()]
     return table(("", "positives", "found by pooling"), found) or "Nothing is expanded yet."
 
 
-def _plain_fields(record: Any) -> dict[str, Any]:
-    """A record as JSON has it."""
-    from engine.build.collection_export import json_fields
-
-    return json_fields(record)
-
-
 def _state_fields(state: BuildState) -> dict[str, Any]:
     """The state of a build, as JSON has it."""
-    steps = [{**_plain_fields(step), "complete": step.is_complete} for step in state.steps]
-    return {**_plain_fields(state), "steps": steps, "next": state.next}
+    from engine.build.collection_export import json_fields
+
+    steps = [{**json_fields(step), "complete": step.is_complete} for step in state.steps]
+    return {**json_fields(state), "steps": steps, "next": state.next}
 
 
 def _state_lines(state: BuildState) -> Iterator[str]:
@@ -310,8 +301,7 @@ def generate() -> None:
     """Generate test collections."""
 
 
-@generate.command()
-@printing_json
+@command(generate)
 def implicit(
     *,
     request: ImplicitRequest,

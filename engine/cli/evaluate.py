@@ -6,23 +6,27 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
 from pydantic import NonNegativeInt, PositiveInt
 
 from engine.cli.common import (
+    INTERRUPTED,
+    asking,
+    at_most,
+    check_depth,
     check_weight,
     corpus_of,
+    exit_code,
     open_explorer,
     parts_of,
+    say_what_it_took,
     system_names,
     whole_numbers,
 )
-from engine.cli.model import INTERRUPTED, asking, at_most, check_depth, exit_code, say_what_it_took
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import Figure, bar_of, cell, say, show, table
-from engine.errors import BadInputError, SeedLensError
+from engine.errors import SeedLensError
 from engine.lenses.variants import SETS
 from engine.search.reports import evaluation_report, gap_report
 from engine.text import counted
@@ -39,17 +43,13 @@ from engine.types.models import ModelReport, TaskReport
 from engine.types.reading import ReadingTest
 from engine.types.reranking import Gap, GapRequest
 
-if TYPE_CHECKING:
-    from engine.explorer import Explorer
-
 VARIANT_MEASURES = (NDCG, CSFCUBE_NDCG, "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
 
 
 # -- systems -------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def evaluate(
     path: Path,
     *,
@@ -75,11 +75,14 @@ def evaluate(
         own_runs --run FILE: A TREC run to measure beside the systems. Repeatable.
         run_out DIR: Write one TREC run per system into DIR.
     """
+    from engine.assist.reranking import Plan
     from engine.collections.readers import read_collection
-    from engine.evaluate.human import check_annotators
+    from engine.collections.trec import write_run
+    from engine.evaluate.evaluation_run import needs_model
+    from engine.evaluate.measuring import check_annotators
 
     collection = read_collection(path)
-    names = _names(systems)
+    names = system_names(systems, by_model=True)
     check_depth(rerank, depth)
     check_weight(steer)
     if human:
@@ -87,10 +90,13 @@ def evaluate(
     given: dict[str, Any] = {"steer": steer, "rerank": rerank, "depth": depth}
     given = {name: value for name, value in given.items() if value is not None}
     request = EvaluationRequest("", tuple(names), sample=sample, human=human, **given)
+    if rerank is not None:
+        Plan(rerank, request.depth)  # refuses a mode that does not exist
     explorer = open_explorer()
-    _check_model(explorer, request)
+    if needs_model(request):
+        explorer.verifier.connection()  # or says how to connect one, before anything is done
     if run_out is not None:
-        _make_folder(run_out)
+        run_out.mkdir(parents=True, exist_ok=True)
     say(collection.warnings, "Warning")
     runs = [(file.name, file.read_bytes()) for file in own_runs]
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
@@ -106,36 +112,18 @@ def evaluate(
     for system, usage in evaluation.model_reports.items():
         say_what_it_took(system, usage)
     if run_out is not None:
-        _write_runs(evaluation, run_out)
+        for system, rankings in evaluation.rankings.items():
+            scores = evaluation.systems.get(system)
+            if scores is None or scores.kind != "run":  # those of people are theirs already
+                write_run(rankings, run_out / f"{system}.run", system)
     lines = _evaluation_lines(evaluation)
     show(evaluation_report(evaluation), *lines, notes=evaluation.notes)
     sys.exit(exit_code(*evaluation.model_reports.values()))
 
 
-def _names(systems: str) -> list[str]:
-    """All systems of the list, those with a model among them, checked before anything."""
-    from engine.assist.model_systems import MODEL_SYSTEMS, names_of
-
-    parts = parts_of(systems)
-    own, by_model = names_of(parts)
-    known = system_names(",".join(own)) if own or not by_model else []
-    return [name for name in parts if name in known or name in MODEL_SYSTEMS]
-
-
-def _check_model(explorer: Explorer, request: EvaluationRequest) -> None:
-    """Raise where a model is needed and none is connected, before anything is done."""
-    from engine.assist.reranking import Plan
-    from engine.evaluate.model_runs import needs_model
-
-    if request.rerank:
-        Plan(request.rerank, request.depth)  # refuses a mode that does not exist
-    if needs_model(request):
-        explorer.verifier.connection()
-
-
 def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evaluation:
     """The evaluation in the order of the request, with what this run asked of a model."""
-    from engine.evaluate.model_runs import run_names
+    from engine.evaluate.evaluation_run import run_names
 
     evaluation, stopped = report.result.evaluation, report.stopped
     if evaluation is None:
@@ -161,26 +149,6 @@ def _from_ledger(report: ModelReport) -> ModelReport:
     return replace(report, **none, cost=free, cached=report.questions - report.failed)
 
 
-def _write_runs(evaluation: Evaluation, folder: Path) -> None:
-    """A file for every ranking but those of uploaded runs."""
-    from engine.collections.trec import write_run
-
-    for system, rankings in evaluation.rankings.items():
-        scores = evaluation.systems.get(system)
-        if scores is None or scores.kind != "run":
-            write_run(rankings, folder / f"{system}.run", system)
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInputError(
-            f"The folder {path} cannot be made: {error.strerror or error}.",
-            "Give a folder that you can write to.",
-        ) from error
-
-
 def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
     """A row per system and annotator, the interval beside the main measure."""
     sample = "" if evaluation.sample is None else f", a sample of {evaluation.sample.seeds} seeds"
@@ -200,8 +168,7 @@ def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
 # -- wordings ------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def sensitivity(
     path: Path,
     *,
@@ -258,8 +225,7 @@ def _sensitivity_lines(found: Sensitivity) -> Iterator[str]:
 # -- the retrieval-verification gap --------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def gap(
     path: Path,
     *,
@@ -335,8 +301,7 @@ def _bounded(value: float, interval: Interval, sign: str = "") -> Figure:
 # -- answers from documents ----------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def read(
     path: Path,
     *,
@@ -362,8 +327,7 @@ def read(
         grade: The model also grades the answers, 0 to 100.
         sample N: Ask only N queries, always the same. Default: all.
     """
-    from engine.ask.reader_test import ReaderTest
-    from engine.ask.reading_plans import ReadingPlan, prepare
+    from engine.ask.reader_test import ReaderTest, ReadingPlan, prepare
     from engine.collections.readers import read_collection
 
     collection = read_collection(path)

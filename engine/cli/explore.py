@@ -14,21 +14,24 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from engine.cli.common import ids_in, open_explorer, parsed_filters, selection_of
-from engine.cli.model import (
+from engine.cli.common import (
     INTERRUPTED,
     asking,
     at_most,
     check_depth,
     exit_code,
+    ids_in,
+    open_explorer,
+    parsed_filters,
     say_what_it_took,
+    selection_of,
     taken,
 )
-from engine.cli.options import from_signature, printing_json
-from engine.cli.terminal import advancing, say, show, stop_requested, table
+from engine.cli.options import command
+from engine.cli.terminal import advancing, say, show, show_rows, stop_requested
 from engine.errors import BadInputError, UnknownNameError
 from engine.text import spreadsheet_cell
-from engine.types.models import ModelUsage, summed
+from engine.types.models import summed
 from engine.types.reranking import DEFAULT_DEPTH, Move, RerankRequest
 from engine.types.searches import DOCUMENT_FORMATS, EXPORT_FORMATS, Query, SearchResults
 
@@ -46,8 +49,7 @@ MAP_COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
 # -- search --------------------------------------------------------------------------------------
 
 
-@click.command()
-@printing_json
+@command()
 def search(
     name: str,
     *,
@@ -80,8 +82,7 @@ def search(
         reading ASPECTS,TERMS: Correct how the wording is read: +method,-background,+term:tree
             kernels; any for no aspect.
         sentences --sentence: Search with this sentence of the seed, counted from 1. Repeatable.
-        system: bm25, dense, late-interaction, hybrid, aspect, bm25-aspect, transport, instructed,
-            facts, hybrid+facts, aspect+facts, scenario, rewrite or multi-hop.
+        system: {systems}; with a language model rewrite or multi-hop.
         k: How many results.
         symmetric: late-interaction: score both directions.
         model_reading: Let a language model read the wording of --instruction: one question.
@@ -126,11 +127,10 @@ def _read_by_model(
         raise BadInputError("--model-reading is for a wording.", "Give one with --instruction.")
     if query.reading:
         raise BadInputError(
-            "--reading and --model-reading both read the wording.",
-            "Leave out either --reading or --model-reading.",
+            "--reading and --model-reading exclude each other.", "Leave out one of them."
         )
     found = assistant.read_wordings(query.corpus, [words], most_calls=most_calls)
-    left = None if most_calls is None else max(0, most_calls - found.usage.calls)
+    left = most_calls and max(0, most_calls - found.usage.calls)
     model = found.usage.model
     say([f"model-reading: {taken(found.usage)}"], "")
     read = found.readings.get(words)
@@ -211,34 +211,34 @@ def trail() -> None:
     """Trails: successive searches on Explore, and their reading lists."""
 
 
-@trail.command("list")
-@printing_json
+@command(trail, "list")
 def list_trails() -> None:
     """List the latest 50 trails, newest first.
 
     A single search without kept documents is not listed.
     """
     trails = open_explorer().notebook.trails()
-    report = [{**asdict(one), "time": one.time.isoformat()} for one in trails]
-    rows = []
-    for one in trails:
-        time = f"{one.time.astimezone():%Y-%m-%d %H:%M}"
-        name = one.name or " > ".join(one.seeds[:3])
-        rows.append((one.trail_id, time, one.searches, one.kept, name))
-    heads = ("trail", "time", "searches", "kept", "name")
-    none = [] if trails else ["No trail yet. They are made on Explore: seedlens app"]
-    show(report, table(heads, rows), hints=none)
+    show_rows(
+        [{**asdict(one), "time": one.time.isoformat()} for one in trails],
+        ("trail", "time", "searches", "kept", "name"),
+        [
+            (
+                *(one.trail_id, f"{one.time.astimezone():%Y-%m-%d %H:%M}", one.searches, one.kept),
+                one.name or " > ".join(one.seeds[:3]),
+            )
+            for one in trails
+        ],
+        none="No trail yet. They are made on Explore: seedlens app",
+    )
 
 
-@trail.command("show")
-@from_signature
+@command(trail, "show", json=False)
 def show_trail(trail: str) -> None:
     """Print the searches and the reading list of TRAIL, as Markdown."""
     click.echo(_known(trail).notebook.export_trail(trail, "markdown"), nl=False)
 
 
-@trail.command("export")
-@from_signature
+@command(trail, "export", json=False)
 def export_trail(
     trail: str,
     *,
@@ -255,8 +255,7 @@ def export_trail(
     _write_out([_known(trail).notebook.export_trail(trail, kind)], out)
 
 
-@click.command("export")
-@from_signature
+@command(name="export", json=False)
 def export_corpus(
     name: str,
     *,
@@ -294,8 +293,7 @@ def _known(trail_id: str) -> Explorer:
 # -- maps ----------------------------------------------------------------------------------------
 
 
-@click.command("map")
-@from_signature
+@command(name="map", json=False)
 def map_command(
     corpus: str,
     *,
@@ -349,19 +347,19 @@ def _name_clusters(
                 maps.own_names(corpus, name)
         return "Clusters are named by their own words."
     say([at_most(summed([maps.estimate_names(corpus, name) for name in found.layouts]))], "")
-    used: list[ModelUsage] = []
+    model, calls, cached = "", 0, 0
     for name in found.layouts:
-        left = None if most_calls is None else most_calls - sum(one.calls for one in used)
-        used.append(maps.word_names(corpus, name, most_calls=left))
-    calls, cached = sum(one.calls for one in used), sum(one.cached for one in used)
-    return f"Clusters are named by {used[0].model}: {calls:,} calls, {cached:,} known before."
+        left = None if most_calls is None else most_calls - calls
+        used = maps.word_names(corpus, name, most_calls=left)
+        model, calls, cached = used.model, calls + used.calls, cached + used.cached
+    return f"Clusters are named by {model}: {calls:,} calls, {cached:,} known before."
 
 
 def _write_map(output: Path, found: CorpusMap) -> None:
     rows = [row for layout in found.layouts.values() for row in _map_rows(found.doc_ids, layout)]
     with output.open("w", encoding="utf-8", newline="") as file:
         if output.suffix.lower() == ".csv":
-            cells = [[spreadsheet_cell(str(value)) for value in row] for row in rows]
+            cells = ([spreadsheet_cell(str(value)) for value in row] for row in rows)
             csv.writer(file).writerows([MAP_COLUMNS, *cells])
         else:
             records = [dict(zip(MAP_COLUMNS, row, strict=True)) for row in rows]

@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from engine.cli.common import import_command, open_explorer
-from engine.cli.options import printing_json
+from engine.cli.options import command
 from engine.cli.terminal import Figure, say, show, table, wants_json
 from engine.config import Settings
 from engine.errors import BadInputError
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from engine.corpora.backup import BackupReport
 
 
-@click.command()
-@printing_json
+@command()
 def backup(file: Path, *, only: Literal["irreplaceable", "ledger"] | None = None) -> None:
     """Write the home to FILE, a ZIP archive, while the app may run.
 
@@ -38,8 +37,7 @@ def backup(file: Path, *, only: Literal["irreplaceable", "ledger"] | None = None
     _show(back_up(explorer.home, explorer.ledger, file.absolute(), only), "Written")
 
 
-@click.command()
-@printing_json
+@command()
 def verify(file: Path) -> None:
     """Check all of the backup FILE against its manifest."""
     from engine.corpora.backup import verify as verify_backup
@@ -47,8 +45,7 @@ def verify(file: Path) -> None:
     _show(verify_backup(file), "Sound")
 
 
-@click.command()
-@printing_json
+@command()
 def restore(file: Path) -> None:
     """Restore the backup FILE into the home, SEEDLENS_HOME, which must be empty."""
     from engine.corpora.backup import restore as restore_backup
@@ -78,8 +75,7 @@ def ledger() -> None:
     """Judgments, trails and the list of corpora: a file, or a PostgreSQL database."""
 
 
-@ledger.command()
-@printing_json
+@command(ledger)
 def copy(to: Annotated[Literal["server", "file"], "TO"]) -> None:
     """Copy the ledger TO the server of SEEDLENS_LEDGER_URL, or to the home's file.
 
@@ -111,8 +107,7 @@ def copy(to: Annotated[Literal["server", "file"], "TO"]) -> None:
     show({"from": source.name, "to": target.name, "rows": rows}, line)
 
 
-@click.command()
-@printing_json
+@command()
 def sql(
     name: str,
     query: str,

@@ -13,8 +13,8 @@ import click
 from pydantic import Field
 
 from engine.cli.common import import_command, open_explorer
-from engine.cli.options import printing_json
-from engine.cli.terminal import Figure, advancing, say, show, stop_requested, table
+from engine.cli.options import command
+from engine.cli.terminal import Figure, advancing, say, show, show_rows, stop_requested, table
 from engine.errors import BadInputError
 from engine.text import counted, size
 from engine.types.corpora import (
@@ -34,8 +34,7 @@ _SCHEME = re.compile(r"[A-Za-z0-9]{2,}:")
 """A word before a colon; one letter is a drive."""
 
 
-@click.command("import")
-@printing_json
+@command(name="import")
 def import_(
     source: str,
     *,
@@ -133,13 +132,13 @@ def _name_of(place: Path | ServiceQueries | NamedDataset, explorer: Explorer) ->
         from engine.sources.datasets import folder_of
 
         place = folder_of(explorer.home, place.name)
-    source = Path(os.path.realpath(place)) if isinstance(place, Path) else place
-    suggested = str(source)
-    if isinstance(source, Path):
-        suggested = source.name if source.is_dir() else source.stem
+    source, suggested = str(place), str(place)
+    if isinstance(place, Path):
+        source = os.path.realpath(place)
+        suggested = Path(source).name if place.is_dir() else Path(source).stem
     name = explorer.library.suggest_name(suggested)
     for info in explorer.library.corpora():
-        if info.name == name and info.source != str(source):
+        if info.name == name and info.source != source:
             raise BadInputError(
                 f"A corpus called {name} is there already, read from {info.source}.",
                 f"Choose a name with --name, or add these documents to it with --name {name}.",
@@ -148,19 +147,17 @@ def _name_of(place: Path | ServiceQueries | NamedDataset, explorer: Explorer) ->
 
 
 def _pair(text: str) -> tuple[str, str]:
-    field, sign, column = text.partition("=")
-    if not sign or not field or not column:
+    field, _, column = text.partition("=")
+    if not field or not column:
         raise BadInputError(f"'--map {text}' cannot be read.", "Write --map doc_id=PMID.")
     return field, column
 
 
 def _run_import(explorer: Explorer, request: ImportRequest) -> None:
-    from engine.search.reports import import_report
-
     with advancing("documents", "checking") as tell, stop_requested() as stopped:
         report = explorer.library.import_here(request, tell, stopped, "the command line")
     say(report.warnings, "Warning")
-    show(import_report(report), _import_line(report))
+    show(report, _import_line(report))
     if report.cancelled:
         sys.exit(130)
 
@@ -179,8 +176,7 @@ def _import_line(report: ImportReport) -> str:
     )
 
 
-@click.command()
-@printing_json
+@command()
 def update(name: str) -> None:
     """Query the services of corpus NAME again, and add what is new.
 
@@ -191,8 +187,7 @@ def update(name: str) -> None:
     _run_import(explorer, request)
 
 
-@click.command()
-@printing_json
+@command()
 def corpora() -> None:
     """List the corpora of this home."""
     from engine.search.reports import corpus_report
@@ -224,20 +219,17 @@ def lens_group() -> None:
     """
 
 
-@lens_group.command("list")
-@printing_json
+@command(lens_group, "list")
 def list_lenses() -> None:
     """List the lenses that come with SeedLens."""
     from engine.lenses.definitions import SHIPPED
 
     rows = [(lens.key, lens.name, [aspect.key for aspect in lens.aspects]) for lens in SHIPPED]
     report = [{"key": key, "name": name, "aspects": keys} for key, name, keys in rows]
-    listed = table(("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
-    show(report, listed)
+    show_rows(report, ("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
 
 
-@lens_group.command("show")
-@printing_json
+@command(lens_group, "show")
 def show_lens(key: Annotated[str, "KEY|FILE"]) -> None:
     """Print a lens as a file to start from: TOML, or JSON with --json.
 
@@ -249,8 +241,7 @@ def show_lens(key: Annotated[str, "KEY|FILE"]) -> None:
     show(chosen, lens_to_toml(chosen).rstrip("\n"))
 
 
-@lens_group.command("set")
-@printing_json
+@command(lens_group, "set")
 def set_lens(corpus: str, key: Annotated[str, "KEY|FILE"]) -> None:
     """Change the lens of CORPUS without encoding it again.
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 from pydantic import ValidationError
 
-from engine.cli.options import from_signature, printing_json
+from engine.cli.options import command
 from engine.cli.terminal import protect_terminal, say
 from engine.config import ROOT, Settings, __version__
 from engine.errors import SeedLensError
@@ -44,7 +44,7 @@ COMMANDS = {
     "generate": "build.generate",
     "facts": "scenarios.facts",
     "scenarios": "scenarios.scenarios",
-    "distill": "distill.distill",
+    "distill": "scenarios.distill",
     "backup": "home.backup",
     "verify": "home.verify",
     "restore": "home.restore",
@@ -93,8 +93,7 @@ def main() -> None:
     protect_terminal()
 
 
-@main.command()
-@from_signature
+@command(main, json=False)
 def app(*, port: int = 8501, address: str = "127.0.0.1") -> None:
     """Serve the app on http://127.0.0.1:8501, to be opened in a browser.
 
@@ -121,8 +120,7 @@ def app(*, port: int = 8501, address: str = "127.0.0.1") -> None:
     os.execv(sys.executable, [*command, *options])  # noqa: S606 - our own command
 
 
-@main.command()
-@printing_json
+@command(main)
 def doctor(*, rebuild: bool = False) -> None:
     """Check what is installed, which models load, and where the home is.
 

@@ -8,7 +8,8 @@ and defaults are in the signature; the section "Options" of the docstring has a 
 
 Options that commands share are described in :data:`SHARED`. A parameter that is a dataclass is made
 of the options in the docstring of that class (without words for those in SHARED);
-``Annotated[dict[str, Any], Record]`` is a dictionary of those that were given.
+``Annotated[dict[str, Any], Record]`` is a dictionary of those that were given. "{systems}" is
+replaced by the names of systems without a model.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
-    TypeVar,
     Union,
     get_args,
     get_origin,
@@ -35,7 +35,6 @@ from typing import (
 import click
 from pydantic.fields import FieldInfo
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 REQUIRED: Any = inspect.Parameter.empty
 _SECTION = re.compile(r"\n\nOptions:\n(?P<lines>(?:    .*\n?)+)")
 _LINE = re.compile(
@@ -72,53 +71,61 @@ class _Described(NamedTuple):
     metavar: str | None = None
 
 
-def from_signature(function: Command) -> Command:
-    """Give a function the click parameters that its signature and docstring declare."""
-    text, known = _documented(inspect.getdoc(function) or "")
-    function.__doc__ = text
-    parameters: list[click.Parameter] = []
-    records: dict[str, tuple[Any, list[str]]] = {}
-    hints = get_type_hints(function, include_extras=True)
-    signature = inspect.signature(function).parameters
-    for name, declared in signature.items():
-        kind, marks = _split(hints[name])
-        record = next((one for one in (kind, *marks) if isinstance(one, type)), None)
-        if record is not None and is_dataclass(record):
-            own = _of_record(record, signature, changing=record is not kind)
-            records[name] = (record if record is kind else dict, [str(one.name) for one in own])
-            parameters += own
-        elif declared.kind is declared.KEYWORD_ONLY:
-            parameters.append(_option(name, hints[name], declared.default, known))
-        else:
-            parameters.append(_argument(name, hints[name], declared.default))
-
-    @functools.wraps(function)
-    def run(**values: Any) -> Any:
-        for name, (make, names) in records.items():
-            given = {one: values.pop(one) for one in names}
-            values[name] = make(**{k: v for k, v in given.items() if v not in (None, ())})
-        return function(**values)
-
-    vars(run)["__click_params__"] = parameters[::-1]
-    return run  # type: ignore[return-value]  # click calls it with the same names
+JSON = click.Option(
+    ["--json"],
+    is_flag=True,
+    expose_value=False,
+    help="Print one JSON document.",
+    callback=lambda context, _, value: context.meta.update(json=value),
+)
+"""Read by :func:`engine.cli.terminal.show`."""
 
 
-def printing_json(function: Command) -> Command:
-    """:func:`from_signature`, with ``--json``, which :func:`engine.cli.terminal.show` reads."""
-    command = from_signature(function)
-    option = click.Option(
-        ["--json"],
-        is_flag=True,
-        expose_value=False,
-        help="Print one JSON document.",
-        callback=lambda context, _, value: context.meta.update(json=value),
-    )
-    vars(command)["__click_params__"].insert(0, option)
-    return command
+def command(
+    group: click.Group | None = None, name: str | None = None, *, json: bool = True
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command of a function, with the parameters that its signature and docstring declare
+    and, unless it prints texts only, ``--json``."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        function.__doc__, known = _documented(inspect.getdoc(function) or "")
+        parameters: list[click.Parameter] = []
+        records: dict[str, tuple[Any, list[str]]] = {}
+        hints = get_type_hints(function, include_extras=True)
+        signature = inspect.signature(function).parameters
+        for field, declared in signature.items():
+            kind, marks = _split(hints[field])
+            record = next((one for one in (kind, *marks) if isinstance(one, type)), None)
+            if record is not None and is_dataclass(record):
+                own = _of_record(record, signature, changing=record is not kind)
+                records[field] = (record if record is kind else dict, [str(o.name) for o in own])
+                parameters += own
+            elif declared.kind is declared.KEYWORD_ONLY:
+                parameters.append(_option(field, hints[field], declared.default, known))
+            else:
+                parameters.append(_argument(field, hints[field], declared.default))
+
+        @functools.wraps(function)
+        def run(**values: Any) -> None:
+            for field, (make, names) in records.items():
+                given = {one: values.pop(one) for one in names}
+                values[field] = make(**{k: v for k, v in given.items() if v not in (None, ())})
+            function(**values)
+
+        made = click.command(name, params=[*parameters, *([JSON] if json else [])])(run)
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return decorate
 
 
 def _documented(text: str) -> tuple[str, Mapping[str, _Described]]:
     """A docstring without its options, and these by name."""
+    if "{systems}" in text:
+        from engine.search.systems import PREPARED, SYSTEMS
+
+        text = text.replace("{systems}", ", ".join((*SYSTEMS, *PREPARED)))
     section = _SECTION.search(text)
     if section is None:
         return text, {}

@@ -65,6 +65,13 @@ def show(data: Any, *parts: str, hints: Iterable[str] = (), notes: Iterable[str]
     say(notes)
 
 
+def show_rows(
+    data: Sequence[Any], heads: Sequence[str], rows: Iterable[Sequence[object]], none: str = ""
+) -> None:
+    """:func:`show` records as a table; ``none`` is the hint where there are none."""
+    show(data, table(heads, rows), hints=[] if data or not none else [none])
+
+
 def say(notes: Iterable[str], kind: str = "Note") -> None:
     """Print sentences on stderr, after their kind ("" for none)."""
     for note in notes:

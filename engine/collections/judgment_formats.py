@@ -75,13 +75,9 @@ def decoded(content: bytes, file: str) -> str:
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that are not empty, with their numbers."""
-    number, start = 0, 0
-    while start < len(text):  # a list of millions of short lines takes ten times their size
-        number, end = number + 1, text.find("\n", start)
-        line = text[start : len(text) if end < 0 else end]
-        start += len(line) + 1
+    for number, line in enumerate(io.StringIO(text), start=1):  # one line at a time in memory
         if line.strip():
-            yield number, line
+            yield number, line.rstrip("\n")
 
 
 def parse_json(text: str) -> Any:
@@ -190,7 +186,7 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def csv_lines(
     rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, spreadsheet: bool = False
 ) -> Iterator[str]:
-    """CSV with a line of names first; nothing stands for None, lists are JSON.
+    """CSV with a line of names first; None is empty, lists are JSON.
 
     Args:
         spreadsheet: no text is a formula to a spreadsheet program.

@@ -183,7 +183,7 @@ class Comparer:
         return Ranked(variant, seed, read, doc_ids, scores, seconds, uses)
 
     def asked(self, variant: Variant) -> Query:
-        """The query that a variant stands for, checked."""
+        """The checked query of a variant."""
         query = replace(
             self.query,
             instruction=variant.instruction.strip() or None,
@@ -332,14 +332,12 @@ class Comparer:
         if not parts or not any(tops):
             return [() for _ in ranked]
         similarity = self._similarity(parts)
-        gains: list[tuple[tuple[str, float], ...]] = []
-        for top, old in zip(tops, before, strict=True):
-            if top and old:
-                gain = similarity(top) - similarity(old)
-                gains.append(tuple(zip(names, map(float, gain), strict=True)))
-            else:  # bm25 finds nothing for a seed without words
-                gains.append(())
-        return gains
+        return [  # bm25 finds nothing for a seed without words
+            tuple(zip(names, map(float, similarity(top) - similarity(old)), strict=True))
+            if top and old
+            else ()
+            for top, old in zip(tops, before, strict=True)
+        ]
 
 
 def _reordered(ranked: Ranked, orders: ModelOrders | None) -> Ranked:

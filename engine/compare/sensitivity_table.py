@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
 from engine.lenses.variants import REVERSE, SETS, built_in_variants, check_sets
-from engine.measures.metrics import csfcube_ndcg, mean, measure_runs, robustness
-from engine.measures.p_mrr import P_MRR, SICR, WISE, instruction_following, sicr, wise
+from engine.measures.metrics import mean, robustness
+from engine.measures.p_mrr import P_MRR, SICR, WISE, sicr, wise
+from engine.measures.per_query import Row, query_rows
 from engine.measures.ranking_change import compare_rankings
 from engine.measures.significance import confidence_interval
 from engine.search.interpretation import find_wish
@@ -101,7 +102,7 @@ class _Study:
         matrix = self._matrix(rankings)
         rows = tuple(self._row(system, name, of, matrix) for name, of in measured.items())
         wordings = [
-            {query_id: of[NDCG_10] or 0.0 for query_id, of in measured[name].items()}
+            {row["query_id"]: row[NDCG_10] for row in measured[name]}
             for name in measured
             if name in ("base", "definition") or name.startswith("paraphrase-")
         ]
@@ -132,22 +133,16 @@ class _Study:
         self,
         system: str,
         name: str,
-        per_query: Mapping[str, Values],
+        queries: Sequence[Row],
         matrix: Mapping[str, Mapping[str, Values]],
     ) -> SensitivityRow:
         changes = {change: matrix[change].get("base", {}).get(name) for change in CHANGES}
         aspects = sorted({t.aspect for t in self.topics if t.aspect})
         return SensitivityRow(
             variant=name,
-            metrics=_means(per_query.values()) | changes,
-            by_aspect={
-                a: _means(per_query[t.query_id] for t in self.topics if t.aspect == a)
-                for a in aspects
-            },
-            intervals={
-                measure: confidence_interval([q[measure] for q in per_query.values()])
-                for measure in SHOWN
-            },
+            metrics=_means(queries) | changes,
+            by_aspect={a: _means([q for q in queries if q["aspect"] == a]) for a in aspects},
+            intervals={m: confidence_interval([q[m] for q in queries]) for m in SHOWN},
             read_as_asked=self._read_as_asked(system, name),
         )
 
@@ -156,29 +151,19 @@ class _Study:
         rankings: Mapping[str, Ranking],
         plain: Mapping[str, Ranking],
         reverse: Mapping[str, Ranking] | None,
-    ) -> dict[str, dict[str, float | None]]:
-        """Per query; SICR and WISE against no wording and the reverse, where that is given."""
-        grades = self.collection.qrels
-        measured = measure_runs(grades, list(rankings.values()))
-        ordered = {query_id: r.doc_ids for query_id, r in rankings.items()}
-        p_mrrs = instruction_following(self.collection, self.topics, ordered)
-        found: dict[str, dict[str, float | None]] = {}
-        for t in self.topics:
-            found[t.query_id] = {
-                NDCG: measured[t.query_id][NDCG],
-                NDCG_10: measured[t.query_id][NDCG_10],
-                CSFCUBE_NDCG: csfcube_ndcg(ordered[t.query_id], grades.get(t.query_id, {})),
-                P_MRR: p_mrrs.get(t.query_id),
-                SICR: None,
-                WISE: None,
-            }
+    ) -> list[Row]:
+        """SICR and WISE are against no wording and the reverse, where that is given."""
+        rows = query_rows(self.collection, self.topics, list(rankings.values()))
+        for topic, row in zip(self.topics, rows, strict=True):
+            row |= {SICR: None, WISE: None}
             if reverse is not None:
-                relevant = self._relevant(t)
-                without, against = plain[t.query_id].doc_ids, reverse[t.query_id].doc_ids
-                three = (without, ordered[t.query_id], against)
-                found[t.query_id][SICR] = sicr(relevant, *three)
-                found[t.query_id][WISE] = wise(relevant, *three, len(self._relevant_to[t.seed]))
-        return found
+                relevant = self._relevant(topic)
+                query_id = topic.query_id
+                without, against = plain[query_id].doc_ids, reverse[query_id].doc_ids
+                three = without, rankings[query_id].doc_ids, against
+                row[SICR] = sicr(relevant, *three)
+                row[WISE] = wise(relevant, *three, len(self._relevant_to[topic.seed]))
+        return [*rows]
 
     def _relevant(self, topic: Topic) -> set[str]:
         grades = self.collection.qrels.get(topic.query_id, {})
@@ -202,8 +187,8 @@ class _Study:
         for topic in self.topics:
             words = {v.name: v.instruction for v in self._variants(topic, system)}[name]
             wish = find_wish(Query(corpus, instruction=words), lens)
-            said = interpreter.read(wish.words)
-            named = said.avoids if name == REVERSE else said.wants
+            understood = interpreter.read(wish.words)
+            named = understood.avoids if name == REVERSE else understood.wants
             read = [lens.aspects[named.argmax()]] if named.any() else []
             right.append([a.key for a in wish.wanted or read] == [topic.aspect])
         return sum(right) / len(right)
@@ -225,6 +210,5 @@ class _Study:
         return means
 
 
-def _means(per_query: Iterable[Values]) -> dict[str, float | None]:
-    values = list(per_query)
-    return {measure: mean([own[measure] for own in values]) for measure in SHOWN}
+def _means(queries: Sequence[Row]) -> dict[str, float | None]:
+    return {measure: mean([own[measure] for own in queries]) for measure in SHOWN}

@@ -11,8 +11,7 @@ from engine.measures.ranking_change import RankingChange, compare_rankings
 from engine.types.comparisons import VariantRanking, Verdict, VerdictKind
 from engine.types.evaluations import CSFCUBE_NDCG
 
-# The thresholds of the words below are a matter of reading, not of fitting: the numbers stand
-# beside every verdict.
+# Chosen by reading, not fitted: the numbers are beside every verdict.
 NOTHING = 0.98
 """Rank-biased overlap from which two rankings are the same to a reader's eye."""
 LITTLE = 0.85
@@ -208,28 +207,28 @@ def _cost(seen: _Seen) -> str:
 
 
 def _ndcg(seen: _Seen) -> str:
-    return (
-        "" if seen.ndcg is None else f" ({CSFCUBE_NDCG} {seen.ndcg[0]:.2f} to {seen.ndcg[1]:.2f})"
-    )
+    before, after = seen.ndcg or (0.0, 0.0)
+    return f" ({CSFCUBE_NDCG} {before:.2f} to {after:.2f})" if seen.ndcg else ""
 
 
 def _numbers(seen: _Seen) -> str:
     def shown(value: float | None) -> str:
         return "undefined" if value is None else f"{value:.2f}"
 
-    same = "the same system, reranked too," if seen.by_model else "the same system"
-    change = seen.change
-    parts = [
-        f"against {same} without a wording: RBO {shown(change.rbo)}, "
-        f"tau {shown(change.tau)}, {shown(change.overlap)} of the top 20 in common"
-    ]
+    parts = []
+    if seen.rank_gain is not None:
+        parts.append(f"rank gain over no wording {seen.rank_gain:+.2f}")
+    if seen.ndcg is not None:
+        before, after = seen.ndcg
+        parts.append(f"{CSFCUBE_NDCG} {before:.3f} without a wording, {after:.3f} with")
     if seen.gains:
         words = ", ".join(f"{a} {g:+.2f}" for a, g in seen.gains.items())
-        parts.insert(0, f"similarity of the top 20, in standard deviations: {words}")
-    if seen.ndcg is not None:
-        parts.insert(
-            0, f"{CSFCUBE_NDCG} {seen.ndcg[0]:.3f} without a wording, {seen.ndcg[1]:.3f} with"
-        )
-    if seen.rank_gain is not None:
-        parts.insert(0, f"rank gain over no wording {seen.rank_gain:+.2f}")
-    return "; ".join(parts)
+        parts.append(f"similarity of the top 20, in standard deviations: {words}")
+    same, change = "the same system" + ", reranked too," * seen.by_model, seen.change
+    return "; ".join(
+        [
+            *parts,
+            f"against {same} without a wording: RBO {shown(change.rbo)}, tau {shown(change.tau)}, "
+            f"{shown(change.overlap)} of the top 20 in common",
+        ]
+    )

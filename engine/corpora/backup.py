@@ -23,11 +23,10 @@ from typing import IO, Any, Literal, cast
 from engine.config import __version__
 from engine.corpora.registry import bring, store_of
 from engine.corpora.scenario_store import SETTINGS
-from engine.errors import BadInputError, StorageError, StorageFullError
-from storage.files import COPY, digest_of, file_errors
+from engine.errors import BadInputError, StorageError
+from storage.files import COPY, digest_of, file_errors, temporary_sibling
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
@@ -39,13 +38,8 @@ Only = Literal["ledger", "irreplaceable"]
 FORMAT = 1  # Version of the layout of a backup
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
-LOCK_SECONDS = 10.0
 _PIECE = 2**20
 _LEDGER = "ledger.sqlite"
-
-
-class _ChangedError(Exception):
-    """A corpus changed while it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,37 +58,32 @@ class BackupReport:
 
 
 def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) -> BackupReport:
-    """Write a home to a file that nobody else may read. Others may go on using the home.
+    """Write a home, which others may go on using, to a private file.
 
-    The ledger is as of one moment, and every corpus as of one moment after that. What can be
-    made again without a loss (the trash, imports under way, kept vectors of wordings) is left out.
-
-    `only`: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
-    vectors, which importing the same sources makes again.
+    The ledger is as of one moment, and every corpus as of one moment after that. Trash, imports
+    under way and caches are left out. `only`: "ledger", or "irreplaceable" for all but the
+    documents and their vectors, which importing the same sources makes again.
     """
     if os.path.lexists(file):
         raise BadInputError(f"{file} exists already.", "Give the backup another name.")
-    partial = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
-    try:
-        with file_errors(file, "Check the disk and the permissions, or give another folder."):
-            for _ in range(ATTEMPTS):
-                flags = os.O_CREAT | os.O_TRUNC | os.O_RDWR
-                try:
-                    with os.fdopen(os.open(partial, flags, 0o600), "wb") as out:
-                        manifest = _write(home, ledger, out, only)
-                except _ChangedError:
-                    continue
-                partial.replace(file)
-                return _report(file, manifest)
-    finally:
-        partial.unlink(missing_ok=True)
-    raise StorageError(
-        "The corpora kept changing while they were read.", "Try again when imports are done."
-    )
+    remedy = "Check the disk and the permissions, or give another folder."
+    with file_errors(file, remedy), temporary_sibling(file) as partial:
+        for _ in range(ATTEMPTS):
+            flags = os.O_CREAT | os.O_TRUNC | os.O_RDWR
+            with os.fdopen(os.open(partial, flags, 0o600), "wb") as out:
+                manifest = _write(home, ledger, out, only)
+            if manifest:
+                break
+        else:
+            raise StorageError(
+                "The corpora kept changing while they were read.",
+                "Try again when imports are done.",
+            )
+    return _report(file, manifest)
 
 
 def verify(file: Path) -> BackupReport:
-    """Read all of a backup and compare it with its manifest; nothing is written."""
+    """Compare a backup with its manifest."""
     with _opened(file) as (archive, manifest):
         for member in manifest["files"]:
             with archive.open(member["path"]) as content:
@@ -109,11 +98,6 @@ def restore(file: Path, home: Home) -> BackupReport:
     home.create()
     with _opened(file) as (archive, manifest):
         report = _report(file, manifest)
-        if report.bytes > shutil.disk_usage(home.root).free:
-            raise StorageFullError(
-                f"The backup needs {report.bytes / 1e9:.1f} GB in {home.root}.",
-                "Free some space, or set SEEDLENS_HOME to a larger disk.",
-            )
         staging = home.root / f"{ASIDE}{secrets.token_hex(6)}"  # after a kill, an app deletes it
         staging.mkdir(mode=0o700)
         try:
@@ -133,6 +117,7 @@ def restore(file: Path, home: Home) -> BackupReport:
 
 
 def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dict[str, Any]:
+    """Write a backup; returns its manifest, empty where a corpus changed while it was read."""
     with (
         zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
         tempfile.TemporaryDirectory(prefix="seedlens-backup-") as folder,
@@ -146,8 +131,8 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
         members = _members(home, whole, rows) if only != "ledger" else ()
         try:
             files = [_add(archive, path, source) for path, source in [(_LEDGER, copy), *members]]
-        except FileNotFoundError as error:
-            raise _ChangedError from error
+        except FileNotFoundError:
+            return {}
         names = {row.name for row in whole}
         manifest = {
             "format": FORMAT,
@@ -180,9 +165,8 @@ def _members(
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files below a folder, manifests of tables last. A table's files never change, and its
-    manifests are written after the files that they name and deleted with them: with manifests
-    listed first and copied last, all files of one are there."""
+    """All files below a folder, manifests of tables last: listed before the files that they name
+    and copied after them, they find all of these."""
     manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
     others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
     rest = [p for p in others if p.parent.name != "_versions" and not p.name.startswith(".")]
@@ -252,17 +236,14 @@ def _complete(staged: Home, report: BackupReport) -> None:
 
 
 def _move_in(staging: Path, home: Home) -> None:
-    """Each folder of a corpus in one step; the ledger comes last, and with it all is there. Nobody
-    else can begin a ledger, or restore another one, meanwhile."""
-    busy = f"The home {home.root} is in use."
-    with alone(Path(f"{home.ledger}.lock"), busy, "Close what works in it.", wait=LOCK_SECONDS):
-        _check_empty(home)
-        for part in ("corpora", "uploads"):
-            for folder in sorted((staging / part).glob("*")):
-                target = home.root / part / folder.name
-                if not target.exists():  # an upload by the digest of its content
-                    folder.rename(target)
-        (staging / _LEDGER).rename(home.ledger)
+    """Each folder of a corpus in one step; the ledger last."""
+    _check_empty(home)
+    for part in ("corpora", "uploads"):
+        for folder in sorted((staging / part).glob("*")):
+            target = home.root / part / folder.name
+            if not target.exists():  # an upload by the digest of its content
+                folder.rename(target)
+    (staging / _LEDGER).rename(home.ledger)
 
 
 def _report(file: Path, manifest: dict[str, Any]) -> BackupReport:

@@ -9,21 +9,18 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import role_matrix
-from engine.numeric import FloatArray
+from engine.numeric import FloatArray, unit
 from engine.types.documents import Document, Fact, Span
 from storage.records import Condition
 
 DEPTH = 1000  # Documents that a ranking of a large corpus holds
 LARGE = 20_000
-"""Documents above which a corpus is large: vectors that do not fit in memory are indexed (up to
-there, comparing all takes 20 ms), and of a long text only the rarest words are looked for."""
-
-
+"""Documents above which vectors that do not fit in memory are indexed (up to there, comparing all
+takes 20 ms), and only the rarest words of a long text are searched for."""
 TokenArray = NDArray[np.int8] | NDArray[np.float16] | FloatArray
 """Token vectors (t, p) as stored, or as encoded now."""
 TokenSpans = NDArray[np.int32]
-"""Where each token (t, 2) stands in a text; negative for the title's and the model's own marks."""
+"""Start and end of each token (t, 2) in a text; negative for title and marks of the model."""
 Rows = NDArray[np.intp]
 """Places of documents in the corpus, from 0: what a document is called while it is ranked."""
 
@@ -89,7 +86,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What lies around a seed in its corpus: the standard by which its evidence is measured."""
+    """The standard by which a seed's evidence is measured in its corpus."""
 
     centroid: FloatArray  # (d,) mean of the vectors of the documents nearest to the seed
     sentences: FloatArray  # (s, d) of documents that have little to do with the seed
@@ -185,4 +182,49 @@ class TokenRows(NamedTuple):
     # (t,) at least 0: how rare each token is in the corpus; 0 for the model's own marks, the mean
     # for the title
     idf: FloatArray
-    roles: FloatArray  # (t, a) role probabilities of the sentence each stands in; zeros for titles
+    roles: FloatArray  # (t, a) role probabilities of their sentences; zeros for titles
+
+
+# -- the space in which aspects are compared -------------------------------------------------------
+
+CONTEXT = 0.2
+"""Share of the document's direction that is subtracted from an aspect's, as sentence vectors of one
+pass lean towards the document's topic: on CSFCube's open half at steer 0.5, nDCG@20 is 0.665 with
+0, 0.673 with 0.2 and 0.661 with 0.4, p-MRR 0.166, 0.168 and 0.157.
+"""
+
+
+def without_context(aspects: FloatArray, documents: FloatArray) -> FloatArray:
+    """``unit(aspect - 0.2 document)`` of unit rows (n, d); zero rows of aspects stay zero."""
+    rest = unit(aspects - CONTEXT * documents)
+    rest[np.linalg.norm(aspects, axis=1) < 1e-6] = 0.0
+    return np.asarray(rest, dtype=np.float32)
+
+
+def role_matrix(document: Document, aspects: int) -> FloatArray:
+    """(sentences, aspects): role probabilities of a document's sentences."""
+    rows = [sentence.roles for sentence in document.sentences]
+    return np.array(rows, dtype=np.float32).reshape(len(rows), aspects)
+
+
+def passage_direction(
+    weights: FloatArray, sentences: FloatArray, document: FloatArray
+) -> FloatArray:
+    """(d,): what sentences (s, d), weighed (s,), say beside their document (d,)."""
+    mean = unit(weights @ sentences)
+    return without_context(mean[None], document[None]).reshape(-1)
+
+
+def token_roles(
+    token_starts: NDArray[np.int32], sentence_starts: NDArray[np.int32], roles: FloatArray
+) -> FloatArray:
+    """Role probabilities (t, a) of tokens: those of their sentences; zeros outside of these.
+
+    `token_starts` (t,): -1 for tokens of the title. `sentence_starts` (s,): ascending. `roles`:
+    (s, a).
+    """
+    out = np.zeros((len(token_starts), roles.shape[1]), dtype=np.float32)
+    sentence = np.searchsorted(sentence_starts, token_starts, side="right") - 1
+    inside = (token_starts >= 0) & (sentence >= 0)
+    out[inside] = roles[sentence[inside]]
+    return out

@@ -1,173 +1,78 @@
-"""Importing: check everything, then index resumably, by one process or many.
-
-Of many, workers encode shards of the source and write their rows, and the importing process commits
-them, some shards at a time, in the order of the source, under the corpus's lock. Each document is
-there exactly once whatever is killed: rows count only once they are committed, and which are is
-read from the table when an import begins, and when a commit ended in an error."""
+"""One import: check everything, then index resumably; what services send is retrieved first."""
 
 from __future__ import annotations
 
-import functools
 import json
+import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial, reduce
 from pathlib import Path
 
-import pyarrow as pa
 from pydantic import TypeAdapter
 
 from engine.config import DEMO, Settings
+from engine.corpora import registry
 from engine.corpora.contracts import LARGE
 from engine.corpora.indexing import (
+    ChangedLens,
+    DistributedRun,
     IndexRun,
-    Shard,
-    Written,
     cut,
-    encode_batch,
+    has_classifier,
     table_schema,
     text_length,
 )
-from engine.corpora.registry import (
-    READERS_GRACE,
-    has_manifest,
-    next_store,
-    register,
-    registered,
-    store_of,
-    sweep,
-    writing,
-)
+from engine.corpora.map_making import carry_whole, map_imported
+from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import vector_columns
 from engine.encode.presets import resolve
-from engine.errors import (
-    BadInputError,
-    CorpusMissingError,
-    ModelMissingError,
-    StorageError,
-    StorageFullError,
-)
+from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, previews, unique_documents
 from engine.ingest.formats import existing
 from engine.ingest.rows import READS_ENGLISH
+from engine.ingest.source import found_abstracts
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
+from engine.sources import services
+from engine.sources.client import FIELDS
+from engine.sources.datasets import fetch_dataset
+from engine.sources.json_services import FIRST, NAMES, SECOND, abstracts_page
 from engine.text import size
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.corpora import CheckReport, ImportReport, ImportRequest, Progress
-from engine.types.documents import SourceDocument
+from engine.types.corpora import (
+    CheckReport,
+    CorpusSource,
+    ImportReport,
+    ImportRequest,
+    NamedDataset,
+    Progress,
+    Repairs,
+    ServiceQueries,
+    ServiceQuery,
+)
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
 from storage.files import folder_bytes
 from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger
+from storage.locks import alone
 from storage.records import CorpusRow
+from storage.removal import changed_at, delete, delete_unused
+from storage.selections import carry_selections
 from storage.vectors import DocumentTable
-
-GROUP = 16  # Shards of one commit: each makes a version of the table, and searches open the latest
-GROUP_SECONDS = 30.0  # After so long a commit takes what there is: it is all that a kill can cost
-TRIES = 4  # Of a commit that fails without having been done
-WAIT_SECONDS = 1.0  # Before the second try, doubled with each
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The table that documents are written to, and how."""
-
-    path: Path  # the corpus's folder, the same on all machines
-    made: str  # which table it is
-    spec: EncoderSpec
-    lens: Lens
-    bulk: bool  # as when the model is loaded here
-
-
-def index_shard(shard: Shard, target: Target) -> Written:
-    """On a worker: encode a shard, and write its new documents."""
-    from engine.encode.loaders import load_encoder
-
-    counts = shard.read, len(shard.new), len(shard.changed), shard.stale
-    if not shard.new and not shard.changed:
-        return Written(*counts)
-    table = _table(target.path, target.made)
-    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
-    if encoder.spec != target.spec:
-        raise ModelMissingError(
-            f"A worker's model '{target.spec.source}' is not the one here (its weights differ).",
-            "Put the same model on all machines.",
-        )
-
-    def rows(documents: Sequence[SourceDocument]) -> pa.RecordBatch:
-        return encode_batch(documents, encoder, target.lens, table.schema, shard.hashes)
-
-    changed = (rows(shard.changed),) if shard.changed else ()
-    if not shard.new:
-        return Written(*counts, changed=changed)
-    fragments = tuple(table.write_fragments(rows(shard.new)))
-    return Written(*counts, shard.new[0].doc_id, fragments, changed)
-
-
-@functools.lru_cache(maxsize=4)
-def _table(path: Path, made: str) -> DocumentTable:
-    remedy = "All machines of the cluster need the home at the same path: share its folder."
-    try:
-        table = DocumentTable.open(path)
-    except CorpusMissingError as error:
-        raise CorpusMissingError(f"A worker does not see the corpus in {path}.", remedy) from error
-    if table.made != made:
-        raise CorpusMissingError(f"A worker sees another corpus in {path}.", remedy)
-    return table
-
-
-@dataclass
-class DistributedRun(IndexRun):
-    """As :class:`IndexRun`, by workers."""
-
-    workers: Workers = field(kw_only=True)
-    bulk: bool = field(kw_only=True)  # as the model was loaded
-
-    def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
-        target = Target(self.table.path, self.table.made, self.encoder.spec, self.lens, self.bulk)
-        group: list[Written] = []
-        committed = time.monotonic()
-        for written in self.workers.map(index_shard, shards, target, cancelled=self._is_to_stop):
-            group.append(written)
-            if len(group) >= GROUP or time.monotonic() - committed > GROUP_SECONDS:
-                self._commit(group)
-                group, committed = [], time.monotonic()
-            yield written
-        self._commit(group)
-
-    def _commit(self, group: Sequence[Written]) -> None:
-        """Store some shards; new rows in one commit."""
-        firsts = [written.first for written in group if written.first]
-        if firsts:
-            self._append([one for written in group for one in written.fragments], firsts)
-        for rows in (rows for written in group for rows in written.changed):
-            self.table.write(rows, replace=True)
-
-    def _append(self, fragments: Sequence[str], firsts: Sequence[str]) -> None:
-        """Commit fragments once, although an error leaves open whether that was done."""
-        for wait in (*(WAIT_SECONDS * 2**n for n in range(TRIES - 1)), None):
-            try:
-                self.table.append(fragments)
-                return
-            except StorageFullError:
-                raise
-            except StorageError:
-                there = self.table.of(firsts, ["doc_id"]).num_rows
-                if there == len(firsts):
-                    return
-                if wait is None or there:
-                    raise
-                time.sleep(wait)
-
 
 BEFORE, DURING = "before-the-last-import", "before-this-import"
 """Versions of a corpus's table to which :func:`undo_import` goes back."""
 MANY = 100  # Documents from which the preparation of a faster encoder costs less than it saves
+KEPT = timedelta(days=30)  # How long retrieved documents stay that were not imported
+MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
+"""Columns of what is retrieved."""
 MADE_IDS = (
     (
         "Rows of {} have no id, and the numbers that they would get",
@@ -179,8 +84,8 @@ MADE_IDS = (
 
 
 @dataclass(frozen=True)
-class Importer:
-    """Runs imports into one home."""
+class Import:
+    """One import into a home. Stopped and run again it goes on; run twice it changes nothing."""
 
     home: Home
     ledger: Ledger
@@ -188,44 +93,182 @@ class Importer:
     # loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds,
     # ``download`` where a person named it
     load_encoder: Callable[..., Encoder]
+    request: ImportRequest
+    tell: Tell = tell_nobody
+    cancelled: Ask = never
 
-    def run(
-        self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
-    ) -> ImportReport:
-        """Import, or go on with an import that was stopped; running it twice changes nothing. The
-        whole source is read and checked before the first document is written."""
-        started = time.perf_counter()
-        check_corpus_name(request.name)
-        on_progress(Progress("checking", 0, 0, 0.0))
-        lens = self._lens(request)
-        most = self.settings.max_document_chars
-        report = _checked_apart(request, lens, most)
-        source = open_source(
-            *(request.source, request.source_format, request.mapping),
-            lens=lens,
-            repairs=request.repairs,
-        )
+    def run(self) -> ImportReport:
+        """Import from any source, then make the map."""
+        check_corpus_name(self.request.name)
         self.home.create()
-        with ExitStack() as held:
-            workers = self._workers(request, held)
-            report = report or check(source, most)
-            held.enter_context(writing(self.home, self.ledger, request.name))
-            self._check_made_ids(request.name, source)
-            row, encoder = self._register(request, source, report, on_progress)
-            lens = lens_from_json(row.lens)
-            table = DocumentTable.open_or_create(
-                store_of(self.home, row), table_schema(encoder.spec, lens)
+        report = self._from_any()
+        row = self._row()
+        if report.cancelled or row is None or not self.settings.maps:
+            return report
+        problem = map_imported(self.home, self.ledger, row, self.tell, self.cancelled)
+        return replace(report, warnings=(*report.warnings, problem)) if problem else report
+
+    def _from_any(self) -> ImportReport:
+        source = self.request.source
+        if isinstance(source, ServiceQueries):
+            reports: list[ImportReport] = []
+            for query in source.queries:
+                if not any(report.cancelled for report in reports):
+                    reports.append(self._from_service(query))
+            return reduce(_together, reports)
+        if isinstance(source, NamedDataset):
+            return self._from_dataset(source.name)
+        return self._filled() if self.request.repairs.fill_abstracts else self.index()
+
+    def _row(self) -> CorpusRow | None:
+        return self.ledger.listed_corpus(self.request.name)
+
+    # -- what is retrieved first ---------------------------------------------------------------
+
+    def _from_dataset(self, name: str) -> ImportReport:
+        """Import a data set of ``ir_datasets``: documents without text by their title, unless the
+        request leaves them out; others without text and too long ones are left out and counted."""
+        self.tell(Progress("retrieving", 0, 0, 0.0))
+        folder = fetch_dataset(self.home, name, self.tell, self.cancelled)
+        if folder is None:
+            return self._stopped()
+        known = self.request.repairs
+        repairs = replace(
+            known, title_as_text=not known.skip_empty, skip_empty=True, skip_broken=True
+        )
+        request = replace(self.request, source=folder, repairs=repairs)
+        return replace(replace(self, request=request).index(), encoding="")
+
+    @contextmanager
+    def _retrieval(
+        self, query: ServiceQuery, name: str
+    ) -> Iterator[tuple[services.Retrieval, Path]]:
+        """A query's documents and their folder, locked."""
+        folder = self.home.retrieved / f"{self.request.name}-{query.digest}"
+        busy = f"{name}: another process sends the same query."
+        with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
+            self.tell(Progress("retrieving", 0, query.limit, 0.0))
+            yield services.Retrieval(folder, name, query.limit), folder
+
+    def _from_service(self, query: ServiceQuery) -> ImportReport:
+        service = services.service_of(query.service)
+        name = service.info.name
+        with self._retrieval(query, name) as (retrieval, folder):
+            with services.client_of(query, self.settings, self.home, self.cancelled) as client:
+                page = partial(service.page, client, query)
+                state = retrieval.run(page, self.tell, self.cancelled)
+            if state.stopped:
+                return self._stopped(state.documents)
+            if state.documents and (retrieval.has_abstracts() or not query.with_abstract):
+                repairs = Repairs(
+                    skip_empty=True, skip_broken=True, title_as_text=not query.with_abstract
+                )
+                request = replace(
+                    self.request,
+                    source=retrieval.file,
+                    source_format="jsonl",
+                    mapping=MAPPING,
+                    repairs=repairs,
+                    origin=str(query),
+                )
+                report = replace(self, request=request).index()
+            elif query.since:
+                report = replace(self._stopped(), cancelled=False)  # nothing is new
+            else:
+                delete(folder)
+                raise services.nothing_found(state, name, query)
+            if not report.cancelled:
+                self._note_source(query, name, state, report.added)
+                delete(folder)
+        warnings = (*services.warnings_of(state, name, query), *report.warnings)
+        return replace(report, warnings=warnings, encoding="")
+
+    def _filled(self) -> ImportReport:
+        """Import a file; missing abstracts are looked up by DOI first, at OpenAlex and Crossref."""
+        request = self.request
+        source = self._open(request.lens or RESEARCH)
+        # These two signs part the DOIs of a request.
+        dois = tuple(doi for doi in source.dois_without_text() if not {",", "|"} & set(doi))
+        if not dois:
+            return self.index()
+        query = ServiceQuery(FIRST.info.key, ids=dois, limit=len(dois))
+        also = replace(query, service=SECOND.info.key)
+        with self._retrieval(query, NAMES) as (retrieval, folder):
+            clients = (
+                services.client_of(q, self.settings, self.home, self.cancelled)
+                for q in (query, also)
             )
+            with next(clients) as first, next(clients) as second:
+                page = partial(abstracts_page, first, second, query)
+                state = retrieval.run(page, self.tell, self.cancelled)
+            if state.stopped:
+                return self._stopped(state.documents)
+            repairs = replace(request.repairs, abstracts=str(retrieval.file))
+            report = replace(self, request=replace(request, repairs=repairs)).index()
+            found = len(found_abstracts(repairs.abstracts))
+            if not report.cancelled:
+                delete(folder)
+        met = f"{NAMES} have {found:,} of the {len(dois):,} abstracts that were missing."
+        return replace(report, warnings=(met, *report.warnings))
+
+    def _stopped(self, retrieved: int = 0) -> ImportReport:
+        row = self._row()
+        stored = row.documents if row else 0
+        return ImportReport(self.request.name, retrieved, 0, 0, 0, stored, 0.0, cancelled=True)
+
+    def _note_source(
+        self, query: ServiceQuery, name: str, state: services.Retrieved, added: int
+    ) -> None:
+        row = self._row()
+        if row is None:
+            return
+        store, whole = registry.store_of(self.home, row), replace(query, since="")
+        with registry.adding(self.home, self.ledger, row.name):
+            known = {one.query.digest: one for one in registry.sources_of(store)}
+            before = known.get(whole.digest)
+            documents = state.documents
+            if query.since:
+                documents = added + (before.documents if before else 0)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            # An update by changes alone would not bring what a limit cut off.
+            version = state.version if state.done and not state.shrank else query.since
+            known[whole.digest] = CorpusSource(whole, name, documents, now, version)
+            registry.write_sources(store, known.values())
+
+    # -- indexing ------------------------------------------------------------------------------
+
+    def _open(self, lens: Lens) -> Source:
+        request = self.request
+        given = (request.source, request.source_format, request.mapping)
+        return open_source(*given, lens=lens, repairs=request.repairs)
+
+    def index(self) -> ImportReport:
+        """Import a file, a folder or rows; all is read and checked before anything is written."""
+        started = time.perf_counter()
+        request, most = self.request, self.settings.max_document_chars
+        self.tell(Progress("checking", 0, 0, 0.0))
+        lens = self._lens()
+        report = _checked_apart(request, lens, most)
+        source = self._open(lens)
+        with ExitStack() as held:
+            workers = self._workers(held)
+            report = report or check(source, most)
+            held.enter_context(registry.writing(self.home, self.ledger, request.name))
+            self._check_made_ids(source)
+            row, encoder = self._register(source, report)
+            lens = lens_from_json(row.lens)
+            schema = table_schema(encoder.spec, lens)
+            table = DocumentTable.open_or_create(registry.store_of(self.home, row), schema)
             if row.state == "ready" and self.home.mirror is None and DURING not in table.marks():
                 table.mark(DURING, table.version)
-            # While it is first indexed nobody searches it; later, searches may be under way.
-            grace = READERS_GRACE if row.state == "ready" else timedelta(0)
-            shard = self.settings.shard_documents
-            given = (table, encoder, lens, shard, on_progress, cancelled, grace)
-            bulk = report.documents >= MANY
-            run = (
-                DistributedRun(*given, workers=workers, bulk=bulk) if workers else IndexRun(*given)
-            )
+            # Searches may be under way once it is ready.
+            grace = registry.READERS_GRACE if row.state == "ready" else timedelta(0)
+            given = (table, encoder, lens, self.settings.shard_documents)
+            given_too = (self.tell, self.cancelled, grace)
+            run = IndexRun(*given, *given_too)
+            if workers:
+                bulk = report.documents >= MANY
+                run = DistributedRun(*given, *given_too, workers=workers, bulk=bulk)
             documents = unique_documents(source, max_chars=most)
             done = run.run(documents, report.documents, request.name)
             if not done.cancelled and done.read < report.documents:
@@ -234,33 +277,28 @@ class Importer:
                 )
             self._finish(table, row, done, lens, grace)
         seconds = time.perf_counter() - started
-        on_progress(Progress("done", done.read, report.documents, seconds))
+        self.tell(Progress("done", done.read, report.documents, seconds))
         encoding = source.encoding.label if source.encoding else ""
         embedded = encoder.spec.source == EMBEDDED
         warnings = (one for one in report.warnings if embedded or READS_ENGLISH not in one)
         return replace(done, seconds=seconds, warnings=tuple(warnings), encoding=encoding)
 
-    def _workers(self, request: ImportRequest, held: ExitStack) -> Workers | None:
+    def _workers(self, held: ExitStack) -> Workers | None:
         """The workers of the cluster that is set; None where this process works alone."""
         if not self.settings.ray:
             return None
-        model = self._encoder_source(request, self.ledger.listed_corpus(request.name))
-        preset = resolve(model).preset
+        preset = resolve(self._encoder_source()).preset
         whole = preset is not None and preset.kind == "decoder"
-        return held.enter_context(
-            workers_at(self.settings.ray, self.settings.threads, whole_gpu=whole)
-        )
+        workers = workers_at(self.settings.ray, self.settings.threads, whole_gpu=whole)
+        return held.enter_context(workers)
 
-    def _register(
-        self, request: ImportRequest, source: Source, checked: CheckReport, tell: Tell
-    ) -> tuple[CorpusRow, Encoder]:
-        """Check model and disk, then note in the ledger that indexing has begun."""
-        lens = self._lens(request)
-        known = self.ledger.listed_corpus(request.name)
+    def _register(self, source: Source, checked: CheckReport) -> tuple[CorpusRow, Encoder]:
+        """Check model and disk, then record in the ledger that indexing has begun."""
+        request, known = self.request, self._row()
         if known is not None:
-            sweep(self.home, known)
+            registry.sweep(self.home, known)
         encoder = self.load_encoder(
-            self._encoder_source(request, known),
+            self._encoder_source(),
             bulk=checked.documents >= MANY,
             download=request.encoder is not None,
         )
@@ -272,15 +310,21 @@ class Importer:
             )
         deleted = self.ledger.corpus(request.name) if known is None else None
         if known is not None:
-            store = store_of(self.home, known)
+            store = registry.store_of(self.home, known)
         elif deleted is not None:
-            store = next_store(self.home, deleted)
+            store = registry.next_store(self.home, deleted)
         else:
             store = self.home.corpus(request.name)
-            self._check_unknown(request.name)
+            if registry.has_manifest(self.home, request.name):
+                raise BadInputError(
+                    f"The home has a corpus '{request.name}' already, which its ledger does not "
+                    "know.",
+                    "To have it listed again: seedlens doctor --rebuild. Or use another name.",
+                )
         if known is None or known.documents < checked.documents:
             needed = self._check_space(source.name, checked, store)
-            tell(Progress("checking", checked.documents, checked.documents, 0.0, disk=needed))
+            count = checked.documents
+            self.tell(Progress("checking", count, count, 0.0, disk=needed))
         if deleted is not None:  # only now: until here the import may be refused
             self.ledger.remove_corpus(deleted)
         now = datetime.now(UTC)
@@ -290,7 +334,7 @@ class Importer:
             state=known.state if known else "indexing",
             source=request.origin or self.home.relative(source.location),
             source_format=source.format,
-            lens=known.lens if known else registered(lens, store),
+            lens=known.lens if known else registry.registered(self._lens(), store),
             encoder=encoder.spec.to_json(),
             documents=known.documents if known else 0,
             expected=checked.documents,
@@ -301,19 +345,11 @@ class Importer:
         self.ledger.put_corpus(row)
         return row, encoder
 
-    def _check_unknown(self, name: str) -> None:
-        """Raise BadInputError where a new name is that of a corpus that the ledger lost."""
-        if has_manifest(self.home, name):
-            raise BadInputError(
-                f"The home has a corpus '{name}' already, which its ledger does not know.",
-                "To have it listed again: seedlens doctor --rebuild. Or use another name.",
-            )
-
-    def _check_made_ids(self, name: str, source: Source) -> None:
+    def _check_made_ids(self, source: Source) -> None:
         """Raise BadInputError where ids made of row numbers or file names are those of other
         documents: their texts and titles differ. A document may be corrected in its place."""
-        known = self.ledger.listed_corpus(name)
-        store = None if known is None else store_of(self.home, known)
+        row = self._row()
+        store = None if row is None else registry.store_of(self.home, row)
         if not source.makes_ids or store is None or not DocumentTable.is_stored(store):
             return
         table, settings = DocumentTable.open(store), self.settings
@@ -328,46 +364,41 @@ class Importer:
                     ids, remedy = MADE_IDS[source.format == "pdf"]
                     raise BadInputError(
                         f"{ids.format(source.name)}, such as '{one.doc_id}', are those of other "
-                        f"documents in '{name}', which would be replaced.",
+                        f"documents in '{self.request.name}', which would be replaced.",
                         f"{remedy}, or import it into another corpus.",
                     )
 
-    def _encoder_source(self, request: ImportRequest, known: CorpusRow | None) -> str:
+    def _encoder_source(self) -> str:
+        known, wanted = self._row(), self.request.encoder
         if known is None:
-            return request.encoder or EMBEDDED
+            return wanted or EMBEDDED
         own = EncoderSpec.from_json(known.encoder).source
-        if request.encoder not in (None, own):
+        if wanted not in (None, own):
             raise BadInputError(
-                f"The corpus '{request.name}' was indexed with '{own}', not '{request.encoder}'.",
+                f"The corpus '{known.name}' was indexed with '{own}', not '{wanted}'.",
                 "Import under a new name to use another model.",
             )
         return own
 
-    def _lens(self, request: ImportRequest) -> Lens:
+    def _lens(self) -> Lens:
         """The lens to import with; BadInputError when the corpus has another one."""
-        known = self.ledger.listed_corpus(request.name)
+        known, wanted = self._row(), self.request.lens
         own = RESEARCH if known is None else lens_from_json(known.lens)
-        if request.lens is None:
-            return own
-        if known is None:
-            return request.lens
-        asked, stored = ([a.key for a in lens.aspects] for lens in (request.lens, own))
-        remedy = (
-            "Import under a new name to use another lens, or change the corpus's own: "
-            f"seedlens lens set {request.name} LENS"
-        )
-        if asked != stored:
-            raise BadInputError(
-                f"The corpus '{request.name}' was indexed with other aspects "
-                f"({', '.join(stored)}, not {', '.join(asked)}).",
-                remedy,
-            )
+        if known is None or wanted is None:
+            return wanted or own
+        differs = ""
+        asked, stored = ([a.key for a in lens.aspects] for lens in (wanted, own))
         # The words of a shipped lens may change with SeedLens's version; that is no other lens.
-        shipped = request.lens.key in {lens.key for lens in SHIPPED}
-        if not shipped and _words(request.lens) != _words(own):
+        shipped = wanted.key in {lens.key for lens in SHIPPED}
+        if asked != stored:
+            differs = f"aspects ({', '.join(stored)}, not {', '.join(asked)})"
+        elif not shipped and _words(wanted) != _words(own):
+            differs = "words for these aspects"
+        if differs:
             raise BadInputError(
-                f"The corpus '{request.name}' was indexed with other words for these aspects.",
-                remedy,
+                f"The corpus '{known.name}' was indexed with other {differs}.",
+                "Import under a new name to use another lens, or change the corpus's own: "
+                f"seedlens lens set {known.name} LENS",
             )
         return own
 
@@ -386,40 +417,40 @@ class Importer:
     def _finish(
         self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens, grace: timedelta
     ) -> None:
-        """Build the indexes if anything is new, and note the outcome."""
-        if not done.cancelled and (
-            done.added or done.updated or row.state != "ready" or not table.is_finished()
-        ):
+        """Build the indexes if anything is new, and registry.register the outcome."""
+        new = bool(done.added or done.updated)
+        if not done.cancelled and (new or row.state != "ready" or not table.is_finished()):
             build_indexes(table, row, lens, self.settings, grace)
         if not done.cancelled and (before := table.marks().get(DURING)) is not None:
-            if done.added or done.updated:
+            if new:
                 table.mark(BEFORE, before)
             table.mark(DURING, None)
-        now = datetime.now(UTC)
-        state = row.state if done.cancelled else "ready"
+        state, now = row.state if done.cancelled else "ready", datetime.now(UTC)
         done_row = replace(row, state=state, documents=done.documents, updated_at=now)
-        register(self.home, self.ledger, done_row)
+        registry.register(self.home, self.ledger, done_row)
 
 
 def add_demo(home: Home, ledger: Ledger) -> None:
     """Copy the demo corpus, whose index comes with SeedLens, into a home."""
     index, now = DEMO / "index", datetime.now(UTC)
     row = TypeAdapter(CorpusRow).validate_json((index / "corpus.json").read_bytes())
-    with writing(home, ledger, row.name):
+    with registry.writing(home, ledger, row.name):
         folder = home.corpus(row.name)
         if earlier := ledger.corpus(row.name):
             ledger.remove_corpus(earlier)
         if folder.exists():
-            folder = next_store(home, row)
+            folder = registry.next_store(home, row)
         shutil.copytree(index, folder)
-        lens = registered(lens_from_json(row.lens), folder)
+        lens = registry.registered(lens_from_json(row.lens), folder)
         row = replace(row, source=str(DEMO), lens=lens, created_at=now, updated_at=now)
-        register(home, ledger, row)
+        registry.register(home, ledger, row)
 
 
 def can_undo(home: Home, row: CorpusRow) -> bool:
     """Whether :func:`undo_import` finds the version of before."""
-    names = (store_of(home, row) / f"{DocumentTable.name}.lance" / "_refs" / "tags").glob("*.json")
+    names = (registry.store_of(home, row) / f"{DocumentTable.name}.lance" / "_refs" / "tags").glob(
+        "*.json"
+    )
     return home.mirror is None and bool({BEFORE, DURING} & {file.stem for file in names})
 
 
@@ -430,15 +461,53 @@ def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
             f"There is no import into '{row.name}' to undo.",
             "The first one is undone by deleting the corpus.",
         )
-    table = DocumentTable.open(store_of(home, row))
+    store = registry.store_of(home, row)
+    table = DocumentTable.open(store)
     marks = table.marks()
     table.go_back(marks.get(DURING, marks.get(BEFORE, table.version)))
     for name in marks:
         table.mark(name, None)
+    if sources := registry.sources_of(store):  # changes alone would not bring undone documents
+        registry.write_sources(store, (replace(one, version="") for one in sources))
     documents = table.count()
     now = datetime.now(UTC)
-    register(home, ledger, replace(row, documents=documents, expected=documents, updated_at=now))
+    registry.register(
+        home, ledger, replace(row, documents=documents, expected=documents, updated_at=now)
+    )
     return documents
+
+
+def change_lens(
+    home: Home,
+    ledger: Ledger,
+    settings: Settings,
+    row: CorpusRow,
+    lens: Lens,
+    load: Callable[[str, EncoderSpec], Encoder],
+    tell: Tell,
+) -> None:
+    """Write a corpus under another lens to another folder, then update its row, under
+    :func:`writing`. ``load`` loads the model that it was indexed with."""
+    registry.sweep(home, row)
+    before, after = registry.store_of(home, row), registry.next_store(home, row)
+    spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
+    encoder = None if has_classifier(lens) else load(row.name, spec)
+    try:
+        change = ChangedLens(old, lens, spec, encoder, settings.shard_documents)
+        table = change.copy(DocumentTable.open(before), after, tell)
+        documents = table.count()
+        tell(Progress("finishing", documents, documents, 0.0))
+        build_indexes(table, row, lens, settings, timedelta(0))
+        carry_scenarios(before, after)
+        registry.write_sources(after, registry.sources_of(before))
+        carry_selections(before, after)
+        carry_whole(before, after)
+    except BaseException:
+        delete(after)  # after a kill, the next registry.sweep does it
+        raise
+    new = replace(row, lens=registry.registered(lens, after), updated_at=datetime.now(UTC))
+    registry.register(home, ledger, new)
+    os.utime(before)  # its readers have some time from now
 
 
 def _words(lens: Lens) -> str:
@@ -449,7 +518,7 @@ def _words(lens: Lens) -> str:
 def build_indexes(
     table: DocumentTable, row: CorpusRow, lens: Lens, settings: Settings, grace: timedelta
 ) -> None:
-    """Compact a table and index what its size asks for; ``grace`` is for present readers."""
+    """Compact a table and index what its size needs; ``grace`` is for present readers."""
     dimension = EncoderSpec.from_json(row.encoder).dimension
     columns = vector_columns([a.key for a in lens.aspects])
     documents = table.count()
@@ -458,7 +527,7 @@ def build_indexes(
 
 
 def _checked_apart(request: ImportRequest, lens: Lens, most: int) -> CheckReport | None:
-    """The check of a Parquet file, of which a little one may fill the memory; None for others."""
+    """The check of a Parquet file, of which a small one may fill the memory; None for others."""
     if not isinstance(request.source, Path | str):
         return None
     path = Path(request.source)
@@ -467,3 +536,20 @@ def _checked_apart(request: ImportRequest, lens: Lens, most: int) -> CheckReport
         return None
     chosen = (request.source_format, request.mapping, lens, most, request.repairs)
     return previews.check(previews.Reading(existing(path), *chosen))
+
+
+def _together(first: ImportReport, second: ImportReport) -> ImportReport:
+    counts = ("read", "added", "updated", "unchanged", "seconds")
+    return replace(
+        second,
+        **{name: getattr(first, name) + getattr(second, name) for name in counts},
+        kept=Counter(first.kept) + Counter(second.kept),
+        warnings=(*first.warnings, *second.warnings),
+    )
+
+
+def sweep_retrieved(home: Home) -> None:
+    """Remove what was retrieved long ago and never imported."""
+    for folder in home.retrieved.glob("*/"):
+        since, lock = partial(changed_at, folder), alone(folder.with_suffix(".lock"), "", "")
+        delete_unused(folder, since, KEPT, lock)

@@ -1,13 +1,20 @@
-"""From documents to stored rows: a pure function per batch, and a resumable runner over it."""
+"""From documents to stored rows: a pure function per batch, and resumable runs over it.
+
+With Ray, workers encode shards of the source and write their rows, and the importing process
+commits them, some shards at a time, in the order of the source, under the corpus's lock. Each
+document is there exactly once after any kill: rows count only once they are committed, and the
+committed ones are read from the table when a run begins, and after a commit that failed."""
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,10 +22,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.corpora.contracts import TokenArray
-from engine.corpora.schema import TEXT_COLUMNS, aspect_column, facet, to_document
+from engine.corpora.schema import (
+    TEXT_COLUMNS,
+    aspect_column,
+    facet,
+    rows_of,
+    to_batch,
+    to_document,
+    values_of,
+)
 from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
+from engine.errors import CorpusMissingError, ModelMissingError, StorageError, StorageFullError
 from engine.facts import VERSION
 from engine.ingest import content_hash
+from engine.jobs.cluster import Workers
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.prototypes import prototypes
 from engine.lenses.roles import role_classifier
@@ -77,11 +94,9 @@ def role_probabilities(
 ) -> FloatArray:
     """Probabilities (sentences, aspects): the source's labels, else an estimate.
 
-    A sentence with no aspect has zeros: one that is labelled so, or, where the lens allows it, one
-    whose estimate does not tell. Without labels, and where all of them name
-    aspects of another lens, the classifier decides if there is one for the lens, else the
-    prototypes of its aspects, else (no ``vectors`` to compare with them) every aspect is as
-    likely as any other.
+    A sentence with no aspect has zeros: by its label, or by its estimate where the lens allows
+    that. Without labels of this lens the classifier decides if there is one for it, else the
+    prototypes of its aspects; without ``vectors`` for them all aspects are equally likely.
     """
     keys = [aspect.key for aspect in lens.aspects]
     out = np.zeros((len(sentences), len(keys)), dtype=np.float32)
@@ -108,10 +123,8 @@ def role_probabilities(
 
 
 def without_doubtful(roles: FloatArray) -> FloatArray:
-    """Role probabilities (sentences, aspects) with zeros where none stands out. With "none" there
-    are as many choices as aspects and one more; an aspect stands out when it is at least twice as
-    likely as each of them would be by chance. A lens of one aspect has no other to compare it with:
-    there every sentence keeps it."""
+    """Role probabilities (sentences, aspects) with zeros where none stands out: is at least twice
+    as likely as one of all aspects and "none" by chance, unless the lens has one aspect only."""
     doubtful = roles.max(axis=1, initial=0.0) < 2 / (roles.shape[1] + 1)
     return np.where(doubtful[:, None], np.float32(0.0), roles)
 
@@ -123,9 +136,8 @@ def has_classifier(lens: Lens) -> bool:
 
 
 def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
-    """One unit vector per aspect: the mean of the sentence vectors, weighed by role probability.
-    `sentences`: (s, d) unit rows. roles: (s, a). Returns (a, d); zeros for an aspect that no
-    sentence serves."""
+    """Unit vectors (a, d) of aspects: means of sentence vectors (s, d), weighed by roles (s, a);
+    zeros for an aspect that no sentence serves."""
     sums = roles.T @ sentences
     # Opposite sentences could cancel out: no direction is better than a random one.
     sums[np.linalg.norm(sums, axis=1) < 1e-6] = 0.0
@@ -145,8 +157,8 @@ class Merged:
 def merge_stored(
     table: DocumentTable, documents: Sequence[SourceDocument], lens: Lens
 ) -> list[Merged]:
-    """Documents with the stored values of fields that they lack: a text, for which their title
-    stands in, too. An export with fewer fields takes nothing away."""
+    """Documents with the stored values of fields that they lack, also of a text that is their
+    title: an export with fewer fields takes nothing away."""
     rows = table.rows([one.doc_id for one in documents], TEXT_COLUMNS).to_pylist()
     stored = {row["doc_id"]: to_document(row, lens) for row in rows}
     return [_merged(one, stored[one.doc_id], lens) for one in documents]
@@ -174,8 +186,8 @@ def _merged(read: SourceDocument, stored: Document, lens: Lens) -> Merged:
 
 
 def labels_of(document: Document, lens: Lens) -> tuple[str | None, ...] | None:
-    """The roles that a source gave the sentences of a stored document; None where they are
-    estimated: these are never exactly 0 and 1, unless the lens has one aspect."""
+    """The labels of a stored document's sentences; None where roles are estimated: those are never
+    exactly 0 and 1, unless the lens has one aspect."""
     roles = [sentence.roles for sentence in document.sentences]
     if len(lens.aspects) == 1 or not all(set(row) <= {0.0, 1.0} for row in roles):
         return None
@@ -191,9 +203,10 @@ def encode_batch(
     like: pa.Schema | None = None,
     hashes: Mapping[str, str] | None = None,
 ) -> pa.RecordBatch:
-    """Index a batch of documents: pure, so that any runner may map it over batches. `like`: of the
-    table that it is for, see `table_schema`. `hashes`: by id, of documents as a source has them, by
-    which the next import knows them. Returns one row per document, columns as in `table_schema`."""
+    """One row per document, with the columns of `table_schema` (see there for `like`).
+
+    `hashes`: by id, of documents as a source has them, by which the next import knows them.
+    """
     spans = [d.sentences if d.sentences is not None else split_sentences(d.text) for d in documents]
     encodings = encoder.encode(
         [Passage(d.title, d.text, s) for d, s in zip(documents, spans, strict=True)]
@@ -212,11 +225,7 @@ def encode_batch(
     tokens = [encoding.tokens for encoding in encodings]
     is_narrow = schema.field("token_vectors").type.value_type.value_type == pa.int8()
     columns["token_vectors"] = _ragged(list(map(narrowed, tokens)) if is_narrow else tokens)
-    arrays = [
-        pa.array(columns[f.name], f.type) if isinstance(columns[f.name], list) else columns[f.name]
-        for f in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return to_batch(columns, schema)
 
 
 def _facets(document: SourceDocument) -> str:
@@ -253,10 +262,18 @@ def _vector_columns(
         "sentence_ends": [[b for _, b in s] for s in spans],
         "roles": [r.ravel().tolist() for r in roles],
         "vector": fixed_vectors(np.stack([e.vector for e in encodings])),
-        **{aspect_column(a.key): fixed_vectors(aspects[:, i]) for i, a in enumerate(lens.aspects)},
+        **_aspect_columns(aspects, lens),
         "sentence_vectors": _ragged([e.sentences for e in encodings]),
         "token_starts": [e.token_spans[:, 0].tolist() for e in encodings],
         "token_ends": [e.token_spans[:, 1].tolist() for e in encodings],
+    }
+
+
+def _aspect_columns(vectors: FloatArray, lens: Lens) -> dict[str, pa.Array]:
+    """The columns of vectors (n, a, d) of aspects."""
+    return {
+        aspect_column(aspect.key): fixed_vectors(vectors[:, i])
+        for i, aspect in enumerate(lens.aspects)
     }
 
 
@@ -333,8 +350,8 @@ class IndexRun:
         )
 
     def _shards(self, documents: Iterable[SourceDocument]) -> Iterator[Shard]:
-        """Shards are cut from the source as it is, stored documents included, so that a run that
-        was killed encodes the rest in the same batches, to the same vectors."""
+        """Shards of the source, stored documents included: after a kill the rest is encoded in the
+        same batches, to the same vectors."""
         stored, stale = self._read_stored()
         read = 0
         for shard in cut(documents, self.shard_documents, text_length):
@@ -371,14 +388,9 @@ class IndexRun:
 
     def _read_stored(self) -> tuple[dict[str, str], set[str]]:
         """doc_id -> hash of what is stored, and ids whose facts another version found."""
-        found: dict[str, str] = {}
-        stale: set[str] = set()
-        for batch in self.table.columns(["doc_id", "content_hash", "facts_version"]):
-            ids = batch["doc_id"].to_pylist()
-            found.update(zip(ids, batch["content_hash"].to_pylist(), strict=True))
-            versions = batch["facts_version"].to_pylist()
-            stale.update(i for i, v in zip(ids, versions, strict=True) if v != VERSION)
-        return found, stale
+        ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
+        stale = {id_ for id_, version in zip(ids, versions, strict=True) if version != VERSION}
+        return dict(zip(ids, hashes, strict=True)), stale
 
     def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
         seconds = time.perf_counter() - self._started
@@ -391,16 +403,188 @@ def text_length(document: SourceDocument) -> int:
 
 
 def cut(
-    items: Iterable[Item], size: int, characters: Callable[[Item], int]
+    items: Iterable[Item],
+    count: int,
+    size: Callable[[Item], int],
+    most: int = SHARD_CHARACTERS,
 ) -> Iterator[list[Item]]:
-    """Shards of at most ``size`` and, but for a single longer one, SHARD_CHARACTERS together."""
+    """Groups of at most ``count`` items and, but for a single larger one, size ``most``."""
     shard: list[Item] = []
     total = 0
     for item in items:
-        total += (length := characters(item))
-        if shard and (len(shard) == size or total > SHARD_CHARACTERS):
+        total += (own := size(item))
+        if shard and (len(shard) >= count or total > most):
             yield shard
-            shard, total = [], length
+            shard, total = [], own
         shard.append(item)
     if shard:
         yield shard
+
+
+# -- on workers -----------------------------------------------------------------------------------
+
+GROUP = 16  # Shards of one commit: each makes a version of the table, and searches open the latest
+GROUP_SECONDS = 30.0  # After so long a commit takes what there is: it is all that a kill can cost
+TRIES = 4  # Of a commit that fails without having been done
+WAIT_SECONDS = 1.0  # Before the second try, doubled with each
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table that documents are written to, and how."""
+
+    path: Path  # the corpus's folder, the same on all machines
+    made: str  # which table it is
+    spec: EncoderSpec
+    lens: Lens
+    bulk: bool  # as when the model is loaded here
+
+
+def index_shard(shard: Shard, target: Target) -> Written:
+    """On a worker: encode a shard, and write its new documents."""
+    from engine.encode.loaders import load_encoder
+
+    counts = shard.read, len(shard.new), len(shard.changed), shard.stale
+    if not shard.new and not shard.changed:
+        return Written(*counts)
+    table = _table(target.path, target.made)
+    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
+    if encoder.spec != target.spec:
+        raise ModelMissingError(
+            f"A worker's model '{target.spec.source}' is not the one here (its weights differ).",
+            "Put the same model on all machines.",
+        )
+
+    def rows(documents: Sequence[SourceDocument]) -> pa.RecordBatch:
+        return encode_batch(documents, encoder, target.lens, table.schema, shard.hashes)
+
+    changed = (rows(shard.changed),) if shard.changed else ()
+    if not shard.new:
+        return Written(*counts, changed=changed)
+    fragments = tuple(table.write_fragments(rows(shard.new)))
+    return Written(*counts, shard.new[0].doc_id, fragments, changed)
+
+
+@functools.lru_cache(maxsize=4)
+def _table(path: Path, made: str) -> DocumentTable:
+    remedy = "All machines of the cluster need the home at the same path: share its folder."
+    try:
+        table = DocumentTable.open(path)
+    except CorpusMissingError as error:
+        raise CorpusMissingError(f"A worker does not see the corpus in {path}.", remedy) from error
+    if table.made != made:
+        raise CorpusMissingError(f"A worker sees another corpus in {path}.", remedy)
+    return table
+
+
+@dataclass
+class DistributedRun(IndexRun):
+    """As :class:`IndexRun`, by workers."""
+
+    workers: Workers = field(kw_only=True)
+    bulk: bool = field(kw_only=True)  # as the model was loaded
+
+    def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
+        target = Target(self.table.path, self.table.made, self.encoder.spec, self.lens, self.bulk)
+        group: list[Written] = []
+        committed = time.monotonic()
+        for written in self.workers.map(index_shard, shards, target, cancelled=self._is_to_stop):
+            group.append(written)
+            if len(group) >= GROUP or time.monotonic() - committed > GROUP_SECONDS:
+                self._commit(group)
+                group, committed = [], time.monotonic()
+            yield written
+        self._commit(group)
+
+    def _commit(self, group: Sequence[Written]) -> None:
+        """Store some shards; new rows in one commit."""
+        firsts = [written.first for written in group if written.first]
+        if firsts:
+            self._append([one for written in group for one in written.fragments], firsts)
+        for rows in (rows for written in group for rows in written.changed):
+            self.table.write(rows, replace=True)
+
+    def _append(self, fragments: Sequence[str], firsts: Sequence[str]) -> None:
+        """Commit fragments once, although an error leaves open whether that was done."""
+        for wait in (*(WAIT_SECONDS * 2**n for n in range(TRIES - 1)), None):
+            try:
+                self.table.append(fragments)
+                return
+            except StorageFullError:
+                raise
+            except StorageError:
+                there = self.table.of(firsts, ["doc_id"]).num_rows
+                if there == len(firsts):
+                    return
+                if wait is None or there:
+                    raise
+                time.sleep(wait)
+
+
+# -- another lens ---------------------------------------------------------------------------------
+
+READ_ROWS = 32  # Documents read at once: a long one has tens of megabytes of token vectors
+WRITE_BYTES = 64 * 2**20  # Rows are gathered up to this size, or one shard, for each commit
+
+
+@dataclass(frozen=True)
+class ChangedLens:
+    """Copies a corpus into another folder, with the roles and aspect vectors of another lens."""
+
+    old: Lens
+    new: Lens
+    spec: EncoderSpec
+    # the corpus's own, for the prototypes of the new lens; None where the new lens has a classifier
+    encoder: Encoder | None
+    shard: int  # documents per commit
+
+    def copy(self, source: DocumentTable, folder: Path, tell: Tell) -> DocumentTable:
+        """Write all documents of ``source`` to a new table, a few dozen in memory at a time."""
+        started = time.perf_counter()
+        schema = table_schema(self.spec, self.new, source.schema)
+        target = DocumentTable.open_or_create(folder, schema)
+        total, done = source.count(), 0
+        batches = source.columns(source.schema.names, READ_ROWS)
+        for group in cut(batches, self.shard // READ_ROWS, lambda one: one.nbytes, WRITE_BYTES):
+            rows = pa.Table.from_batches([self.rows(batch) for batch in group])
+            target.write(rows.combine_chunks().to_batches()[0], replace=False)
+            done += rows.num_rows
+            seconds = time.perf_counter() - started
+            tell(Progress("indexing", done, total, seconds, done / max(seconds, 1e-9)))
+        return target
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The same documents under the new lens: a pure function of them."""
+        roles, aspects = [], []
+        stored = batch.select(TEXT_COLUMNS).to_pylist()
+        sentences = rows_of(pa.chunked_array([batch["sentence_vectors"]]), self.spec.dimension)
+        for row, vectors in zip(stored, sentences, strict=True):
+            wide = vectors.astype(np.float32)
+            found = self._roles(to_document(row, self.old), wide)
+            roles.append(found.ravel().tolist())
+            aspects.append(aspect_vectors(wide, found))
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns |= {"roles": roles, **_aspect_columns(np.stack(aspects), self.new)}
+        return to_batch(columns, table_schema(self.spec, self.new, batch.schema))
+
+    def _roles(self, stored: Document, vectors: FloatArray) -> FloatArray:
+        """Labels of the source that the new lens has, too, stay."""
+        new = {aspect.key for aspect in self.new.aspects}
+        labels = [key if key in new else None for key in labels_of(stored, self.old) or ()]
+        spans = tuple(sentence.span for sentence in stored.sentences)
+        roles = tuple(labels) if any(labels) else None
+        document = SourceDocument(stored.doc_id, stored.title, stored.text, "", spans, roles)
+        return role_probabilities(document, spans, self.new, vectors, self.encoder)
+
+
+def preview_lens(
+    source: DocumentTable, doc_ids: Sequence[str], change: ChangedLens
+) -> tuple[Document, ...]:
+    """Some documents as they would be under another lens; nothing is written."""
+    rows = source.rows(doc_ids, source.schema.names).select(source.schema.names)
+    changed = [change.rows(batch) for batch in rows.combine_chunks().to_batches()]
+    return tuple(
+        to_document(row, change.new)
+        for batch in changed
+        for row in batch.select(TEXT_COLUMNS).to_pylist()
+    )

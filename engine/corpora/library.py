@@ -11,35 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
-from engine.corpora.change_lens import ChangedLens, LensChange
-from engine.corpora.change_lens import preview as preview_documents
-from engine.corpora.import_sources import (
-    Imports,
-    forget_versions,
-    save_papers,
-    save_upload,
-    sources_of,
+from engine.corpora import registry, uploads
+from engine.corpora.importing import (
+    Import,
+    add_demo,
+    can_undo,
+    change_lens,
     sweep_retrieved,
-    sweep_uploads,
+    undo_import,
 )
-from engine.corpora.importing import add_demo, can_undo, undo_import
-from engine.corpora.indexing import has_classifier
-from engine.corpora.map_making import map_imported
+from engine.corpora.indexing import ChangedLens, has_classifier, preview_lens
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.registry import (
-    alone,
-    generation_of,
-    in_trash,
-    manifest_sources,
-    publish_all,
-    rebuild,
-    store_of,
-    sweep_all,
-    sweep_store,
-    to_search,
-    write_manifest,
-    writing,
-)
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
 from engine.errors import (
     BadInputError,
@@ -96,44 +78,8 @@ from storage.removal import delete_leftovers
 from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable, Remote
 
-DATASET_DOCUMENTS = 1_000_000  # of a data set by name, with login: larger ones fill a disk
-
 TITLES = 8
 SAMPLE = 500  # Documents looked at for the shares of roles
-
-
-def sentences_of(document: SourceDocument) -> list[str]:
-    """The sentences that a document would be indexed by."""
-    spans = document.sentences
-    if spans is None:
-        spans = split_sentences(document.text)
-    return [document.text[start:end] for start, end in spans]
-
-
-def is_synthetic(info: CorpusInfo) -> bool:
-    """True for the invented documents that ship with SeedLens."""
-    return info.name == DEMO_CORPUS and Path(info.source).parts[-2:] == DEMO.parts[-2:]
-
-
-def contents_of(corpus: OpenCorpus) -> CorpusContents:
-    """First titles, years, and how the sentences spread over the aspects."""
-    years = corpus.years[corpus.years >= 0]
-    # Spread evenly: the documents of one source, or of one year, often stand together.
-    step = max(1, -(-len(corpus) // SAMPLE))
-    sampled = corpus.documents(corpus.doc_ids[::step])
-    roles = [sentence.role for document in sampled for sentence in document.sentences]
-    return CorpusContents(
-        titles=tuple(corpus.titles[:TITLES]),
-        years=(int(years.min()), int(years.max())) if len(years) else None,
-        undated=len(corpus) - len(years),
-        shares=tuple(
-            (aspect, roles.count(i) / len(roles) if roles else 0.0)
-            for i, aspect in enumerate(corpus.lens.aspects)
-        ),
-        sampled=len(sampled),
-    )
-
-
 MOST_OPEN = 4  # Corpora kept open at once; the one used longest ago gives way
 
 
@@ -141,7 +87,7 @@ class Library(ForPerson):
     """All corpora of one home. Safe to share between threads.
 
     `systems`: names of those that every corpus can be searched with; `prepared`: of those that need
-    scenarios. `jobs`: imports that run in processes of their own.
+    scenarios. `jobs`: imports in other processes.
     """
 
     lenses = SHIPPED
@@ -152,8 +98,6 @@ class Library(ForPerson):
     delimiters = DELIMITERS
     check_name = staticmethod(check_corpus_name)
     suggest_name = staticmethod(suggest_corpus_name)
-    sentences_of = staticmethod(sentences_of)
-    is_synthetic = staticmethod(is_synthetic)
 
     def __init__(
         self,
@@ -188,14 +132,37 @@ class Library(ForPerson):
         """The lens of a corpus."""
         return lens_from_json(self._row(name).lens)
 
-    @leads_only
-    def own_lens(self, fields: Mapping[str, Any]) -> Lens:
-        """A lens from what a person wrote into a form; see :mod:`engine.lenses.definitions`."""
-        return own_lens(lens_from_fields(fields, "Your lens"))
-
     def contents(self, name: str) -> CorpusContents:
-        """What is in a corpus, at a glance."""
-        return contents_of(self.open(name))
+        """First titles, years, and how the sentences spread over the aspects."""
+        corpus = self.open(name)
+        years = corpus.years[corpus.years >= 0]
+        # Spread evenly: neighbours are often of one source, or of one year.
+        step = max(1, -(-len(corpus) // SAMPLE))
+        sampled = corpus.documents(corpus.doc_ids[::step])
+        roles = [sentence.role for document in sampled for sentence in document.sentences]
+        return CorpusContents(
+            titles=tuple(corpus.titles[:TITLES]),
+            years=(int(years.min()), int(years.max())) if len(years) else None,
+            undated=len(corpus) - len(years),
+            shares=tuple(
+                (aspect, roles.count(i) / len(roles) if roles else 0.0)
+                for i, aspect in enumerate(corpus.lens.aspects)
+            ),
+            sampled=len(sampled),
+        )
+
+    @staticmethod
+    def is_synthetic(info: CorpusInfo) -> bool:
+        """True for the invented documents that ship with SeedLens."""
+        return info.name == DEMO_CORPUS and Path(info.source).parts[-2:] == DEMO.parts[-2:]
+
+    @staticmethod
+    def sentences_of(document: SourceDocument) -> list[str]:
+        """The sentences that a document would be indexed by."""
+        spans = document.sentences
+        if spans is None:
+            spans = split_sentences(document.text)
+        return [document.text[start:end] for start, end in spans]
 
     def source_name(self, source: str) -> str:
         """The source of a corpus or an import for people: an upload by its name."""
@@ -208,18 +175,21 @@ class Library(ForPerson):
     # -- opening -----------------------------------------------------------------------
 
     def open(self, name: str) -> OpenCorpus:
-        """The corpus as it is now; kept open while nobody writes to it."""
-        row, remote = to_search(self._home, self._ledger, self._row(name))
+        """The corpus as it is now; kept open until it changes."""
+        row, remote = registry.to_search(self._home, self._ledger, self._row(name))
         limit = self._settings.resident_megabytes * 2**20
         with self._lock:
             opened = self._open.pop(name, None)
-            store = store_of(self._home, row)
+            store = registry.store_of(self._home, row)
             is_same = opened and (opened.table.path, opened.table.remote) == (store, remote)
             if opened is None or not is_same or not opened.table.is_newest():
                 opened = self._opened(row, store, remote, limit)
             self._open[name] = opened  # the latest used goes last
             # One limit for all: the one used longest ago gives way, not the one that is wanted.
-            while len(self._open) > MOST_OPEN or self._resident_bytes() > limit:
+            while (
+                len(self._open) > MOST_OPEN
+                or sum(one.resident_bytes for one in self._open.values()) > limit
+            ):
                 self._open.pop(next(iter(self._open)))
             return opened
 
@@ -238,11 +208,8 @@ class Library(ForPerson):
                 "Try again when its import has stored some; import it again if none runs.",
             ) from error
 
-    def _resident_bytes(self) -> int:
-        return sum(opened.resident_bytes for opened in self._open.values())
-
     def state(self, name: str) -> Hashable:
-        """Equal while searches in a corpus find the same: nobody wrote to it or its scenarios."""
+        """Equal until a corpus or its scenarios change."""
         opened = self.open(name)
         path = opened.table.path
         return opened.identity, ScenarioTable.stamp(path), settings_stamp(path)
@@ -288,6 +255,11 @@ class Library(ForPerson):
         return RESEARCH if row is None else lens_from_json(row.lens)
 
     @leads_only
+    def own_lens(self, fields: Mapping[str, Any]) -> Lens:
+        """A lens from the fields of a form; see :mod:`engine.lenses.definitions`."""
+        return own_lens(lens_from_fields(fields, "Your lens"))
+
+    @leads_only
     def importable(self, path: Path) -> Path:
         """A path, without the links in it, if this person may import from it."""
         return self._importable(self.person, path)
@@ -311,18 +283,18 @@ class Library(ForPerson):
         mapping: Mapped | None = None,
         repairs: Repairs = NO_REPAIRS,
     ) -> CheckReport:
-        """What importing a whole source would meet; nothing is written. As :meth:`preview`."""
+        """The faults of a whole source; nothing is written."""
         return previews.examine(self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def save_upload(self, name: str, content: bytes) -> Path:
-        """Keep a file that came in through the browser; returns where it lies."""
-        return save_upload(self._home, name, content)
+        """Keep a file from the browser; returns its path."""
+        return uploads.save_upload(self._home, name, content)
 
     @leads_only
     def save_papers(self, files: Sequence[tuple[str, bytes]]) -> Path:
-        """Keep several PDFs that came in through the browser, by name and content, as one zip."""
-        return save_papers(self._home, files)
+        """Keep several PDFs from the browser, by name and content, as one zip."""
+        return uploads.save_papers(self._home, files)
 
     @leads_only
     def start_import(
@@ -335,7 +307,7 @@ class Library(ForPerson):
         owner: str = "",
         repairs: Repairs = NO_REPAIRS,
     ) -> ImportJob:
-        """Import in a process of its own; see :class:`engine.jobs.imports.ImportJobs`."""
+        """Import in another process; see :class:`engine.jobs.imports.ImportJobs`."""
         if isinstance(source, Path):
             source = self.importable(source)
         chosen = lens or self._own_lens_of(name)
@@ -357,7 +329,7 @@ class Library(ForPerson):
     @leads_only
     def look_up(self, query: ServiceQuery) -> Found:
         """How much a service has for a query, and the first titles."""
-        _check_query(self.person, query)
+        self._check_import(self.person, ImportRequest(ServiceQueries((query,)), ""))
         return look_up(query, self._settings, self._home)
 
     @leads_only
@@ -373,7 +345,7 @@ class Library(ForPerson):
 
     @leads_only
     def update(self, name: str, owner: str = "") -> ImportJob:
-        """Import what is new at the services of a corpus, in a process of its own."""
+        """Import what is new at the services of a corpus, in another process."""
         return self.start_import(self.sources_to_update(name), name, owner=owner)
 
     @leads_only
@@ -393,13 +365,8 @@ class Library(ForPerson):
         self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
     ) -> ImportReport:
         """Import, or continue an import that was stopped, then make the map of the corpus."""
-        imports = Imports(self._home, self._ledger, self._settings, self._load)
-        report = imports.import_any(request, on_progress, cancelled)
-        row = self._ledger.listed_corpus(request.name)
-        if report.cancelled or row is None or not self._settings.maps:
-            return report
-        problem = map_imported(self._home, self._ledger, row, on_progress, cancelled)
-        return replace(report, warnings=(*report.warnings, problem)) if problem else report
+        place = (self._home, self._ledger, self._settings, self._load)
+        return Import(*place, request, on_progress, cancelled).run()
 
     @operator_only
     def import_here(
@@ -425,21 +392,16 @@ class Library(ForPerson):
         repairs: Repairs = NO_REPAIRS,
         on_progress: Tell = tell_nobody,
     ) -> ImportReport:
-        """Add documents from memory to a corpus, which is made when there is none of that name.
-
-        As importing a file of the same rows does: all are checked before anything is written,
-        a document that is there unchanged is left alone, one whose content changed takes the
-        place of its former version.
+        """Add documents from memory to a corpus, or to a new one, like importing a file of them.
 
         Args:
             rows: a pandas DataFrame, an Arrow table, or an iterable of dicts, with columns as in
-                a file: ``doc_id`` and ``text`` (or ``sentences``), and any others. It is read
-                twice, so an iterator is held as a list.
+                a file: ``doc_id`` and ``text`` (or ``sentences``), and any others.
             mapping: document field -> column, on top of what is guessed.
             lens: None for the corpus's own, or the one for research abstracts.
             encoder: model name or folder; None for the corpus's own, or the embedded one.
-            repairs: what to do about rows that cannot be used as they are. Numbers count from 1
-                (``row-1``) in every call, so rows added later need ids of their own.
+            repairs: of rows that cannot be used as they are. Numbers begin with ``row-1`` in every
+                call, so rows added later need ids.
         """
         request = ImportRequest(
             rows, name, mapping=mapping, encoder=encoder, lens=lens, repairs=repairs
@@ -469,12 +431,10 @@ class Library(ForPerson):
         _check_repairs(person, request.repairs)
         match request.source:
             case ServiceQueries(queries):
-                for query in queries:
-                    _check_query(person, query)
-            case NamedDataset(name):
-                documents = describe_dataset(self._home, name).documents
-                if documents is None or documents > DATASET_DOCUMENTS:
-                    check_operator(person)
+                if any(map(is_local, queries)):
+                    check_operator(person)  # it is the library of the operator
+            case NamedDataset():
+                pass
             case Path() as path:
                 self._importable(person, path)
             case _:
@@ -495,11 +455,10 @@ class Library(ForPerson):
 
     @leads_only
     def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
-        """Sort a corpus's sentences by another lens; nothing is encoded again. Whatever goes wrong
-        leaves the corpus as it was; searches under way go on. False when it has that lens already.
-        See :class:`engine.corpora.change_lens.LensChange`."""
+        """Sort a corpus's sentences by another lens; nothing is encoded again. An error leaves the
+        corpus as it was; searches under way go on. False when it has that lens already."""
         self._row(name)
-        with writing(self._home, self._ledger, name):
+        with registry.writing(self._home, self._ledger, name):
             row = self._row(name)
             if lens_from_json(row.lens) == lens:
                 return False
@@ -507,9 +466,8 @@ class Library(ForPerson):
                 raise BadInputError(
                     f"The import of '{name}' is not finished.", "Finish it, then change the lens."
                 )
-            LensChange(self._home, self._ledger, self._settings, self._own_encoder).run(
-                row, lens, on_progress
-            )
+            place = (self._home, self._ledger, self._settings)
+            change_lens(*place, row, lens, self._own_encoder, on_progress)
         return True
 
     @leads_only
@@ -519,7 +477,7 @@ class Library(ForPerson):
         every = max(1, len(opened.doc_ids) // count)
         encoder = None if has_classifier(lens) else self.encoder(opened)
         change = ChangedLens(opened.lens, lens, opened.spec, encoder, count)
-        return preview_documents(opened.table, opened.doc_ids[::every][:count], change)
+        return preview_lens(opened.table, opened.doc_ids[::every][:count], change)
 
     # -- deleting ----------------------------------------------------------------------
 
@@ -533,17 +491,15 @@ class Library(ForPerson):
         """Take the last import into a corpus back; returns how many documents it holds now."""
         self._row(name)
         self.jobs.check_idle(name)
-        with writing(self._home, self._ledger, name):
-            documents = undo_import(self._home, self._ledger, self._row(name))
-            forget_versions(store_of(self._home, self._row(name)))
-        return documents
+        with registry.writing(self._home, self._ledger, name):
+            return undo_import(self._home, self._ledger, self._row(name))
 
     @leads_only
     def delete(self, name: str) -> None:
         """Delete a corpus; :meth:`restore` brings it back for a day. Judgments stay."""
         self._row(name)
         self.jobs.check_idle(name)
-        with alone(self._home, self._ledger, name):
+        with registry.alone(self._ledger, name):
             row = self._row(name)
             # What could be searched comes back so, however an addition to it ended.
             expected = row.documents if row.state == "ready" else row.expected
@@ -554,12 +510,10 @@ class Library(ForPerson):
     @leads_only
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
-        with alone(self._home, self._ledger, name):
+        with registry.alone(self._ledger, name):
             row = self._ledger.corpus(name)
             if row is None or not self._is_restorable(row):
                 raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
-            if in_trash(self._home, row).exists():
-                in_trash(self._home, row).rename(store_of(self._home, row))
             self._set_state(row, "ready" if row.documents >= row.expected else "indexing")
 
     @leads_only
@@ -568,40 +522,40 @@ class Library(ForPerson):
         return [row.name for row in self._ledger.corpora() if self._is_restorable(row)]
 
     def _is_restorable(self, row: CorpusRow) -> bool:
-        stored = (store_of(self._home, row), in_trash(self._home, row))
-        is_here = any(folder.exists() for folder in stored)
-        return row.state == "deleted" and (bool(row.generation) or is_here)
+        is_stored = bool(row.generation) or registry.store_of(self._home, row).exists()
+        return row.state == "deleted" and is_stored
 
     def _set_state(self, row: CorpusRow, state: str) -> None:
         now = replace(row, state=state, updated_at=datetime.now(UTC))
         self._ledger.put_corpus(now)
         if state in ("ready", "deleted") and not row.generation:
-            write_manifest(self._home, now)
+            registry.write_manifest(self._home, now)
 
     @operator_only
     def empty_trash(self) -> None:
-        """Remove what is of no use any more, each after some time: see the functions below."""
+        """Remove what is no longer of use."""
         delete_leftovers(self._home.root)
-        sweep_all(self._home, self._ledger)
-        sweep_store(self._home, self._ledger)
-        sweep_uploads(self._home, self._sources)
+        registry.sweep_all(self._home, self._ledger)
+        registry.sweep_store(self._home, self._ledger)
+        uploads.sweep_uploads(self._home, self._sources)
         sweep_retrieved(self._home)
 
     @operator_only
     def note_corpora(self) -> None:
-        """See :func:`engine.corpora.registry.publish_all`."""
-        publish_all(self._home, self._ledger)
+        """Publish corpora and changes that only this home has."""
+        registry.publish_all(self._home, self._ledger)
 
     @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
-        """See :func:`engine.corpora.registry.rebuild`."""
-        return rebuild(self._home, self._ledger)
+        """Register corpora that a lost or older ledger does not know; names of those that were
+        registered, and of those without a manifest."""
+        return registry.rebuild(self._home, self._ledger)
 
     def _sources(self) -> set[str]:
         """Sources of corpora, and of imports that can be resumed."""
         rows = (self._home.located(row.source) for row in self._ledger.corpora())
         jobs = (str(job.request.source) for job in self.jobs.list())
-        return {*rows, *jobs, *manifest_sources(self._home)}
+        return {*rows, *jobs, *registry.manifest_sources(self._home)}
 
     # -- inside ------------------------------------------------------------------------
 
@@ -616,10 +570,10 @@ class Library(ForPerson):
         return row
 
     def _info(self, row: CorpusRow) -> CorpusInfo:
-        path, state = store_of(self._home, row), row.state
+        path, state = registry.store_of(self._home, row), row.state
         documents, size, prepared = row.documents * bool(row.generation), 0, False
         try:
-            if generation := generation_of(self._home, self._ledger, row):
+            if generation := registry.generation_of(self._home, self._ledger, row):
                 size, prepared = generation.bytes, generation.has(ScenarioTable.name)
             else:
                 stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
@@ -641,7 +595,7 @@ class Library(ForPerson):
             source=self._home.located(row.source),
             source_format=row.source_format,
             updated_at=row.updated_at.isoformat(timespec="seconds"),
-            sources=sources_of(path),
+            sources=registry.sources_of(path),
         )
 
     def _bring_selection(self, name: str, folder: Path, key: str) -> None:
@@ -651,14 +605,9 @@ class Library(ForPerson):
 
 @lru_cache(maxsize=256)
 def _size(path: Path, _stamp: Hashable) -> tuple[int, int]:
-    """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
+    """Documents and bytes of a stored corpus; counted again after changes."""
     table = DocumentTable.open(path)
     return table.count(), folder_bytes(path)
-
-
-def _check_query(person: Person, query: ServiceQuery) -> None:
-    if is_local(query):
-        check_operator(person)  # it is the library of the operator
 
 
 def _check_repairs(person: Person, repairs: Repairs) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import without_context
+from engine.corpora.contracts import without_context
 from engine.corpora.registry import adding, store_of
-from engine.corpora.schema import aspect_column, matrix
+from engine.corpora.schema import aspect_column, matrix, values_of
 from engine.errors import SeedLensError
 from engine.layout.clusters import find_clusters, name_clusters
 from engine.layout.positions import CancelledLayoutError, find_positions, place
@@ -56,7 +56,7 @@ class MapMaker:
     def make(self) -> MapReport:
         """Make the map and keep it, unless the kept one is of these documents already."""
         started = time.perf_counter()
-        doc_ids, hashes = self._documents()
+        doc_ids, hashes = values_of(self.table, "doc_id", "content_hash")
         names = (WHOLE_DOCUMENT, *(aspect.key for aspect in self.lens.aspects))
         old = None if self.rebuild else self._old(names)
         kept = self._rows_kept(old, doc_ids, hashes)
@@ -72,7 +72,6 @@ class MapMaker:
             try:
                 layouts, sampled = self._layouts(names, old, kept, started)
                 with self.adding:
-                    layouts |= self._renamed(old, layouts)
                     write_map(self.table.path, StoredMap(doc_ids, hashes, layouts, sampled))
                 made = wanted
             except CancelledLayoutError:
@@ -90,25 +89,6 @@ class MapMaker:
         if old is None or not len(old.doc_ids) or WHOLE_DOCUMENT not in old.layouts:
             return None
         return old if {*old.layouts} <= {*names} else None
-
-    def _documents(self) -> tuple[list[str], list[str]]:
-        columns = ["doc_id", "content_hash"]
-        batches = [batch.to_pydict() for batch in self.table.columns(columns)]
-        ids, hashes = ([value for b in batches for value in b[name]] for name in columns)
-        return ids, hashes
-
-    def _renamed(
-        self, old: StoredMap | None, layouts: Mapping[str, StoredLayout]
-    ) -> dict[str, StoredLayout]:
-        """Layouts of before with the names that their clusters have now: a model may have been
-        asked for some, or these taken back, while the map was made."""
-        now = None if old is None else self._old([*layouts])
-        known = {} if old is None or now is None else now.layouts
-        return {
-            name: replace(laid, worded=known[name].worded, worded_by=known[name].worded_by)
-            for name, laid in layouts.items()
-            if name in known and known[name].names == laid.names
-        }
 
     @staticmethod
     def _rows_kept(
@@ -189,7 +169,7 @@ class MapMaker:
 
 
 def map_imported(home: Home, ledger: Ledger, row: CorpusRow, tell: Tell, cancelled: Ask) -> str:
-    """Make the map of a corpus that was just imported; returns the problem, "" for none."""
+    """Make the map of an imported corpus; returns the problem, "" for none."""
     try:
         table, lens = DocumentTable.open(store_of(home, row)), lens_from_json(row.lens)
         dimension = EncoderSpec.from_json(row.encoder).dimension
@@ -203,15 +183,12 @@ def map_imported(home: Home, ledger: Ledger, row: CorpusRow, tell: Tell, cancell
 
 
 def carry_whole(before: Path, after: Path) -> None:
-    """Copy the layout of whole documents to the folder that takes the place of another, under
-    another lens: it rests on no aspect. Those by aspect are left to :class:`MapMaker`."""
-    try:
+    """Copy the layout of whole documents to a corpus's new folder, under another lens."""
+    with suppress(StorageError):  # the map can be made again
         old = read_map(before)
         if old is not None and WHOLE_DOCUMENT in old.layouts:
             whole = {WHOLE_DOCUMENT: old.layouts[WHOLE_DOCUMENT]}
             write_map(after, replace(old, layouts=whole))
-    except StorageError:  # the corpus is worth more than its map, which can be made again
-        log.warning("The map of %s could not be carried over.", before, exc_info=True)
 
 
 def _by_role(row: dict[str, Any], aspects: int) -> list[str]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import without_context
 from engine.corpora.contracts import (
     DEPTH,
     LARGE,
@@ -22,12 +21,11 @@ from engine.corpora.contracts import (
     Seed,
     Surroundings,
     TokenRows,
-    TokenSpans,
     VectorPart,
+    without_context,
 )
-from engine.corpora.corpus_words import CorpusWords
 from engine.corpora.facets import FacetIndex
-from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
+from engine.corpora.passage_vectors import TOKEN_COLUMNS, CorpusWords, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
     MANY,
@@ -52,45 +50,39 @@ from engine.types.lenses import Lens
 from engine.types.searches import Filter, is_derived
 from storage.vectors import DocumentTable
 
+# Kept once read: documents, and documents with their vectors (some 150 kB each); characters of
+# these together (a book's million takes 5 MB, 150 MB with its vectors)
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
-"""Documents, and documents with their vectors (some 150 kB each), that are kept once read."""
 DOCUMENT_CHARS, SEED_CHARS = 32_000_000, 1_000_000
-"""Characters of these together, at most: a book's million takes 5 MB, 150 MB with its vectors."""
-SEED_BYTES = 500_000
-"""Text, in UTF-8, of documents whose vectors (150 MB) are read at once, unless one has more."""
-MOST_REMEMBERED_VALUES = 64
-"""Seeds and wordings whose scores are kept, to be used when only the aspect weight changes."""
+SEED_BYTES = 500_000  # Text of documents whose vectors (150 MB) are read at once
+MOST_REMEMBERED_VALUES = 64  # Seeds and wordings whose scores are kept for other aspect weights
 MOST_TERMS = 256  # Terms whose documents are kept
-MOST_PRODUCTS = 16
-"""Vectors and words whose scores are kept: a search needs the same four times."""
+MOST_PRODUCTS = 16  # Vectors and words whose scores are kept: a search needs the same four times
 HELD_BYTES = 256_000_000
 """Disk of a version of a corpus up to which documents and vectors are read into memory, if there is
 room: some 7,000 abstracts in a second."""
-READS_BEFORE = 6
-"""Reads of seeds, two a search, after which that is done: it takes as long as ten searches save."""
+READS_BEFORE = 6  # Reads of seeds, two a search, before that: it costs what ten searches save
 NEAREST_READ = DEPTH
-"""Documents that the vector index is asked for, at least, to be scored exactly. It has the exact
-first 60 among them, and 95 % of the first 500; of those of an aspect 99.9 %."""
-NEAREST = 20
-"""Documents whose mean tells which of a seed's sentences are close to all that is close to it."""
+"""Documents of the vector index, at least, that are scored exactly. It has the exact first 60 among
+them, and 95 % of the first 500; of those of an aspect 99.9 %."""
+NEAREST = 20  # Documents around a seed whose mean is its centroid
 EXACT_BELOW = 2_000
-"""Scopes up to this many documents are scored exactly, without the index, which takes no longer.
-BM25 of so many is read for them alone: of a hundred among a million in a third of the time."""
+"""Scopes up to this many documents are scored exactly, which is as fast as the index. BM25 of so
+many is read for them alone: of a hundred among a million in a third of the time."""
 OUTSIDE = 1.3
-"""Of a larger scope the index is asked for as many more as lie outside, and this much more."""
+"""Of a larger scope the index gives as many more as lie outside, times this."""
 AMONG_BELOW, MORE = 20_000, 3
-"""Up to this many documents are named to the index where that is quicker: each takes three times as
+"""Up to this many documents are named to the index where that is faster: each takes three times as
 long as one that is found."""
 
 
 class OpenCorpus:
     """One version of one corpus. Vectors are read on first use and kept while they fit.
 
-    `identity` says which documents, vectors and roles exactly, like `demo.2@3-5f0c2a91be04`: the
-    folder, the version and what was drawn when the documents were first written, where other homes
-    write to it (`shared`) also a digest of what they are by now. `doc_ids` are in stored order: a
-    document's place there is its row. A corpus that needs more than `resident_bytes` for document
-    and aspect vectors is searched through its vector index, then scored exactly.
+    `identity` names its documents, vectors and roles, like `demo.2@3-5f0c2a91be04`: folder,
+    version, the table's random id, and a digest where other homes write to it (`shared`). The place
+    of a document in `doc_ids` is its row. A corpus that needs more than `resident_bytes` for
+    document and aspect vectors is searched through its vector index, then scored exactly.
     """
 
     def __init__(
@@ -123,12 +115,11 @@ class OpenCorpus:
         self._resident: dict[str, FloatArray] = {}
         self._products: Recent[tuple[str, bytes], FloatArray] = Recent(MOST_PRODUCTS)
         self._memory: Recent[str, dict[int, float]] = Recent(MOST_REMEMBERED_VALUES)
-        # Not over methods of ours: a cycle would keep what is cached in memory after closing.
-        self._titles = lru_cache(maxsize=1)(partial(StoredTexts.read, table, "title"))
-        self._words = CorpusWords(table, self.row_of, self.doc_ids, self._titles)
+        self.words = CorpusWords(table, self.row_of, self.doc_ids)
+        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
         self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(partial(_read_nearest, table))
         self.facet_index = FacetIndex(name, table, lens, self.years, bring_selection)
-        self._passages = Passages(table, spec, len(lens.aspects), self._words.idf)
+        self._passages = Passages(table, spec, len(lens.aspects), self.words.idf)
         needed = len(self) * spec.dimension * 4 * (1 + len(lens.aspects))
         self.resident = needed <= resident_bytes
         self.resident_bytes = self._own_bytes = needed if self.resident else 0
@@ -147,7 +138,7 @@ class OpenCorpus:
     @property
     def titles(self) -> StoredTexts:
         """Of all documents, in stored order; read on first use."""
-        return self._titles()
+        return self.words.titles
 
     @property
     def aspects(self) -> Sequence[str]:
@@ -198,7 +189,7 @@ class OpenCorpus:
             yield from self._seeds.get([known[at] for at in group], self._read_seeds)
 
     def _hold_rows(self) -> None:
-        """Bring what is read of documents into memory, once it is read often and has room there."""
+        """Read documents and vectors into memory, once they are used often and there is room."""
         self._reads += 1
         if self._reads != READS_BEFORE or not self.resident or self.table.remote is not None:
             return
@@ -218,10 +209,6 @@ class OpenCorpus:
         tokens = self._passages.tokens(rows, stored if more else None)
         seeds = to_seeds(stored, tokens, self.lens, self.spec)
         return {seed.document.doc_id: seed for seed in seeds}
-
-    def find_titles(self, words: str, limit: int) -> list[str]:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.find_titles`."""
-        return self._words.find_titles(words, limit)
 
     def find_texts(self, words: str, limit: int) -> list[str]:
         """Ids of documents with any of ``words`` in title or text, best first by BM25."""
@@ -244,17 +231,8 @@ class OpenCorpus:
         """Sentence vectors (s, d) of documents from all over the corpus."""
         return self._sample.sentences
 
-    def idf(self, text: str, spans: TokenSpans) -> FloatArray:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.idf`."""
-        return self._words.idf(text, spans)
-
-    @property
-    def rarity(self) -> Callable[[str], float]:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.rarity`."""
-        return self._words.rarity
-
     def surroundings(self, seed: Seed) -> Surroundings:
-        """What lies around a seed, stored or not, in this corpus."""
+        """The standard by which a seed's evidence is measured."""
         return self._sample.around(seed.vector, self._centroid(seed))
 
     @cached_property
@@ -265,16 +243,15 @@ class OpenCorpus:
     def _centroid(self, seed: Seed) -> FloatArray:
         """The mean vector (d,) of the documents nearest to a seed, itself left out."""
         own = seed.document.doc_id
+        whole = VectorPart("vector", seed.vector, 1.0)
         if self.resident:
-            cosine = self._every_cosine(VectorPart("vector", seed.vector, 1.0))
+            cosine = self._every_cosine(whole)
             near = np.argpartition(-cosine, min(NEAREST, len(self) - 1))[: NEAREST + 1]
-            near = near[near != self.row_of.get(own, -1)]
-            vectors = self._matrix("vector")[near[:NEAREST]]
         else:
             near = self._nearest("vector", seed.vector.tobytes(), NEAREST_READ, None)
-            near = self._best(near, VectorPart("vector", seed.vector, 1.0), NEAREST + 1)
-            near = near[near != self.row_of.get(own, -1)]
-            vectors = self.vectors(near[:NEAREST], ["vector"])["vector"]
+            near = self._best(near, whole, NEAREST + 1)
+        near = near[near != self.row_of.get(own, -1)]
+        vectors = self.vectors(near[:NEAREST], ["vector"])["vector"]
         empty = np.zeros((1, self.spec.dimension), dtype=np.float32)
         return np.asarray((vectors if len(vectors) else empty).mean(axis=0))
 
@@ -301,7 +278,7 @@ class OpenCorpus:
 
     @property
     def fields(self) -> Mapping[str, FieldValues]:
-        """What the documents have in each stored field that filters can name, ``year`` first."""
+        """Values of each stored field that filters can name, ``year`` first."""
         return self.facet_index.fields
 
     # -- scoring -----------------------------------------------------------------------
@@ -344,16 +321,15 @@ class OpenCorpus:
         return self.ranked(rows, scores, most).rows
 
     def _near(self, part: VectorPart, request: Request) -> Rows:
-        """Rows in scope among which those lie that a part scores highest. All where they are few;
-        else those nearest to its vector, through the index. An aspect is searched by its own
-        vectors, and scored beside its document's."""
+        """Rows in scope that a part may score highest: all where they are few, else the nearest to
+        its vector, through the index."""
         scope, size = request.scope, request.scope.size
         if not size or size <= EXACT_BELOW:
             return np.flatnonzero(scope.allowed)
         vector, wanted = part.vector.tobytes(), max(request.depth, NEAREST_READ)
         is_whole = size + 1 >= len(self)  # but for the seed
         asked = wanted if is_whole else int(OUTSIDE * wanted * len(self) / size)
-        # What is near may lie outside more often than chance has it.
+        # More of the nearest than by chance may lie outside.
         while size > AMONG_BELOW or asked <= MORE * size:
             rows = self._nearest(part.column, vector, min(asked, len(self)), None)
             inside = rows[scope.allowed[rows]][:wanted]
@@ -370,7 +346,7 @@ class OpenCorpus:
             return self.ranked(np.zeros(0, np.intp), np.zeros(0, np.float32), 0)
         few = len(self) > LARGE and scope.size <= EXACT_BELOW
         among = np.flatnonzero(scope.allowed) if few else None
-        # Those in scope may stand far down the corpus: ask for all, then keep them.
+        # Those in scope may rank low in the corpus: read all, then keep them.
         limit = len(self) if scope.is_part and among is None else request.depth + 1
         rows, scores = self.table.full_text(self._rarest(text), limit, scope.conditions, among)
         known = self._kept(("words", text.encode()))
@@ -381,7 +357,7 @@ class OpenCorpus:
         return self.ranked(rows[allowed], scores[allowed], request.depth)
 
     def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
-        """Documents by how well their facts answer those asked for, 0 to 1, if at all."""
+        """Documents by how well their facts answer those requested, above 0 to 1."""
         with self._fact_lock:
             if self._fact_index is None:
                 self._fact_index = FactIndex(facts for _, facts in all_facts(self.table))
@@ -404,8 +380,8 @@ class OpenCorpus:
         return known[rows]
 
     def _rarest(self, text: str) -> str:
-        """What the full text is asked for: of a large corpus, the rarest words."""
-        return text if len(self) <= LARGE else self._words.rarest(text)
+        """The words that the full text is searched for: in a large corpus, the rarest."""
+        return text if len(self) <= LARGE else self.words.rarest(text)
 
     def vectors(self, rows: Rows, columns: Sequence[str]) -> dict[str, FloatArray]:
         """The documents' vectors (n, d) in each of these columns."""
@@ -424,7 +400,7 @@ class OpenCorpus:
         return np.stack([cosines[rows] for cosines in known], axis=1)
 
     def tokens(self, rows: Rows) -> Iterator[TokenRows]:
-        """The documents' token vectors, one after another: a few of long ones are read at once."""
+        """The documents' token vectors, one after another; fewer are read at once of long ones."""
         return self._passages.each(rows)
 
     def sentences(self, rows: Rows) -> list[FloatArray]:

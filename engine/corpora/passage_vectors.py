@@ -1,33 +1,146 @@
-"""Vectors of documents' tokens and sentences, and of a sample that stands for the corpus."""
+"""The words of a corpus, and vectors of its tokens and sentences, read when they are used."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import token_roles
-from engine.corpora.contracts import Rows, Surroundings, TokenRows, TokenSpans
+from engine.corpora.contracts import Rows, Surroundings, TokenRows, TokenSpans, token_roles
 from engine.corpora.recent import Recent
-from engine.corpora.schema import matrix, rows_of
+from engine.corpora.schema import StoredTexts, matrix, rows_of
 from engine.numeric import FloatArray, groups, widened
 from engine.types.encoders import EncoderSpec
 from storage.vectors import DocumentTable
+
+RARITY_SAMPLE = 1000
+"""Documents in which words and tokens are counted; all of CSFCube's 4,205 abstracts give the same
+nDCG@20 to 0.002."""
+RAREST = 32
+"""Distinct words of a text that a large corpus is searched for: the rarest ones bring 98 % of the
+first 20 that all words of an abstract bring, in a quarter of the time."""
+_PLAIN_WORD = re.compile(r"\w+")
+_UNSEEN = ""  # Stands for tokens that the sample does not have
+
+
+class CorpusWords:
+    """What one version of a corpus knows of its words, read on first use."""
+
+    def __init__(
+        self, table: DocumentTable, row_of: Mapping[str, int], doc_ids: StoredTexts
+    ) -> None:
+        self._table, self._row_of, self._doc_ids = table, row_of, doc_ids
+        self._rarity: dict[str, float] = {}
+
+    @cached_property
+    def titles(self) -> StoredTexts:
+        """The titles of all documents, in stored order."""
+        return StoredTexts.read(self._table, "title")
+
+    @cached_property
+    def _folded(self) -> pa.Array:
+        return pa.array((title.casefold() for title in self.titles), pa.string())
+
+    def find_titles(self, words: str, limit: int) -> list[str]:
+        """Ids of documents whose title has all ``words``, shortest first, or of that doc_id."""
+        met = np.ones(len(self.titles), dtype=np.bool_)
+        for part in words.casefold().split():
+            met &= pc.match_substring(self._folded, part).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(met)
+        lengths = pc.utf8_length(self.titles.array.take(pa.array(rows))).to_numpy()
+        if len(rows) > limit:
+            short = lengths <= np.partition(lengths, limit)[limit]
+            rows, lengths = rows[short], lengths[short]
+        found = [i for _, i in sorted(zip(lengths.tolist(), self._doc_ids.at(rows), strict=True))]
+        exact = [words.strip()] if words.strip() in self._row_of else []
+        return list(dict.fromkeys([*exact, *found]))[:limit]
+
+    def rarity(self, word: str) -> float:
+        """How rare a word is, 0 to 1: the inverse document frequency over the first
+        :data:`RARITY_SAMPLE` documents, divided by its maximum."""
+        known = self._rarity.get(word)
+        if known is None:
+            counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
+            known = 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
+            self._rarity[word] = known
+        return known
+
+    def idf(self, text: str, spans: TokenSpans) -> FloatArray:
+        """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0, in
+        :data:`RARITY_SAMPLE` documents from all over the corpus. Tokens of the title have the mean
+        of the others, the model's own marks 0."""
+        inside = spans[:, 0] >= 0
+        found = map(self._idf.get, _pieces(text, spans), itertools.repeat(self._idf[_UNSEEN]))
+        out = np.fromiter(found, np.float32, len(spans))
+        out[~inside] = out[inside].mean() if inside.any() else 1.0
+        marks = [at for at in (0, -1) if len(spans) > 2 and not inside[at]]
+        out[marks] = 0.0
+        return out
+
+    @cached_property
+    def _idf(self) -> dict[str, float]:
+        """The idf of every token of the sample, and of what is not in it."""
+        step = max(1, len(self._doc_ids) // RARITY_SAMPLE)
+        sample = range(0, len(self._doc_ids), step)[:RARITY_SAMPLE]
+        rows = self._table.take(sample, ["text", "token_starts", "token_ends"])
+        texts = rows["text"].to_pylist()
+        frequency: Counter[str] = Counter()
+        for text, starts, ends in zip(
+            texts, rows_of(rows["token_starts"]), rows_of(rows["token_ends"]), strict=True
+        ):
+            inside = starts >= 0
+            frequency.update(set(_pieces(text, np.stack([starts, ends], axis=1)[inside])))
+        seen = {**frequency, _UNSEEN: 0}
+        return {
+            piece: max(0.0, math.log((len(texts) + 1) / (count + 0.5)))
+            for piece, count in seen.items()
+        }
+
+    def rarest(self, text: str) -> str:
+        """The :data:`RAREST` rarest words of a text, repeated as in the text."""
+        words = text.split()
+        kept = sorted(set(words), key=lambda word: (-self.rarity(word), word))[:RAREST]
+        return " ".join(word for word in words if word in kept)
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        first = range(min(len(self._doc_ids), RARITY_SAMPLE))
+        rows = self._table.take(first, ["text"])
+        for text in rows["text"].to_pylist():
+            counts.update(set(_PLAIN_WORD.findall(text.casefold())))
+        return counts
+
+
+def _pieces(text: str, spans: TokenSpans) -> list[str]:
+    """The lower-cased texts of tokens."""
+    starts, ends = spans.T.tolist()  # two lists: one of pairs would keep the garbage collector busy
+    lower = text.lower()
+    if len(lower) == len(text):
+        return [lower[start:end] for start, end in zip(starts, ends, strict=True)]
+    # Some letters are longer in lower case.
+    return [text[start:end].lower() for start, end in zip(starts, ends, strict=True)]
+
+
+# -- vectors --------------------------------------------------------------------------------------
 
 TOKEN_COLUMNS = [
     *("token_vectors", "token_starts", "token_ends"),
     *("text", "sentence_starts", "roles"),
 ]
-KEPT_BYTES = 256_000_000
-"""Memory for token vectors of documents read before, of all corpora of this process; some 10,000
-abstracts."""
+KEPT_BYTES = 256_000_000  # Of token vectors in memory, of all corpora; some 10,000 abstracts
 READ_BYTES = 4_000_000
-"""Text, in UTF-8, of documents whose tokens are read at once, unless one has more: a million tokens
-and 200 MB, or four times as much where every sign is a token."""
+"""Text of documents whose tokens are read at once: a million tokens and 200 MB, or four times as
+much where every character is a token."""
 
 
 def size_of(tokens: TokenRows) -> int:
@@ -36,8 +149,9 @@ def size_of(tokens: TokenRows) -> int:
 
 
 class Passages:
-    """The passages of one version of a corpus. Safe to share between threads. `aspects`: how many
-    aspects the lens has. `idf`: weights of the tokens of a text, see `CorpusWords.idf`."""
+    """The passages of one version of a corpus, whose lens has so many `aspects`; thread-safe.
+
+    `idf`: weights of the tokens of a text, see `CorpusWords.idf`."""
 
     _tokens: Recent[tuple[int, int], TokenRows] = Recent(None, size_of, KEPT_BYTES)
     """Of all corpora, by the number of the object and the row."""
@@ -62,8 +176,8 @@ class Passages:
         return all(map(self._has, rows.tolist()))
 
     def tokens(self, rows: Rows, stored: pa.Table | None = None) -> list[TokenRows]:
-        """Token vectors of each document, in the order asked for. `stored`: the rows of these
-        documents, `TOKEN_COLUMNS` at least; None to read them."""
+        """Token vectors of each document, in this order. `stored`: their rows with
+        `TOKEN_COLUMNS`; None to read them."""
         asked: list[int] = rows.tolist()
 
         def read(missing: Sequence[tuple[int, int]]) -> dict[tuple[int, int], TokenRows]:
@@ -87,7 +201,7 @@ class Passages:
             yield from self.tokens(rows[group])
 
     def sentences(self, rows: Rows) -> list[FloatArray]:
-        """Sentence vectors (s, d) of each document, in the order asked for."""
+        """Sentence vectors (s, d) of each document, in this order."""
         stored = self._table.take(rows, ["sentence_vectors"])
         vectors = rows_of(stored["sentence_vectors"], self._dimension)
         return [found.astype(np.float32, copy=False) for found in vectors]
@@ -109,16 +223,13 @@ class Passages:
         ]
 
 
-SAMPLE = 128  # Documents that stand for the corpus: spread evenly, since neighbours are often alike
-SENTENCES = 500
-"""Sentences that stand for each of them, from all over it. A seed is compared with all of these,
-and a document of a million characters has tens of thousands."""
-READ_SENTENCES = 100_000
-"""Sentences of documents that are read at once, unless one has more: some 300 MB until cut."""
+SAMPLE = 128  # Documents that represent the corpus, spread evenly: neighbours are often alike
+SENTENCES = 500  # Of each of them, from all over it; a book has tens of thousands
+READ_SENTENCES = 100_000  # Sentences of documents that are read at once: some 300 MB
 
 
 def sample_rows(count: int) -> range:
-    """Rows of the documents that stand for a corpus of ``count``: always the same."""
+    """Rows of the documents that represent a corpus of ``count``."""
     return range(0, count, max(1, -(-count // SAMPLE)))
 
 

@@ -1,20 +1,18 @@
 """Where corpora lie, who writes them, and their rows in the registry.
 
-A corpus begins in ``corpora/NAME``. What is derived for all of its documents (another lens), and
-another corpus under the name of a deleted one, is written to the next numbered folder
-(``corpora/NAME.2``); its row in the registry says which folder is the corpus, so a change is one
-transaction. Folders that no row names, and those of deleted corpora, go some time later. A copy of
-the row lies beside the documents, to rebuild the registry from.
+A corpus begins in ``corpora/NAME``. Another lens, and another corpus under the name of a deleted
+one, are written to the next numbered folder (``corpora/NAME.2``); the row in the registry names the
+folder, so a change is one transaction. Other folders are deleted later. A copy of the row lies
+beside the documents, to rebuild the registry.
 
-With an object store, several servers share corpora: they are copied before they are read, and
-published after a change.
+With an object store, corpora are copied before they are read, and published after a change.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -31,14 +29,14 @@ from engine.errors import (
     CorpusMissingError,
     SeedLensError,
     StorageError,
-    StorageFullError,
 )
 from engine.lenses.definitions import lens_from_json, lens_to_json
+from engine.types.corpora import CorpusSource
 from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
 from storage import removal
 from storage.files import COPY, write_whole
-from storage.home import Home, is_corpus_name
+from storage.home import Home, check_corpus_name, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import changed_at, delete, delete_unused
@@ -53,6 +51,7 @@ DELETED_KEPT = timedelta(days=1)  # How long a deleted corpus can be brought bac
 _STORE = "store"
 _MANIFEST = "corpus.json"
 _ROW = TypeAdapter(CorpusRow)
+_SOURCES_FILE, _SOURCES = "sources.json", TypeAdapter(tuple[CorpusSource, ...])
 WAIT_SECONDS = 10.0  # To write a corpus, for results that took long to make
 log = logging.getLogger("seedlens")
 
@@ -64,7 +63,7 @@ def store_of(home: Home, row: CorpusRow) -> Path:
 
 def next_store(home: Home, row: CorpusRow) -> Path:
     """A folder for the corpus that was never used before."""
-    return _folder(home, row.name, max(_numbers(home, row.name), default=1) + 1)
+    return _folder(home, row.name, max(map(_number, folders_of(home, row.name)), default=1) + 1)
 
 
 def registered(lens: Lens, store: Path) -> str:
@@ -76,24 +75,20 @@ def registered(lens: Lens, store: Path) -> str:
 
 def folders_of(home: Home, name: str) -> list[Path]:
     """All folders of a corpus, the newest first."""
-    return [_folder(home, name, number) for number in sorted(_numbers(home, name), reverse=True)]
+    found = [home.corpus(name), *home.corpora.glob(f"{name}.*")]
+    found = [path for path in found if path.is_dir() and (path.suffix[1:] or "1").isdecimal()]
+    return sorted(found, key=_number, reverse=True)
 
 
-def names_of_folders(home: Home) -> list[str]:
-    """The corpora that have a folder, whatever the ledger has of them."""
+def _names_of_folders(home: Home) -> set[str]:
     found = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
-    return sorted(filter(is_corpus_name, found))
-
-
-def in_trash(home: Home, row: CorpusRow) -> Path:
-    """Where earlier versions moved the documents of a deleted corpus."""
-    return home.trash / row.name
+    return set(filter(is_corpus_name, found))
 
 
 def sweep(home: Home, row: CorpusRow) -> None:
-    """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock. Those
-    numbered higher than the corpus were never finished; lower ones were superseded. Where the
-    corpus itself is not there, the ledger may be older than they are, and they stay."""
+    """Remove unused folders of a corpus, under its lock. Those numbered higher than the corpus were
+    never finished; lower ones were superseded. Where the corpus itself is missing, they stay: the
+    ledger may be older than they are."""
     current = store_of(home, row)
     for folder in folders_of(home, row.name):
         if _number(folder) > _number(current):
@@ -104,40 +99,34 @@ def sweep(home: Home, row: CorpusRow) -> None:
 
 
 def sweep_all(home: Home, ledger: Ledger) -> None:
-    """Sweep every corpus that nobody is writing to; deleted ones go after a day."""
+    """Sweep all corpora that are not being written; deleted ones go after a day."""
     rows = {row.name: row for row in ledger.corpora()}
-    for name in {*names_of_folders(home), *rows}:
+    for name in _names_of_folders(home) | {*rows}:
         known = rows.get(name)
         if known is not None and known.state == "ready" and len(folders_of(home, name)) == 1:
             continue
-        with suppress(CorpusBusyError), alone(home, ledger, name):
+        with suppress(CorpusBusyError), alone(ledger, name):
             row = ledger.corpus(name)
-            if row is None:
-                _sweep_copies(home, name)
+            if row is None and home.mirror:
+                for copy in filter(home.mirror.is_copy, folders_of(home, name)):
+                    delete_unused(copy, partial(changed_at, copy / COPY), DELETED_KEPT)
+            elif row is None:
+                pass  # the ledger may be a new one
             elif row.state == "deleted" and removal.now() - row.updated_at >= DELETED_KEPT:
                 forget(home, ledger, row)
             else:
                 sweep(home, row)
-    held = {in_trash(home, row) for row in ledger.corpora() if row.state == "deleted"}
-    for folder in {*home.trash.glob("[!.]*")} - held:
+    for folder in home.trash.glob("[!.]*"):  # of an earlier version
         delete_unused(folder, partial(changed_at, folder), DELETED_KEPT)
 
 
 def forget(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Remove all of a deleted corpus. The caller holds the corpus's lock."""
-    for folder in (in_trash(home, row), *folders_of(home, row.name)):
+    """Remove all of a deleted corpus, under its lock."""
+    for folder in folders_of(home, row.name):
         delete(folder)
     if home.mirror is not None:
         home.mirror.remove(row.name)
     ledger.remove_corpus(row)
-
-
-def _sweep_copies(home: Home, name: str) -> None:
-    """Remove unchanged copies of a corpus that another server deleted for good."""
-    for folder in folders_of(home, name) if home.mirror else ():
-        copy = home.mirror.copy_in(folder) if home.mirror else None
-        if copy is not None and not copy.writing:
-            delete_unused(folder, partial(changed_at, folder / COPY), DELETED_KEPT)
 
 
 def _folder(home: Home, name: str, number: int) -> Path:
@@ -147,13 +136,6 @@ def _folder(home: Home, name: str, number: int) -> Path:
 
 def _number(store: Path) -> int:
     return int(store.suffix[1:] or 1)
-
-
-def _numbers(home: Home, name: str) -> list[int]:
-    """Numbers of the folders that are there."""
-    first = home.corpus(name)
-    others = (p.suffix[1:] for p in home.corpora.glob(f"{name}.*") if p.is_dir())
-    return [*([1] if first.is_dir() else []), *(int(n) for n in others if n.isdecimal())]
 
 
 def home_of(settings: Settings) -> Home:
@@ -180,41 +162,39 @@ def home_of(settings: Settings) -> Home:
 
 def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Remote | None]:
     """Copy a corpus as it is now; returns its row, and where its documents are if not here."""
-    found = _copied(home, ledger, row, documents=True)
-    if found is None or home.mirror is None:
-        return row, None
-    return found[0], home.mirror.remote(found[1])
+    row, copy = _copied(home, ledger, row, documents=True)
+    return row, home.mirror.remote(copy) if copy and home.mirror else None
 
 
 def generation_of(home: Home, ledger: Ledger, row: CorpusRow) -> Generation | None:
     """What the store has of a corpus, all but its documents copied here; None for nothing."""
-    found = _copied(home, ledger, row, documents=False)
-    return found[1].generation if found else None
+    copy = _copied(home, ledger, row, documents=False)[1]
+    return None if copy is None else copy.generation
 
 
 def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool) -> None:
     """Copy corpora with their selections; StorageFullError without room for all of them."""
-    copied = [found[0] for row in rows if (found := _copied(home, ledger, row, documents))]
-    if (mirror := home.mirror) is None:
-        return
-    for row in copied:
+    copied = [_copied(home, ledger, row, documents) for row in rows]
+    mirror = home.mirror
+    for row, found in copied:
+        if mirror is None or found is None:
+            continue
         folder = store_of(home, row)
         mirror.find_selections(row.name, folder)
         copy = mirror.copy_in(folder)  # it may have given way to those after it
         if copy is None or copy.documents < documents:
-            raise StorageFullError(
-                f"The corpus '{row.name}' has no room in {home.root}.",
-                "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
-            )
+            from storage.mirror import no_room
+
+            raise no_room(row.name, home)
 
 
 def _copied(
     home: Home, ledger: Ledger, row: CorpusRow, documents: bool
-) -> tuple[CorpusRow, Copy] | None:
+) -> tuple[CorpusRow, Copy | None]:
     mirror = home.mirror
     if mirror is None or not row.generation:
         _check_own(home, row)
-        return None
+        return row, None
     copy = mirror.current(store_of(home, row), row.generation, documents)
     if copy is not None:
         return row, copy
@@ -243,21 +223,22 @@ def _check_own(home: Home, row: CorpusRow) -> None:
 
 
 def alone(
-    home: Home, ledger: Ledger, name: str, wait: float = 0.0, doing: str = "indexed"
+    ledger: Ledger, name: str, wait: float = 0.0, doing: str = "indexed"
 ) -> AbstractContextManager[None]:
-    """Hold the lock of who writes a corpus; CorpusBusyError where somebody is ``doing`` that."""
-    busy = f"The corpus '{name}' is being {doing} by another process."
-    remedy = "Wait until it is done, or cancel it."
-    return ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait)
+    """Hold the lock of the process that writes a corpus; ``doing`` is for the error."""
+    check_corpus_name(name)
+    return ledger.locks.hold(
+        "corpus", name, what=f"The corpus '{name}' is being {doing}", wait=wait
+    )
 
 
 @contextmanager
 def writing(
     home: Home, ledger: Ledger, name: str, *, wait: float = 0.0, documents: bool = True
 ) -> Iterator[None]:
-    """Write a corpus, :func:`alone` on all servers that share it, which then have what was written.
-    `documents`: False where only what lies beside them is written."""
-    with alone(home, ledger, name, wait, "indexed" if documents else "written to"):
+    """Write a corpus :func:`alone`, then publish it; without ``documents`` only files beside them
+    are written."""
+    with alone(ledger, name, wait, "indexed" if documents else "written to"):
         _begin(home, ledger, name, documents)
         try:
             yield
@@ -276,7 +257,7 @@ def _begin(home: Home, ledger: Ledger, name: str, documents: bool) -> None:
         if row is not None:
             _check_own(home, row)
     elif row is None or not row.generation:
-        # A folder may have a corpus that was deleted; others have an import to go on with.
+        # A copy is of a corpus that was deleted; other folders have an import to go on with.
         for folder in folders_of(home, name):
             mirror.forget(name, folder)
     else:
@@ -321,21 +302,16 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
         mirror.make_room(folder, copy)
 
 
-@contextmanager
-def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
+def adding(home: Home, ledger: Ledger, name: str) -> AbstractContextManager[None]:
     """Write files beside documents; without an object store it does not wait for imports."""
-    if home.mirror is None:
-        lock = home.corpus_lock(name).with_suffix(".beside.lock")
-        busy = f"The corpus '{name}' is being written to by another process."
-        with ledger.locks.alone(lock, busy, "Do the same again when that is done.", WAIT_SECONDS):
-            yield
-        return
-    with writing(home, ledger, name, wait=WAIT_SECONDS, documents=False):
-        yield
+    if home.mirror is not None:
+        return writing(home, ledger, name, wait=WAIT_SECONDS, documents=False)
+    busy = f"The corpus '{name}' is being written to"
+    return ledger.locks.hold("beside", name, what=busy, wait=WAIT_SECONDS)
 
 
 def publish_all(home: Home, ledger: Ledger) -> None:
-    """Publish corpora and changes that are in this home alone."""
+    """Publish corpora and changes that only this home has."""
     if home.mirror is None:
         return
     for row in ledger.listed_corpora():
@@ -350,7 +326,7 @@ def publish_all(home: Home, ledger: Ledger) -> None:
 def sweep_store(home: Home, ledger: Ledger) -> None:
     """Remove from the store what no generation of its corpora needs."""
     for name in home.mirror.names() if home.mirror else ():
-        with suppress(CorpusBusyError), alone(home, ledger, name):
+        with suppress(CorpusBusyError), alone(ledger, name):
             row = ledger.corpus(name)
             if row is not None and home.mirror:  # else the ledger may be a new one
                 home.mirror.sweep(name, row.generation)
@@ -363,29 +339,29 @@ def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
 
 
 def has_manifest(home: Home, name: str) -> bool:
-    """Whether documents and a manifest lie under a name, whatever the ledger has of it."""
+    """Whether a folder has documents and a manifest under a name."""
     row = _found_manifest(home, name)
     return row is not None and DocumentTable.is_stored(store_of(home, row))
 
 
 def manifest_sources(home: Home) -> set[str]:
     """The sources of all corpora that have a manifest."""
-    rows = (_read_manifest(file) for file in home.corpora.glob(f"*/{_MANIFEST}"))
+    rows = (
+        _read_manifest(file.parent, file.parent.name)
+        for file in home.corpora.glob(f"*/{_MANIFEST}")
+    )
     return {home.located(row.source) for row in rows if row is not None}
 
 
 def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
-    """Register corpora again that a lost or older ledger does not know, or not as they are now.
-    Returns names of those that are registered now, and of those without a manifest (imported again
-    under their name, they are whole)."""
+    """Register corpora that a lost or older ledger does not know as they are now. Returns names of
+    those that were registered, and of those without a manifest, to be imported again."""
     found, unknown = [], []
-    names = {*names_of_folders(home), *(home.mirror.names() if home.mirror is not None else ())}
-    for name in sorted(names):
-        with alone(home, ledger, name):
-            known = ledger.corpus(name)
-            if known is not None and not _is_behind(home, known):
+    for name in sorted(_names_of_folders(home) | (home.mirror.names() if home.mirror else set())):
+        with alone(ledger, name):
+            known, row = ledger.corpus(name), _in_store(home, name) or _found_manifest(home, name)
+            if known is not None and not _is_behind(home, known, row):
                 continue
-            row = _in_store(home, name) or _found_manifest(home, name)
             if row is not None and row.state == "deleted":
                 continue
             try:
@@ -393,7 +369,7 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
                     raise StorageError(f"The corpus '{name}' has no manifest.")
                 if not row.generation:
                     row = replace(row, documents=DocumentTable.open(store_of(home, row)).count())
-            except StorageError:  # the others can be registered all the same
+            except StorageError:  # the others can still be registered
                 unknown.append(name)
                 continue
             ledger.put_generation(row, known.generation if known else "")
@@ -401,15 +377,28 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     return found, unknown
 
 
-def _is_behind(home: Home, row: CorpusRow) -> bool:
-    """Whether a row of an older ledger knows less than what lies in the home or the store."""
-    if row.generation:
-        is_lost = home.mirror is not None and row.generation not in home.mirror.ages(row.name)
-        return row.state == "ready" and is_lost
-    found = _found_manifest(home, row.name)
-    if found is not None and found.updated_at > row.updated_at:
+def _is_behind(home: Home, known: CorpusRow, found: CorpusRow | None) -> bool:
+    """Whether the home or the store has a newer corpus than the row of an older ledger."""
+    if known.generation:
+        is_other = found is not None and found.generation not in ("", known.generation)
+        return known.state == "ready" and is_other
+    if found is not None and found.updated_at > known.updated_at:
         return True
-    return row.state == "ready" and not DocumentTable.is_stored(store_of(home, row))
+    return known.state == "ready" and not DocumentTable.is_stored(store_of(home, known))
+
+
+def sources_of(store: Path) -> tuple[CorpusSource, ...]:
+    """The services whose documents are in a folder, in the order of their first imports."""
+    try:
+        return _SOURCES.validate_json((store / _SOURCES_FILE).read_bytes())
+    except (OSError, ValueError):
+        return ()
+
+
+def write_sources(store: Path, sources: Iterable[CorpusSource]) -> None:
+    """Replace the services of a folder."""
+    if found := tuple(sources):
+        write_whole(store / _SOURCES_FILE, _SOURCES.dump_json(found, indent=1))
 
 
 def write_manifest(home: Home, row: CorpusRow) -> None:
@@ -425,22 +414,21 @@ def _in_store(home: Home, name: str) -> CorpusRow | None:
     newest = home.mirror.newest(name) if home.mirror is not None else None
     if newest is None or home.mirror is None:
         return None
-    own = [file for file in newest.files if file.path == _MANIFEST]
-    row = _parsed_manifest(name, home.mirror.store.get(newest.key(own[0]))) if own else None
+    row = _parsed_manifest(name, home.mirror.read(newest, _MANIFEST) or b"")
     return row and replace(row, generation=newest.id)
 
 
 def _found_manifest(home: Home, name: str) -> CorpusRow | None:
     """The manifest in the newest folder of a corpus that has one; None where none has."""
     for folder in folders_of(home, name):
-        if row := _read_manifest(folder / _MANIFEST, name):
+        if row := _read_manifest(folder, name):
             return replace(row, lens=registered(lens_from_json(row.lens), folder))
     return None
 
 
-def _read_manifest(file: Path, name: str = "") -> CorpusRow | None:
+def _read_manifest(folder: Path, name: str) -> CorpusRow | None:
     with suppress(OSError):
-        return _parsed_manifest(name or file.parent.name, file.read_bytes())
+        return _parsed_manifest(name, (folder / _MANIFEST).read_bytes())
     return None
 
 

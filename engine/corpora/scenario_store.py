@@ -1,4 +1,4 @@
-"""What a corpus is searched with by its scenarios: a small file beside them."""
+"""Scenarios beside the documents of a corpus, and the settings for searching by them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pydantic import TypeAdapter
 
 from engine.corpora.indexing import fixed_vectors
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, StorageError
+from engine.corpora.schema import to_batch, values_of
+from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.types.encoders import Encoder, Passage
 from engine.types.scenarios import (
@@ -37,7 +38,7 @@ SETTINGS = "scenarios.json"
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSettings:
-    """What a corpus is searched with."""
+    """How a corpus is searched by its scenarios."""
 
     component: Component = "M+E"  # what of a scenario is embedded
     weight: float = WEIGHT  # of the document against its best scenario, 0 to 1
@@ -61,11 +62,6 @@ def read_settings(path: Path) -> ScenarioSettings:
         return _SETTINGS.validate_json((path / SETTINGS).read_bytes())
     except FileNotFoundError:
         return ScenarioSettings()
-    except (ValueError, BadInputError) as error:
-        raise StorageError(
-            f"{path / SETTINGS} cannot be read: {error}.",
-            "Delete that file, and set component and weight again.",
-        ) from error
 
 
 def settings_stamp(path: Path) -> Hashable:
@@ -78,7 +74,7 @@ def settings_stamp(path: Path) -> Hashable:
 
 
 def write_settings(path: Path, settings: ScenarioSettings) -> None:
-    """Replace the settings at once: a reader finds the old ones or the new ones."""
+    """Replace the settings of the corpus in a folder."""
     with file_errors(path / SETTINGS):
         write_whole(path / SETTINGS, _SETTINGS.dump_json(settings))
 
@@ -89,24 +85,21 @@ def has_scenarios(path: Path) -> bool:
 
 
 def carry_scenarios(source: Path, target: Path) -> None:
-    """Take the scenarios of a corpus along to another folder with the same documents."""
+    """Copy the scenarios of a corpus to another folder with the same documents."""
     ScenarioTable.copy(source, target)
     if (source / SETTINGS).is_file():
         write_settings(target, read_settings(source))
 
 
-TEXT_COLUMNS = ["topic", "aspect", "need", "explanation", "source", "model"]
-"""What a :class:`Scenario` is made of."""
+TEXT_COLUMNS = ["topic", "aspect", "need", "explanation", "source", "model"]  # Of a `Scenario`
 _STATE_COLUMNS = ["doc_id", "content_hash", "source", "model", "prompt", "component"]
 LARGE = 100_000  # Scenarios from which on an index proposes candidates
-
-
 AUTHORITY: Mapping[ScenarioSource, int] = {"extractive": 0, "distilled": 1, "generated": 2}
-"""Whose scenarios give way to whose: the higher one's stay."""
+"""Lower ones are replaced by higher ones only."""
 
 
 class Recipe(NamedTuple):
-    """How scenarios were written: with the same recipe they need not be written again."""
+    """How scenarios were written."""
 
     source: ScenarioSource
     model: str
@@ -133,21 +126,17 @@ class ScenarioStore:
 
     @property
     def settings(self) -> ScenarioSettings:
-        """What the corpus is set to; the defaults where nothing was."""
+        """The settings of the corpus."""
         return read_settings(self.path)
 
     def set(self, settings: ScenarioSettings) -> None:
-        """Set what the corpus is searched with."""
+        """Replace the settings of the corpus."""
         write_settings(self.path, settings)
 
     @cached_property
     def hashes(self) -> dict[str, str]:
         """doc_id -> hash of its content, in the order of the corpus."""
-        found: dict[str, str] = {}
-        for batch in self.corpus.table.columns(["doc_id", "content_hash"]):
-            ids, hashes = batch["doc_id"].to_pylist(), batch["content_hash"].to_pylist()
-            found.update(zip(ids, hashes, strict=True))
-        return found
+        return dict(zip(*values_of(self.corpus.table, "doc_id", "content_hash"), strict=True))
 
     def stored(self) -> dict[str, Stored]:
         """What is stored of which documents, outdated and deleted ones included."""
@@ -171,9 +160,8 @@ class ScenarioStore:
         return {d: s for d, s in stored.items() if self.hashes.get(d) == s.content_hash}
 
     def pending(self, recipe: Recipe) -> list[str]:
-        """Documents that have no scenarios by this recipe, in the order of the corpus. What a
-        better author wrote stays: a model's own words are not replaced by those of a small model
-        that learned from them, nor either by extracts."""
+        """Documents without scenarios by this recipe or a better author, in the order of the
+        corpus."""
         fresh = self.fresh()
 
         def done(doc_id: str) -> bool:
@@ -236,7 +224,7 @@ class ScenarioStore:
         encoder: Encoder,
         known: Mapping[str, Stored],
     ) -> None:
-        """Make these all that is stored of their documents, in one or two commits."""
+        """Replace all scenarios of these documents, in one or two commits."""
         schema = _schema(self.corpus.spec.dimension)
         table = ScenarioTable.open_or_create(self.path, schema)
         for new in (True, False):
@@ -256,6 +244,7 @@ class ScenarioStore:
         flat = [(d, n, s) for d, some in scenarios.items() for n, s in enumerate(some)]
         vectors = embed([s for _, _, s in flat], component, encoder)
         columns: dict[str, object] = {
+            "vector": fixed_vectors(vectors),
             "scenario_id": [f"{n}:{d}" for d, n, _ in flat],
             "doc_id": [d for d, _, _ in flat],
             "content_hash": [self.hashes[d] for d, _, _ in flat],
@@ -264,14 +253,10 @@ class ScenarioStore:
             "component": [component] * len(flat),
             **{name: [getattr(s, name) for _, _, s in flat] for name in TEXT_COLUMNS},
         }
-        arrays = [
-            fixed_vectors(vectors) if f.name == "vector" else pa.array(columns[f.name], f.type)
-            for f in schema
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return to_batch(columns, schema)
 
     def finish(self, grace: timedelta) -> None:
-        """Take out what belongs to no document any more, compact, and build the indexes."""
+        """Remove scenarios of deleted documents, compact, and build the indexes."""
         if not ScenarioTable.is_stored(self.path):
             return
         table = ScenarioTable.open(self.path)
@@ -281,7 +266,7 @@ class ScenarioStore:
         table.finish(["vector"] if table.count() >= LARGE else [], grace)
 
     def remove(self) -> None:
-        """Remove all scenarios of the corpus, and what it was set to."""
+        """Remove all scenarios of the corpus, and its settings."""
         ScenarioTable.remove(self.path)
         delete(self.path / SETTINGS)
 
@@ -293,7 +278,7 @@ def embed(scenarios: Sequence[Scenario], component: Component, encoder: Encoder)
 
 
 def passage_of(scenario: Scenario, component: Component) -> Passage:
-    """What is embedded of a scenario; the first of two components stands where titles do."""
+    """The embedded part of a scenario; the first of two components is the title."""
     texts = {"M": scenario.topic, "I": scenario.need, "E": scenario.explanation}
     title, _, text = component.rpartition("+")
     return Passage(texts.get(title, ""), texts[text], ())

@@ -27,8 +27,7 @@ from storage.records import Condition
 if TYPE_CHECKING:
     from storage.vectors import DocumentTable  # importing LanceDB takes a second
 
-CHUNK, MANY = 4096, 65_536
-"""Texts that become Python's at once, and rows that are read at once where they are short."""
+CHUNK, MANY = 4096, 65_536  # Texts, and short rows, that are read at once
 
 
 class StoredTexts(Sequence[str]):
@@ -124,12 +123,12 @@ def aspect_column(key: str) -> str:
 
 
 def vector_columns(aspects: Sequence[str]) -> list[str]:
-    """All columns with one vector per document: the document's, and one per aspect."""
+    """All columns with one vector per document."""
     return ["vector", *map(aspect_column, aspects)]
 
 
 def facet(name: str, value: object) -> str:
-    """How ``field = value`` stands in the ``facets`` column."""
+    """``field = value`` as in the ``facets`` column."""
     return f"{FACET_MARK}{name}={value}{FACET_MARK}"
 
 
@@ -144,22 +143,26 @@ def condition(filter_: Filter) -> Condition:
     """The condition that rows must meet."""
     if filter_.field == YEAR:
         return Condition("year", filter_.op, tuple(map(year_of, filter_.values)))
+    facets = tuple(facet(filter_.field, value) for value in unordered(filter_).values)
+    return Condition("facets", "contains", facets)
+
+
+def unordered(filter_: Filter) -> Filter:
+    """A filter of values without an order, or BadInputError."""
     if filter_.op != "=":
         raise BadInputError(
-            f"The filter '{filter_}' cannot be used: only year takes >= and <=.",
-            "Write field=value.",
+            f"The filter '{filter_}' cannot be used: only years, dates and amounts take >= and <=.",
+            f"Write {filter_.field}=value.",
         )
-    facets = tuple(facet(filter_.field, value) for value in filter_.values)
-    return Condition("facets", "contains", facets)
+    return filter_
 
 
 TEXT_COLUMNS = [
     *("doc_id", "title", "text", "year", "authors", "url", "metadata"),
     *("sentence_starts", "sentence_ends", "roles"),
 ]
-"""What a :class:`Document` is made of."""
-PASSAGE_COLUMNS = ["vector", "sentence_vectors"]
-"""What a :class:`Seed` has beside its document and its tokens."""
+"""The columns of a :class:`Document`."""
+PASSAGE_COLUMNS = ["vector", "sentence_vectors"]  # Of a `Seed`, beside its document and tokens
 
 
 def matrix(column: Any, width: int) -> FloatArray:
@@ -168,9 +171,25 @@ def matrix(column: Any, width: int) -> FloatArray:
     return widened(values).reshape(-1, width)
 
 
+def values_of(table: DocumentTable, *names: str) -> list[list[Any]]:
+    """The values of some short columns, of all rows."""
+    batches = [batch.to_pydict() for batch in table.columns(names, MANY)]
+    return [[value for batch in batches for value in batch[name]] for name in names]
+
+
+def to_batch(columns: Mapping[str, Any], schema: pa.Schema) -> pa.RecordBatch:
+    """Arrays, and lists of values, by name as a batch of a schema."""
+    arrays = [
+        pa.array(columns[field.name], field.type)
+        if isinstance(columns[field.name], list)
+        else columns[field.name]
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
-    """The values (n,) of each row of a list column; views of one array, as they are stored.
-    `width`: of a column of lists of vectors: each row is (n, width) then."""
+    """The values (n,) of each row of a list column; with a `width`, vectors (n, width)."""
     if not len(column):
         return []
     lists = column.combine_chunks()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import logging
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
@@ -20,40 +18,25 @@ from engine.facts import VERSION, find_facts
 from engine.types.documents import Fact, Span
 from storage.vectors import DocumentTable
 
-log = logging.getLogger("seedlens")
-FACT_TYPE = pa.struct(
-    [
-        ("kind", pa.string()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        ("unit", pa.string()),
-        ("text", pa.string()),
-        ("start", pa.int32()),
-        ("end", pa.int32()),
-        ("derivation", pa.string()),
-        ("anchor_start", pa.int32()),
-        ("anchor_end", pa.int32()),
-        ("about", pa.list_(pa.string())),
-        ("implied", pa.bool_()),
-        ("confidence", pa.float64()),
-        ("recurrence", pa.string()),
-        ("generated", pa.bool_()),
-    ]
-)
+_text, _number, _place, _truth = pa.string(), pa.float64(), pa.int32(), pa.bool_()
+_TYPES = {
+    **{"kind": _text, "low": _number, "high": _number, "unit": _text, "text": _text},
+    **{"start": _place, "end": _place, "derivation": _text},
+    **{"anchor_start": _place, "anchor_end": _place, "about": pa.list_(_text)},
+    **{"implied": _truth, "confidence": _number, "recurrence": _text, "generated": _truth},
+}
+FACT_TYPE = pa.struct(list(_TYPES.items()))
 _FACTS = pa.list_(FACT_TYPE)
 FACT_FIELDS = (pa.field("facts", _FACTS), pa.field("facts_version", pa.int32()))
 """The last columns of the table."""
 FACT_COLUMNS = [field.name for field in FACT_FIELDS]
-FACT_SOURCES = ["text", "metadata", *FACT_COLUMNS]
-"""What :func:`facts_of` takes: the text, which facts are resolved from, and stored facts."""
+FACT_SOURCES = ["text", "metadata", *FACT_COLUMNS]  # For :func:`facts_of`
 DATE_KEYS = ("date", "published", "publication_date", "created", "created_at", "sent", "timestamp")
-"""Metadata that may say when a document was written, the most telling first."""
+"""Metadata with the date of a document, the best first."""
 
 
 def document_date(metadata: Mapping[str, Any]) -> date | None:
-    """The day on which a document was written, by its metadata; None when no field says so.
-
-    A year or a month is no day: nothing can be counted from it.
+    """The day on which a document was written, by its metadata; None without one.
 
     >>> document_date({"venue": "ACL", "date": "2024-02-29"})
     datetime.date(2024, 2, 29)
@@ -90,8 +73,8 @@ def fact_columns(
 
 
 def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
-    """The facts of one row with :data:`FACT_SOURCES`. They are resolved now where another version
-    stored them; those of a language model stay."""
+    """The facts of one row with :data:`FACT_SOURCES`, resolved now where another version stored
+    them; those of a language model stay."""
     stored = tuple(_from_row(fact) for fact in row.get("facts") or ())
     if row.get("facts_version") == VERSION:
         return stored
@@ -101,7 +84,7 @@ def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
 
 
 def in_reading_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Facts by where they stand in the text."""
+    """Facts by their places in the text."""
     return tuple(sorted(facts, key=lambda fact: fact.span))
 
 
@@ -125,14 +108,9 @@ def refresh_facts(table: DocumentTable, doc_ids: Sequence[str]) -> None:
 
 def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
     """(doc_id, facts) of every document, in stored order."""
-    started, resolved = time.perf_counter(), 0
     for batch in table.columns(["doc_id", *FACT_SOURCES]):
         for row in batch.to_pylist():
-            resolved += row.get("facts_version") != VERSION
             yield row["doc_id"], facts_of(row)
-    if resolved:
-        seconds = time.perf_counter() - started
-        log.info("Resolved facts of %d documents again in %.1f s.", resolved, seconds)
 
 
 def flat_facts(table: DocumentTable) -> tuple[NDArray[np.intp], pa.StructArray]:
@@ -185,7 +163,7 @@ _PLAIN = (
 
 @functools.lru_cache(maxsize=256)
 def facts_of_query(text: str) -> tuple[Fact, ...]:
-    """What a query states itself: it was written on no day, so nothing is counted from one."""
+    """The facts that a query states; it has no date."""
     return find_facts(text, None)
 
 

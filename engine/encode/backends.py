@@ -40,10 +40,7 @@ def native_bfloat16() -> bool:
 
 
 class TorchBackend:
-    """PyTorch, in bfloat16 where the hardware has it; on the CPU unless told otherwise.
-
-    bfloat16 leaves document vectors within cosine 0.9999 of float32.
-    """
+    """PyTorch, in bfloat16 where the hardware has it (within cosine 0.9999 of float32)."""
 
     def __init__(
         self, model: torch.nn.Module, *, bfloat16: bool | None = None, device: str = "cpu"
@@ -70,14 +67,12 @@ class TorchBackend:
 
 
 class OpenVinoBackend:
-    """OpenVINO on the CPU (``pip install seedlens[openvino]``).
+    """OpenVINO on the CPU, with a model of OpenVINO (``pip install seedlens[openvino]``).
 
     Args:
-        model: of OpenVINO; ids and mask to hidden states.
         threads: 0 for all cores.
-        int8: linear layers in 8 bits, every :data:`GROUP` values with a scale of their own:
-            weights beforehand, what they are multiplied with when it comes. Where the CPU has no
-            8-bit products this is no faster.
+        int8: linear layers in 8 bits, with one scale for :data:`GROUP` values; only faster where
+            the CPU has 8-bit products.
     """
 
     def __init__(self, model: Any, *, threads: int = 0, int8: bool = False) -> None:
@@ -92,7 +87,7 @@ class OpenVinoBackend:
             settings["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = str(GROUP)
         self.name = f"openvino-{'int8-' if int8 else ''}{precision}"
         self._compiled = core.compile_model(model, "CPU", settings)
-        # A second thread would be told "Infer Request is busy"; one pass uses all cores anyway.
+        # OpenVINO refuses a second thread; one pass uses all cores anyway.
         self._one_at_a_time = threading.Lock()
 
     def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray:
@@ -143,11 +138,10 @@ def openvino_model(network: Any) -> Any:
 def choose_backend(
     model: torch.nn.Module, *, bulk: bool, threads: int = 0, large: bool = False
 ) -> Backend:
-    """PyTorch; for bulk work on encoders OpenVINO where it is installed.
+    """PyTorch; on the GPU for bulk work and ``large`` models (decoders), where there is one.
 
-    OpenVINO encodes half as many documents again per second, after 2 s of conversion. Bulk work
-    goes to the GPU where there is one, and so do ``large`` models (decoders): the CPU takes seconds
-    for each document.
+    For bulk work on encoders OpenVINO, where it is installed: 1.5 times as fast, after 2 s of
+    conversion.
     """
     import torch
 

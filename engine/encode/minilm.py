@@ -1,8 +1,5 @@
-"""The embedded model, all-MiniLM-L6-v2: BERT (Devlin et al. 2019) of six layers without PyTorch.
-
-NumPy encodes queries, OpenVINO encodes corpora. Importing PyTorch and transformers would take 10 s
-of processor time.
-"""
+"""The embedded model, all-MiniLM-L6-v2: BERT (Devlin et al. 2019) of six layers without PyTorch,
+whose import takes 10 s. NumPy encodes queries, OpenVINO encodes corpora."""
 
 from __future__ import annotations
 
@@ -20,19 +17,14 @@ from engine.numeric import FloatArray
 WIDTH = 384
 HEADS = 12
 LAYERS = 6
-WINDOW = 256
-"""Tokens that the model was made to read at once."""
-EPSILON = 1e-12
-"""Added to variances in layer normalisation."""
+WINDOW = 256  # Tokens that the model was made to read at once
+EPSILON = 1e-12  # Added to variances in layer normalisation
 LINEAR = ("attention.self.query", "attention.self.key", "attention.self.value")
 
 
 class MiniLmTokenizer:
-    """The model's WordPiece tokenizer, called as those of transformers are.
-
-    Args:
-        window: tokens to which :meth:`read` cuts a text; 0 for all of it.
-    """
+    """The model's WordPiece tokenizer, called as those of transformers are; :meth:`read` cuts texts
+    to ``window`` tokens, 0 for all of them."""
 
     pad_token_id = 0
 
@@ -82,11 +74,7 @@ class MiniLmTokenizer:
 
 
 class MiniLm:
-    """The network on NumPy, in float32.
-
-    Args:
-        changes: added to weights, by the name of the layer.
-    """
+    """The network on NumPy, in float32; ``changes`` by layer are added to its weights."""
 
     name = "numpy-fp32"
 

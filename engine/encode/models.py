@@ -91,8 +91,7 @@ def apply_modules(modules: tuple[torch.nn.Module, ...], key: str, rows: FloatArr
 
 
 def check_modules(location: str) -> None:
-    """Refuse a model that names other code than its libraries' own: they would run it, also from
-    the folder itself."""
+    """Refuse a model that names code of its own, which its libraries would run."""
     for module in _json(location, "modules.json") or []:
         kind = str(module["type"])
         if not _MODULE.fullmatch(kind):
@@ -240,11 +239,8 @@ def _preset(location: str, preset: Preset) -> LoadedModel:
 
 
 def _places(location: str, preset: Preset) -> tuple[str, str]:
-    """Where the document model is, and where the query model if there is one.
-
-    In a folder, the two lie under the last words of their hub names:
-    ``dragon-plus-context-encoder`` and ``dragon-plus-query-encoder``.
-    """
+    """The places of the document model and of the query model, "" for none. In a folder, they are
+    named by the last part of their hub names."""
     if not preset.query_model:
         return location, ""
     if not Path(location).is_dir():

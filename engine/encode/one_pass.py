@@ -1,8 +1,7 @@
 """One pass of a transformer per document, pooled three ways.
 
-Document vector: the model's own pooling. Sentence vectors: mean over the sentence's tokens
-in the context of the whole document ("late chunking"). Token vectors: the late-interaction
-projection of each token, as PyLate's ColBERT computes it.
+Document vector: the model's own pooling. Sentence vectors: means over their tokens in the context
+of the document ("late chunking"). Token vectors: late-interaction projections, as in PyLate.
 """
 
 from __future__ import annotations
@@ -47,17 +46,12 @@ class Window:
 
 
 def plan_windows(lengths: Sequence[int], size: int, overlap: int) -> list[Window]:
-    """Cover each document of ``lengths[i]`` tokens with windows of at most ``size`` tokens.
-
-    Args:
-        size: tokens per window, > overlap.
-        overlap: tokens that neighbouring windows share.
+    """Cover each document of ``lengths[i]`` tokens with windows of at most ``size`` tokens, which
+    share ``overlap`` tokens.
 
     >>> [(w.start, w.stop, w.keep_from, w.keep_to) for w in plan_windows([10], 6, 2)]
     [(0, 6, 0, 5), (4, 10, 5, 10)]
     """
-    if not 0 <= overlap < size:
-        raise ValueError(f"overlap {overlap} must be at least 0 and less than the window {size}")
     windows = []
     for document, length in enumerate(lengths):
         start = keep_from = 0
@@ -74,7 +68,7 @@ def plan_windows(lengths: Sequence[int], size: int, overlap: int) -> list[Window
 
 def batch_windows(windows: Sequence[Window], budget: int) -> list[list[Window]]:
     """Group windows of like length into batches of at most ``budget`` tokens, padding included; a
-    longer window is a batch of its own. The longest come first, so that memory peaks at once."""
+    longer window is a batch alone. The longest come first, so that memory peaks at once."""
     batches: list[list[Window]] = []
     for window in sorted(windows, key=len, reverse=True):
         if batches and (len(batches[-1]) + 1) * len(batches[-1][0]) <= budget:
@@ -90,7 +84,7 @@ class Tokens:
 
     prompt: NDArray[np.int64]  # (p,) its tokens
     ids: NDArray[np.int64]  # (n,) the tokens of title and text
-    # (n, 2) where a token stands in the text, white space left out; (-1, -1) for the title's
+    # (n, 2) place of a token in the text, without white space; (-1, -1) for the title's
     spans: NDArray[np.int32]
 
 
@@ -99,8 +93,8 @@ def tokenize(
 ) -> list[Tokens]:
     """Tokens of ``prompt + title + text``, cut into prompt and passage.
 
-    The three are tokenized as one string, because tokenizers join across their borders
-    ("Query: " and "Bees" share a piece); a token that reaches into the passage is its.
+    They are tokenized together, as tokenizers join across borders ("Query: " and "Bees" share a
+    piece); such a token belongs to the passage.
     """
     heads = [prompt + prompts.for_title(p.title) for p in passages]
     encoded = tokenizer(
@@ -150,10 +144,8 @@ def opening_and_closing(tokenizer: Any, end_mark: str) -> tuple[list[int], list[
     return opening, closing
 
 
-OVERLAP = 64
-"""Tokens that neighbouring windows of a long document share."""
-BATCH_TOKENS = 4096
-"""Tokens per forward pass, padding included; 1024 to 8192 measured alike on 2 cores."""
+OVERLAP = 64  # Tokens that neighbouring windows of a long document share
+BATCH_TOKENS = 4096  # Per forward pass, padding included; 1024 to 8192 are as fast on 2 cores
 
 
 @dataclass(frozen=True)
@@ -293,12 +285,8 @@ class OnePassEncoder:
             states[-len(self._after) :] = row[-len(self._after) :]
 
     def _pool(self, row: FloatArray, lead: int) -> tuple[FloatArray, float]:
-        """A weighted sum of states and the sum of the weights.
-
-        Args:
-            row: (n, width), prompt and marks included.
-            lead: how many of them are opening marks and prompt.
-        """
+        """A weighted sum of states (n, width) and the sum of the weights; the first ``lead`` are
+        opening marks and prompt."""
         first = 0 if self.parts.prompts.pooled or len(row) <= lead else lead
         match self.parts.pooling:
             case "mean":

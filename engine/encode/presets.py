@@ -4,11 +4,9 @@ A key works wherever an encoder's name does: ``--encoder scincl`` loads the publ
 from the Hugging Face hub, ``--encoder scincl=/folder`` one that is on disk, both with the
 preset's prompts and pooling. A preset's hub name works like its key.
 
-SeedLens scores by cosine. Models that were trained for the dot product or the Euclidean
-distance therefore lose what the lengths of their vectors say. Code that a published model brings
-along is never run: its architecture is one of transformers' own, with attention in both
-directions where the authors have it so. ``assets/models/presets.toml`` has the presets, each with
-the source of its prompts and pooling.
+SeedLens scores by cosine, so models that were trained for the dot product or the Euclidean distance
+lose the lengths of their vectors. Code of a published model is never run.
+``assets/models/presets.toml`` has the presets, each with the source of its prompts and pooling.
 """
 
 from __future__ import annotations
@@ -22,8 +20,7 @@ from typing import Any, Literal, NamedTuple
 from engine.config import ASSETS
 from engine.errors import ModelMissingError
 
-SLOT = "{instruction}"
-"""Where an instruction stands in a query prompt."""
+SLOT = "{instruction}"  # In a query prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +34,16 @@ class Prompts:
     document: str = ""
     query: str = SLOT + " "  # before a query with an instruction
     plain_query: str = ""  # before one without
-    separator: str | None = None  # "[SEP]"; None: the title is a sentence of its own
+    separator: str | None = None  # "[SEP]"; None: the title is a sentence
     pooled: bool = True  # False: prompt and opening marks are left out of a mean
 
-    def __post_init__(self) -> None:
-        if SLOT not in self.query:
-            raise ValueError(f"the query prompt {self.query!r} has no {SLOT}")
-
     def for_query(self, instruction: str) -> str:
-        """What stands before a query under ``instruction`` ("" for none)."""
+        """The text before a query under ``instruction`` ("" for none)."""
         instruction = instruction.strip()
         return self.query.replace(SLOT, instruction) if instruction else self.plain_query
 
     def for_title(self, title: str) -> str:
-        """What stands between the prompt and the text; "" without a title.
+        """The text between the prompt and the text; "" without a title.
 
         >>> Prompts().for_title("Old bees")
         'Old bees. '
@@ -86,8 +79,7 @@ _PROMPTS = {
         pooled=False,
     ),
 }
-OWN_WINDOW = 0
-"""The window that the model's own configuration names."""
+OWN_WINDOW = 0  # The window that the model's own configuration names
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +100,7 @@ class Preset:
 
 
 def _presets(tables: dict[str, dict[str, Any]]) -> dict[str, Preset]:
-    """The presets of the file, by key; one with ``sizes`` stands for several."""
+    """The presets of the file, by key; one with ``sizes`` is several."""
     found = []
     for key, table in tables.items():
         fields = {name: table[name] for name in table if name not in ("sizes", "read")}
@@ -124,7 +116,7 @@ _BY_MODEL = {preset.model.casefold(): preset for preset in PRESETS.values()}
 
 
 class Resolved(NamedTuple):
-    """What an encoder's name stands for: a preset or none, and a folder or a hub name."""
+    """An encoder's name read: a preset or none, and a folder or a hub name."""
 
     preset: Preset | None
     location: str
@@ -156,7 +148,7 @@ def resolve(source: str) -> Resolved:
 
 
 def absolute(source: str) -> str:
-    """``source`` with its folder, if it names one, made independent of where one stands."""
+    """``source`` with an absolute path of its folder, if it names one."""
     if source in PRESETS:
         return source
     key, equals, folder = source.partition("=")

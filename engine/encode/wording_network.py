@@ -1,14 +1,10 @@
-"""The networks that read wordings: what each word asks for or rules out, and which are terms.
+"""The networks that read wordings, on NumPy: what each word asks for or rules out, and terms.
 
-The embedded model, its linear layers changed a little (low-rank, LoRA: Hu et al. 2022), reads the
-wording and, apart, what each aspect of the lens is: name, phrases, definition. Every token of the
-wording is then compared with every aspect twice, as asking for it and as ruling it out. Weights:
-``assets/wordings/reader.npz``, fitted by ``benchmarks/fit_reader.py``; they are the same for all
-aspects, so that they serve any lens.
-
-A tagger finds the content words in them, on the states of the same network; weights:
-``assets/wordings/tagger.npz``, fitted by ``benchmarks/fit_tagger.py``. All on NumPy: the networks
-as PyTorch trains them are in those two.
+The embedded model with low-rank changes (LoRA: Hu et al. 2022) reads the wording and, separately,
+name, phrases and definition of each aspect. Every token of the wording is compared with every
+aspect twice, as asking for it and as ruling it out; the weights serve any lens
+(``assets/wordings/reader.npz``, fitted by ``benchmarks/fit_reader.py``). A tagger finds content
+words on the states of the same network (``tagger.npz``, fitted by ``benchmarks/fit_tagger.py``).
 """
 
 from __future__ import annotations
@@ -28,22 +24,17 @@ from engine.numeric import FloatArray, unit
 from engine.types.encoders import EMBEDDED
 
 Weights = Mapping[str, FloatArray]
-WINDOW = 96
-"""Tokens of a wording, and of an aspect's text, that are read; some 70 words."""
-DIRECTIONS = 128
-"""Numbers of a token, and of an aspect, that are compared for asking, and for ruling out."""
-CHANGES = "changes/"
-"""Begins the names of the low-rank changes in the file: the layer, then ``.down`` or ``.up``."""
+WINDOW = 96  # Tokens of a wording, and of an aspect's text, that are read; some 70 words
+DIRECTIONS = 128  # Dimensions of a token and an aspect, for asking, and for ruling out
+CHANGES = "changes/"  # Prefix of low-rank changes in the file: then the layer, ``.down`` or ``.up``
 LABELS = ("other", "carrier", "wanted", "unwanted")
-"""What a word of a wording is: of a term that documents should have or should not, a word that
-leads to one ("solved with"), or neither."""
-LAYERS = (1, 3, 6)
-"""Of the network, whose states the tagger reads."""
+"""Of words: of a term that documents should have or should not, leading to one ("solved with"), or
+neither."""
+LAYERS = (1, 3, 6)  # Of the network, whose states the tagger reads
 TAGGERS = 3
-"""Networks that vote: of the terms of 201 wordings without part in their training, each alone finds
-0.88 to 0.90, the three 0.91."""
-STATES = 96
-"""Numbers that a tagger carries from word to word, in each direction."""
+"""Networks that vote: of the terms of 201 unseen wordings each alone finds 0.88 to 0.90, the three
+0.91."""
+STATES = 96  # Dimensions of a tagger's state, in each direction
 
 
 def read_weights(path: Path) -> dict[str, FloatArray]:
@@ -57,8 +48,8 @@ def _linear(rows: FloatArray, weights: Weights, name: str) -> FloatArray:
 
 
 def _compare(tokens: FloatArray, aspects: FloatArray, weights: Weights) -> FloatArray:
-    """(t, a, 2) log-odds of tokens (t, width) against saying nothing of aspects (a, width), to be
-    added up by log-mean-exp."""
+    """(t, a, 2) log-odds of tokens (t, width) for aspects (a, width) against neither, to be added
+    by log-mean-exp."""
     of_tokens, of_aspects = (
         unit(_linear(rows, weights, name).reshape(len(rows), 2, DIRECTIONS))
         for rows, name in ((tokens, "of_tokens"), (aspects, "of_aspects"))
@@ -96,8 +87,7 @@ def _recurrent(rows: FloatArray, weights: Weights, name: str, layer: str) -> Flo
 
 
 class WordingNetwork:
-    """The fitted networks, as they read wordings of one lens after the other. Without a file of the
-    ``tagger``, :meth:`tags` is of no use."""
+    """The fitted networks; :meth:`tags` needs a ``tagger``."""
 
     def __init__(self, weights: Path, tagger: Path | None = None) -> None:
         self._weights = read_weights(weights)
@@ -117,10 +107,8 @@ class WordingNetwork:
         return np.asarray(states.sum(axis=1) / mask.sum(axis=1, keepdims=True, dtype=np.float32))
 
     def scores(self, parts: Sequence[str], aspects: FloatArray) -> FloatArray:
-        """What the parts of one wording, which follow one another without a gap, say of each
-        aspect of :meth:`aspects`: (parts, 2 a) log-odds against saying nothing of it, of asking for
-        each aspect, then of ruling it out. Several parts together have the log-sum-exp of theirs.
-        """
+        """(parts, 2 a) log-odds of the adjacent parts of one wording: of asking for each of
+        :meth:`aspects`, then of ruling it out, against neither; together their log-sum-exp."""
         (read,), ids, mask = self._tokenizer.read(["".join(parts)])
         of_tokens = _compare(self._network.forward(ids, mask)[0], aspects, self._weights)
         of_tokens = (

@@ -8,29 +8,30 @@ import itertools
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple, cast
 
-from engine.annotate.projects import read_query_id
+from engine.annotate.adjudication import DecidedQrels, decide, own_grades
+from engine.annotate.pool import graded
+from engine.annotate.projects import ProjectStore, read_query_id
 from engine.collections.judgment_formats import decoded
 from engine.collections.readers import NoCollectionError, cached_collection, without_seeds
 from engine.collections.trec import read_qrels, read_run
-from engine.corpora.library import Library, is_synthetic
+from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.evaluate.human import HUMAN
-from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
-from engine.evaluate.judged_projects import JudgedProjects
-from engine.evaluate.measuring import but
-from engine.evaluate.model_runs import asks_model
+from engine.evaluate.evaluation_run import asks_model
+from engine.evaluate.measuring import HUMAN, but, from_zero, topic_of
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
 from engine.text import counted
-from engine.types.corpora import CorpusInfo
+from engine.types.annotating import Judgment, Project
 from engine.types.evaluations import (
     Collection,
     CollectionInfo,
@@ -53,16 +54,12 @@ LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where the topics and judgments of a collection are."""
+class _Place(NamedTuple):
+    """Where a collection is: what is known without reading it, and how to read it."""
 
-    key: str
-    corpus: CorpusInfo
-    source: str  # of its judgments, in words
+    info: CollectionInfo
     read: Callable[[], Collection]
-    source_format: str = ""  # "" for what the files say
-    uploaded: bool = False  # the judgments came through the browser
+    synthetic: bool
 
 
 @all_for_leads
@@ -72,8 +69,8 @@ class CollectionStore(ForPerson):
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._library, self._experiments = library, ledger.experiments
         self._named: set[str] = set()
-        self._projects = JudgedProjects(ledger, library)
-        self._uploaded = Recent[Hashable, Collection](16)
+        self._projects = ProjectStore(ledger, library)
+        self._made = Recent[Hashable, Collection](32)  # of projects, and of uploaded judgments
         self._runs = Recent[Hashable, dict[str, Ranking]](8)
 
     # -- collections -----------------------------------------------------------------------
@@ -81,8 +78,8 @@ class CollectionStore(ForPerson):
     def all(self) -> tuple[CollectionInfo, ...]:
         """Collections by name: those of corpora, judged projects, uploaded judgments, then
         evaluated files. One with broken files has a ``problem``; one without files is left out."""
-        described = (_described(self._place(key)) for key in self._keys())
-        return tuple(info for info in described if info is not None)
+        infos = (_described(self._place(key)) for key in self._keys())
+        return tuple(info for info in infos if info is not None)
 
     def _keys(self) -> Iterator[str]:
         names = self._library.names()
@@ -91,7 +88,7 @@ class CollectionStore(ForPerson):
             for name in names
             if self._library.corpus(name).state == "ready" and self._source_of(name) is not None
         )
-        for corpus, project in self._projects.judged():
+        for corpus, project in self._judged():
             yield f"{corpus}{PROJECT}{project}"
         for row in self._experiments.qrels():
             if row.corpus in names:
@@ -125,7 +122,7 @@ class CollectionStore(ForPerson):
 
     def digest(self, key: str, sample: int | None) -> str:
         """Identifies the content of a collection and a sample of it."""
-        return f"{self._place(key).read().digest} {sample or 'all'}"
+        return f"{self.read(key).digest} {sample or 'all'}"
 
     def topics(self, key: str, sample: int | None) -> tuple[Topic, ...]:
         """The topics of a sample, or all of them."""
@@ -133,12 +130,12 @@ class CollectionStore(ForPerson):
 
     def queries(self, key: str) -> dict[str, Query]:
         """query_id -> the query on the collection's corpus."""
-        corpus = self._place(key).corpus.name
+        corpus = self._place(key).info.corpus
         return {topic.query_id: topic.query(corpus) for topic in self.read(key).topics}
 
     def query_titles(self, key: str) -> dict[str, str]:
         """query_id -> the seed's title, or the beginning of its text."""
-        corpus = self._library.open(self._place(key).corpus.name)
+        corpus = self._library.open(self._place(key).info.corpus)
         titles = {}
         for topic in self.read(key).topics:
             row = corpus.row_of.get(topic.seed or "")
@@ -148,25 +145,27 @@ class CollectionStore(ForPerson):
 
     def _place(self, key: str) -> _Place:
         row = self._qrels(key)
-        if row is not None:
-            corpus, name = self._library.corpus(row.corpus), row.name
-            return _Place(key, corpus, name, lambda: self._read_uploaded(row), uploaded=True)
-        name, sign, rest = _parts(key)
-        if sign == PROJECT:
-            corpus, source = self._library.corpus(name), rest or "judged while exploring"
-            read = functools.partial(self._projects.read, name, rest)
-            return _Place(key, corpus, source, read, PROJECT_FORMAT)
+        name, sign, rest = _parts(key) if row is None else (row.corpus, UPLOADED, row.name)
+        path = Path(rest) if sign == FILES else self._source_of(name)
         # A key may come from a link, which must not open any path.
         if sign == FILES and key not in {*self._named, *self._experiments.collections()}:
             raise UnknownNameError(
                 f"Nothing was evaluated here by the files at {rest}.",
                 "Run seedlens evaluate with this path first.",
             )
-        path = Path(rest) if sign else self._source_of(name)
-        if path is None:
+        if sign in ("", FILES) and path is None:
             raise _unknown(key)
-        known = self._library.corpus(name)
-        return _Place(key, known, str(path), lambda: cached_collection(path))
+        corpus = self._library.corpus(name)
+        info = CollectionInfo(key, key, name, str(path), corpus.source_format)
+        read = functools.partial(cached_collection, cast(Path, path))
+        if row is not None:
+            info = replace(info, source=rest, uploaded=True)
+            read = functools.partial(self._read_uploaded, row)
+        elif sign == PROJECT:
+            source = rest or "judged while exploring"
+            info = replace(info, source=source, source_format="project")
+            read = functools.partial(self._read_project, name, rest)
+        return _Place(info, read, Library.is_synthetic(corpus) and row is None)
 
     def _source_of(self, corpus: str) -> Path | None:
         """Where a corpus was imported from, if both are there."""
@@ -176,7 +175,29 @@ class CollectionStore(ForPerson):
 
     def _read_uploaded(self, row: QrelsRow) -> Collection:
         opened = self._library.open(row.corpus)
-        return self._uploaded.one((row, opened.identity), lambda: _collection_of(row, opened))
+        return self._made.one((row, opened.identity), lambda: _collection_of(row, opened))
+
+    def _judged(self) -> list[tuple[str, str]]:
+        """Corpus and name of projects with at least one grade that counts; "" is the name of what
+        was judged while exploring."""
+        named = {(corpus, ""): Project(corpus) for corpus in self._library.names()}
+        named |= {p.key: p for p in self._projects.projects() if (p.corpus, "") in named}
+        return [key for key, project in sorted(named.items()) if self._is_judged(project)]
+
+    def _is_judged(self, project: Project) -> bool:
+        judged = graded(project, self._projects.judgments(project)).keys()
+        return not judged <= self._projects.retired(project)
+
+    def _read_project(self, corpus: str, name: str) -> Collection:
+        """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
+        project, opened = self._projects.project(corpus, name), self._library.open(corpus)
+        judgments, queries = self._projects.judgments(project), self._projects.queries(project)
+        retired, events = self._projects.retired(project), tuple(j.event for j in judgments)
+        settings = project.key, project.scale, project.model_grades
+        return self._made.one(
+            (*settings, events, tuple(queries), retired, opened.identity),
+            lambda: without_seeds(_collection(project, judgments, queries, retired, opened)),
+        )
 
     # -- uploaded judgments ---------------------------------------------------------------------
 
@@ -187,7 +208,7 @@ class CollectionStore(ForPerson):
         rows = self._experiments.qrels()
         same = [row.id for row in rows if (row.corpus, row.qrels) == (corpus, text)]
         if not same:
-            _topics_of(read_qrels(text, name).qrels, self._library.open(corpus), name)
+            _topics(read_qrels(text, name).qrels, {}, self._library.open(corpus))
             row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
             same = [self._experiments.add_qrels(row)]
         return self.info(f"{UPLOADED}{same[0]}")
@@ -217,7 +238,7 @@ class CollectionStore(ForPerson):
                 return _described_run(known)
         run = read_run(decoded(content, name), name)
         fitted = fitted_run({r.query_id: r for r in run.rankings}, name, self.read(key).topics)
-        corpus = self._library.open(self._place(key).corpus.name)
+        corpus = self._library.open(self._place(key).info.corpus)
         ranked = {doc_id for r in fitted.rankings for doc_id in r.doc_ids}
         strange = sum(doc_id not in corpus.row_of for doc_id in ranked)
         notes = [f"{strange:,} of its documents are not in the corpus."] if strange else []
@@ -316,7 +337,7 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
 
 def _collection_of(row: QrelsRow, corpus: OpenCorpus) -> Collection:
     judgments = read_qrels(row.qrels, row.name)
-    topics, warnings = _topics_of(judgments.qrels, corpus, row.name)
+    topics, warnings = _topics(judgments.qrels, {}, corpus)
     collection = Collection(
         name=Path(row.name).stem,
         topics=topics,
@@ -328,57 +349,31 @@ def _collection_of(row: QrelsRow, corpus: OpenCorpus) -> Collection:
     return without_seeds(collection)
 
 
-def _topics_of(
-    qrels: Qrels, corpus: OpenCorpus, file: str
-) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
-    """Seed and aspect of every query id ``<seed>_<aspect>``, and notes on unread ids."""
-    topics, strange = [], []
-    for query_id in qrels:
-        named = read_query_id(query_id, corpus)
-        if named is None:
-            strange.append(query_id)
-        else:
-            topics.append(Topic(query_id, seed=named.seed, aspect=named.aspect))
-    if not topics:
-        raise BadInputError(
-            f"{file}: no query id is a seed of corpus '{corpus.name}' and one of its aspects, "
-            f"like '<seed>_{corpus.aspects[0]}' (the first is '{strange[0]}').",
-            "Queries of other ids need topics: put topics.jsonl and qrels.txt into a folder with "
-            "the documents and import that.",
-        )
-    if not strange:
-        return tuple(topics), ()
-    which = counted(len(strange), "query is", "queries are")
-    warning = f"{which} left out: no seed and aspect of this corpus (first: '{strange[0]}')."
-    return tuple(topics), (warning,)
-
-
 def _described(place: _Place) -> CollectionInfo | None:
     """A collection with its problem, if any; None for documents without judgments."""
-    key, corpus, source = place.key, place.corpus, place.source
-    kind = place.source_format or corpus.source_format
-    known = CollectionInfo(key, key, corpus.name, source, kind, uploaded=place.uploaded)
+    info = place.info
     try:
         collection = place.read()
     except (NoCollectionError, UnknownNameError):
         return None
     except SeedLensError as error:
-        return replace(known, problem=str(error))
+        return replace(info, problem=str(error))
     except (OSError, ValueError) as error:
-        log.warning("The collection %s could not be read: %s", source, error)
-        return replace(known, problem=f"{source} could not be read: {error}")
+        log.warning("The collection %s could not be read: %s", info.source, error)
+        return replace(info, problem=f"{info.source} could not be read: {error}")
+    topics = collection.topics
     return replace(
-        known,
+        info,
         name=collection.name,
-        source_format=place.source_format or collection.source_format,
-        queries=len(collection.topics),
-        seeds=len({seed_of(topic) for topic in collection.topics}),
-        aspects=tuple(dict.fromkeys(t.aspect for t in collection.topics if t.aspect is not None)),
+        source_format=collection.source_format,
+        queries=len(topics),
+        seeds=len({*map(seed_of, topics)}),
+        aspects=tuple(dict.fromkeys(t.aspect for t in topics if t.aspect is not None)),
         judgments=sum(map(len, collection.qrels.values())),
         complete=collection.complete,
-        pooled=all(t.pool is not None for t in collection.topics),
+        pooled=all(topic.pool is not None for topic in topics),
         annotators=tuple(collection.annotators),
-        synthetic=is_synthetic(corpus) and not place.uploaded,
+        synthetic=place.synthetic,
         warnings=collection.warnings,
     )
 
@@ -387,3 +382,102 @@ def _described_run(row: RunRow) -> UploadedRun:
     about = json.loads(row.settings)
     time = row.time.isoformat(timespec="seconds")
     return UploadedRun(row.id, row.system, about["queries"], tuple(about["notes"]), time)
+
+
+# -- annotation projects ----------------------------------------------------------------------
+
+
+def _collection(
+    project: Project,
+    judgments: Sequence[Judgment],
+    queries: Mapping[str, Query],
+    retired: frozenset[str],
+    corpus: OpenCorpus,
+) -> Collection:
+    scale = project.scale
+    decided = decide(judgments, model_grades=project.model_grades, retired=retired, scale=scale)
+    topics, warnings = _topics(decided.grades, queries, corpus)
+    asked = {topic.query_id for topic in topics}
+    lowest = min(scale.values)
+    if lowest:
+        warnings += (f"The lowest grade of the scale, {lowest}, counts as 0: not relevant.",)
+    known = (None, *scale.values)
+    own = [j for j in judgments if j.query_id not in retired and j.relevance in known]
+    annotators, notes = _annotators(decided, own)
+    return Collection(
+        name=project.name or project.corpus,
+        topics=topics,
+        qrels=from_zero({q: g for q, g in decided.grades.items() if q in asked}, scale),
+        documents=None,
+        source_format="project",
+        annotators={who: from_zero(grades, scale) for who, grades in annotators.items()},
+        warnings=(*decided.notes, *warnings, *notes),
+    )
+
+
+def _topics(
+    grades: Qrels, queries: Mapping[str, Query], corpus: OpenCorpus
+) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
+    """Judged queries as topics, and a note on those that cannot be ranked.
+
+    Args:
+        queries: by id; other ids are read as ``<seed>_<aspect>``.
+    """
+    found = {query_id: _topic(query_id, queries, corpus) for query_id in grades}
+    topics = tuple(one for one in found.values() if isinstance(one, Topic))
+    left = {query_id: why for query_id, why in found.items() if isinstance(why, str)}
+    reasons, first = Counter(left.values()), next(iter(left), "")
+    if not topics:
+        why = "; ".join(reasons) or "no grade in it is decided"
+        example = f"; ids are like '<seed>_{corpus.aspects[0]}' (the first is '{first}')"
+        raise BadInputError(
+            f"None of its queries can be ranked: {why}{example if left else ''}.",
+            "Judge for a seed and an aspect that the corpus has. Queries of other ids need topics: "
+            "import a folder with topics.jsonl, qrels.txt and the documents.",
+        )
+    if not left:
+        return topics, ()
+    which = counted(len(left), "query is", "queries are")
+    several = "; ".join(f"{why} ({number:,})" for why, number in reasons.items())
+    why = several if len(reasons) > 1 else f"{left[first]} (first: '{first}')"
+    return topics, (f"{which} left out: {why}.",)
+
+
+def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | str:
+    """A query as a topic, or why it cannot be one."""
+    query = queries.get(query_id)
+    if query is None:
+        named = read_query_id(query_id, corpus)
+        if named is None:
+            return "no seed and aspect of this corpus"
+        return Topic(query_id, seed=named.seed, aspect=named.aspect)
+    if query.seed is not None and query.seed not in corpus.row_of:
+        return "the seed is not in the corpus any more"
+    if query.aspect is not None and query.aspect not in corpus.aspects:
+        return "the aspect is not in the lens of the corpus"
+    if query.focus:
+        return "asked by single sentences of the seed"
+    if query.reading:
+        return "asked by a corrected reading"
+    return topic_of(query_id, query)
+
+
+def _annotators(
+    decided: DecidedQrels, judgments: Sequence[Judgment]
+) -> tuple[dict[str, Qrels], tuple[str, ...]]:
+    """Own grades that can be compared with adjudicated ones, where several people graded."""
+    own = own_grades(judgments)
+    if len(own) < 2:
+        return {}, ()
+    if decided.undecided:
+        return {}, ("The human row is there once all disagreements are adjudicated.",)
+    shared = {d.item for d in decided.decisions if d.decided is not None or len(d.annotators) > 1}
+    by_annotator: dict[str, Qrels] = {}
+    for annotator, qrels in own.items():
+        kept = {
+            query_id: {d: grade for d, grade in grades.items() if (query_id, d) in shared}
+            for query_id, grades in qrels.items()
+        }
+        if graded_some := {q: grades for q, grades in kept.items() if grades}:
+            by_annotator[annotator] = graded_some
+    return by_annotator, ()

@@ -2,37 +2,67 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from engine.assist.model_systems import MODEL_SYSTEMS
+from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
+from engine.assist.ranking_estimates import (
+    DOCUMENTS,
+    SAMPLE,
+    Counted,
+    count_for_reranking,
+    count_for_system,
+    estimate_cost,
+    ranking_sizes,
+)
+from engine.assist.ranking_estimates import Sample as SampledQuery
+from engine.assist.reranking import (
+    Assignment,
+    Plan,
+    model_report,
+    rerank_all,
+    texts_of,
+    usage_report,
+)
+from engine.corpora.contracts import Request, Seed
 from engine.errors import BadInputError, SeedLensError
-from engine.evaluate.human import (
+from engine.evaluate.measuring import (
     HUMAN,
+    MAIN_MEASURE,
     TIE_BREAK,
     annotators_rankings,
     check_annotators,
     human_scores,
-)
-from engine.evaluate.measuring import (
-    MAIN_MEASURE,
+    ranking_of,
     reading_notes,
     system_scores,
     unjudged,
     what_is_judged,
     without_own,
 )
-from engine.evaluate.model_runs import ModelRuns, asks_model, run_names
 from engine.jobs.runner import CancelledWorkError
-from engine.llm.client import finish
+from engine.llm.client import Client, finish
+from engine.llm.connecting import Estimator
+from engine.llm.judging_prompts import Criterion
 from engine.llm.tasks import TaskRun
 from engine.measures.significance import significance
-from engine.search.searcher import Searcher
+from engine.rerank import MODES
+from engine.search.searcher import Searcher, criterion_for
 from engine.search.systems import find_system
-from engine.search.topics import Ranker, SystemRun, check_documents, sampled, seed_of, usable_topics
+from engine.search.topics import (
+    Ranker,
+    SystemRun,
+    check_documents,
+    sampled,
+    seed_of,
+    topic_query,
+    usable_topics,
+)
+from engine.text import counted
 from engine.types.evaluations import (
     Collection,
     Evaluated,
@@ -41,8 +71,90 @@ from engine.types.evaluations import (
     Sample,
     Topic,
 )
-from engine.types.models import TaskReport
-from engine.types.searches import Query
+from engine.types.models import Estimate, ModelReport, TaskReport
+from engine.types.searches import Query, Ranking
+
+
+def system_and_mode(run: str) -> tuple[str, str]:
+    """System and reranking mode ("" for none) in a run's name.
+
+    >>> system_and_mode("hybrid+facts+pairwise"), system_and_mode("hybrid+facts")
+    (('hybrid+facts', 'pairwise'), ('hybrid+facts', ''))
+    """
+    system, _, mode = run.rpartition("+")
+    return (system, mode) if mode in MODES and system else (run, "")
+
+
+def asks_model(run: str) -> bool:
+    """Whether a model takes part in the run of this name."""
+    system, mode = system_and_mode(run)
+    return bool(mode) or system in MODEL_SYSTEMS
+
+
+def run_names(request: EvaluationRequest) -> tuple[str, ...]:
+    """The runs of a request in their order: every system, its reranking beside it."""
+    if not request.rerank:
+        return request.systems
+    return tuple(n for name in request.systems for n in (name, f"{name}+{request.rerank}"))
+
+
+def needs_model(request: EvaluationRequest) -> bool:
+    """Whether a language model takes part."""
+    return any(map(asks_model, run_names(request)))
+
+
+def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
+    """What a topic's documents are judged by."""
+    return criterion_for(searcher, *_asked(searcher, topic))
+
+
+def _asked(searcher: Searcher, topic: Topic) -> tuple[Query, Seed]:
+    query = topic_query(topic, searcher, "dense", None)
+    return query, searcher.seed(query)
+
+
+def _request(searcher: Searcher, topic: Topic) -> Request:
+    """A request on the corpus, or on the topic's judged pool."""
+    query, seed = _asked(searcher, topic)
+    request = searcher.request(query, seed, None)
+    if topic.pool is None:
+        return request
+    scope = searcher.corpus.scope(query.filters, without=query.seed, pool=topic.pool)
+    return replace(request, scope=scope)
+
+
+def foreseen_runs(
+    names: Sequence[str], depth: int, searcher: Searcher, topics: Sequence[Topic]
+) -> list[Counted]:
+    """What is asked at most for those of the named runs that need a model."""
+    sizes = ranking_sizes(searcher, topics)
+    return [
+        count_for_reranking(Plan(system_and_mode(name)[1], depth), sizes)
+        if "+" in name
+        else count_for_system(name, sizes)
+        for name in names
+        if asks_model(name)
+    ]
+
+
+def estimated(
+    ahead: Sequence[Counted], searcher: Searcher, topics: Sequence[Topic], known: Estimator
+) -> Estimate:
+    """The sum of what is foreseen; tokens only where a model is connected."""
+    some = _samples(searcher, topics) if known.model and ahead else []
+    return estimate_cost(ahead, some, known)
+
+
+def _samples(searcher: Searcher, topics: Sequence[Topic]) -> list[SampledQuery]:
+    """Queries spread over all, each with some of its candidates."""
+    load, known = texts_of(searcher), searcher.corpus.row_of
+    specimens = []
+    for topic in topics[:: max(1, len(topics) // SAMPLE)][:SAMPLE]:
+        pool = searcher.corpus.doc_ids if topic.pool is None else sorted(topic.pool)
+        own = [doc_id for doc_id in pool if doc_id in known]
+        texts = load(own[:: max(1, len(own) // DOCUMENTS)][:DOCUMENTS])
+        specimens.append(SampledQuery(topic_criterion(searcher, topic), texts))
+    return specimens
 
 
 class RunStore(Protocol):
@@ -137,7 +249,8 @@ class EvaluationRun:
         runs = [made[name] for name in run_names(request) if name in made]
         runs += self._uploaded
         if request.human:
-            runs += human_runs(collection, topics, made[TIE_BREAK])
+            people = annotators_rankings(collection, topics, made[TIE_BREAK].rankings)
+            runs += [SystemRun(f"{HUMAN}-{a}", own, kind="human") for a, own in people.items()]
         if not runs and error is not None:  # there is not even a best order so far
             raise error
         found = judge_runs(self._searcher, collection, topics, runs)
@@ -177,36 +290,83 @@ class EvaluationRun:
         self, made: dict[str, SystemRun], run: TaskRun, topics: Sequence[Topic]
     ) -> list[str]:
         """Add the runs with a model, as far as it comes; returns which existed."""
-        known, depth = [], self._request.depth
-        by_model = None if run.client is None else ModelRuns(run, self._searcher, topics)
-        left = [n for n in self.missing(with_failed=True) if asks_model(n)]
+        known, left = [], [n for n in self.missing(with_failed=True) if asks_model(n)]
         for name in filter(asks_model, run_names(self._request)):
             ranked = self._runs.get(name)
             # Failures are asked again: answers that are there cost nothing.
-            if by_model is not None and name in left:
-                ranked = await by_model.make(name, made, depth, left[left.index(name) :])
+            if run.client is not None and name in left:
+                ahead = foreseen_runs(
+                    left[left.index(name) :], self._request.depth, self._searcher, topics
+                )
+                system, mode = system_and_mode(name)
+                phase = f"Reranking {system}, {mode}" if mode else f"Searching with {system}"
+                run.questions(sum(count.calls for _, count in ahead), phase)
+                ranked = await self._ask_model(run.client, name, made.get(system), topics)
                 if ranked.llm is not None and not ranked.llm.stopped:  # everything was asked
                     self._runs[name] = ranked
             elif ranked is not None:
                 known.append(name)
-            if ranked is None:
-                continue
-            made[name] = ranked
-            if ranked.llm is not None and ranked.llm.stopped not in ("", "budget"):
-                break
+            if ranked is not None:
+                made[name] = ranked
+                if ranked.llm is not None and ranked.llm.stopped not in ("", "budget"):
+                    break
         return known
+
+    async def _ask_model(
+        self, client: Client, name: str, first: SystemRun | None, topics: Sequence[Topic]
+    ) -> SystemRun:
+        """The run of this name; ``first`` is what is reranked."""
+        searcher, before = self._searcher, client.usage
+        system, mode = system_and_mode(name)
+        if mode and first is not None:
+            plan, load = Plan(mode, self._request.depth), texts_of(searcher)
+            given = {r.query_id: r.doc_ids for r in first.rankings}
+            assignments = [
+                Assignment(t.query_id, topic_criterion(searcher, t), given[t.query_id], load)
+                for t in topics
+            ]
+            finished = await rerank_all(client, assignments, plan)
+            orders = zip(topics, finished, strict=True)
+            rankings = tuple(ranking_of(t.query_id, f.reranked.order) for t, f in orders)
+            usage = client.raise_if_nothing_came(before)
+            report, seconds = model_report(plan, usage, finished), first.seconds
+        else:
+            rank_one, at_once = find_model_system(system), asyncio.Semaphore(client.concurrency)
+
+            async def one(topic: Topic) -> SystemRanking:
+                async with at_once:
+                    criterion = topic_criterion(searcher, topic)
+                    return await rank_one(client, searcher, _request(searcher, topic), criterion)
+
+            found = await asyncio.gather(*map(one, topics))
+            usage = client.raise_if_nothing_came(before)
+            unanswered = sum(ranked.unanswered for ranked in found)
+            report, seconds = usage_report(system, 0, len(topics), unanswered, usage), 0.0
+            rankings = tuple(
+                Ranking(
+                    t.query_id,
+                    tuple(s.doc_id for s in ranked.ranking),
+                    tuple(s.score for s in ranked.ranking),
+                )
+                for t, ranked in zip(topics, found, strict=True)
+            )
+        seconds += usage.seconds
+        return SystemRun(name, rankings, seconds, notes=_notes_on(report), llm=report)
 
 
 def _has_failures(run: SystemRun | None) -> bool:
     return run is not None and run.llm is not None and run.llm.failed > 0
 
 
-def human_runs(
-    collection: Collection, topics: Sequence[Topic], tie_break: SystemRun
-) -> list[SystemRun]:
-    """One run per annotator, called ``human-<annotator>``."""
-    rankings = annotators_rankings(collection, topics, tie_break.rankings)
-    return [SystemRun(f"{HUMAN}-{a}", own, kind="human") for a, own in rankings.items()]
+def _notes_on(report: ModelReport) -> tuple[str, ...]:
+    if report.stopped:
+        words = {"cancelled": "it was cancelled", "budget": "its budget was reached"}
+        why = words.get(report.stopped, "the endpoint failed")
+        return (f"the model did not answer everything: {why}. The order is the best so far.",)
+    if not report.unanswered:
+        return ()
+    of_all = f"{report.unanswered:,} of {counted(report.questions, 'answer')}"
+    return (f"{of_all} of the model could not be used.",)
 
 
 def judge_runs(

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, TypeVar, cast
 
 from engine.assist.model_systems import MODEL_SYSTEMS
+from engine.assist.ranking_estimates import KEPT, Counted
 from engine.assist.reranking import Plan
 from engine.collections.trec import run_lines
+from engine.config import ASSETS, Settings, __version__
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
-from engine.evaluate.evaluation_run import EvaluationRun
-from engine.evaluate.human import check_annotators
-from engine.evaluate.measuring import MAIN_MEASURE
-from engine.evaluate.model_runs import (
+from engine.evaluate.evaluation_run import (
+    EvaluationRun,
     asks_model,
     estimated,
     foreseen_runs,
@@ -25,16 +27,11 @@ from engine.evaluate.model_runs import (
     run_names,
     system_and_mode,
 )
-from engine.evaluate.stored_reports import (
-    CollectionTasks,
-    ReportKey,
-    canonical_json,
-    corpus_version,
-    model_name,
-)
+from engine.evaluate.measuring import MAIN_MEASURE, check_annotators
 from engine.llm.connecting import Estimator, describe
 from engine.llm.endpoints import Endpoint
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import ModelTask, R, TaskRun, TaskRunner
+from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
 from engine.rerank import DEFAULT_MODE
 from engine.search.reports import (
@@ -53,15 +50,119 @@ from engine.types.evaluations import (
     EvaluationJob,
     EvaluationRecord,
     EvaluationRequest,
+    Topic,
 )
 from engine.types.models import Estimate, TaskReport
+from engine.types.reranking import GapRequest
 from engine.types.searches import Ranking
 from storage.experiments import Experiments
+from storage.ledger import Ledger
 from storage.records import EvaluationRow, RunRow
 
-_PLAIN = EvaluationRequest("", ())
-_BY_MODEL = ("rerank", "depth", "model")
-"""Fields of a request that are stored only where a model takes part."""
+FITTED = (
+    *("aspect/weights.json", "roles/classifier.json"),
+    *("wordings/reader.npz", "wordings/glossary.txt"),
+)
+"""Assets that decide rankings."""
+CollectionRequest = TypeVar("CollectionRequest", EvaluationRequest, GapRequest)
+
+
+class ReportKey(NamedTuple):
+    """What a report depends on, as columns of the ledger; the last two are JSON."""
+
+    collection: str
+    version: str  # of the corpus
+    systems: str
+    settings: str
+
+
+class CollectionTasks(TaskRunner[CollectionRequest, R]):
+    """Tasks on the test collections of one home; thread-safe.
+
+    Args:
+        searcher: corpus name -> search engine.
+    """
+
+    prefix = ""  # before a collection's key in the ledger
+
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        collections: CollectionStore,
+        searcher: Callable[[str], Searcher],
+    ) -> None:
+        super().__init__(settings, ledger.answers)
+        self._experiments, self._collections = ledger.experiments, collections
+        self._searcher, self._estimates = searcher, Recent[Hashable, Estimate](KEPT)
+
+    def _searcher_of(self, collection: str) -> Searcher:
+        return self._searcher(self._collections.info(collection).corpus)
+
+    def _usable(self, request: CollectionRequest, systems: tuple[str, ...]) -> CollectionRequest:
+        """The request with these systems, and without a sample of all; BadInputError where its
+        collection cannot be read."""
+        info = self._collections.info(request.collection)
+        if info.problem:
+            raise BadInputError(info.problem)
+        sample = request.sample if request.sample and request.sample < info.seeds else None
+        return replace(request, systems=systems, sample=sample)
+
+    def _report(self, key: ReportKey) -> dict[str, Any] | None:
+        """The latest report, None without one."""
+        row = self._experiments.evaluation(*key)
+        return None if row is None else cast("dict[str, Any]", json.loads(row.result))
+
+    def _store(self, key: ReportKey, corpus: str, summary: object, report: object) -> None:
+        self._experiments.add_evaluation(
+            EvaluationRow(
+                collection=key.collection,
+                corpus=corpus,
+                corpus_version=key.version,
+                systems=key.systems,
+                settings=key.settings,
+                summary=canonical_json(summary),
+                result=json.dumps(report, ensure_ascii=False),  # systems stay in their order
+                time=datetime.now(UTC),
+            )
+        )
+
+    def _estimate(
+        self,
+        request: Hashable,
+        collection: str,
+        topics: Sequence[Topic],
+        known: Estimator,
+        count: Callable[[Searcher], Sequence[Counted]],
+    ) -> Estimate:
+        """What a request asks, kept until the corpus or the model is another one."""
+        searcher = self._searcher_of(collection)
+        return self._estimates.one(
+            (collection, request, searcher.corpus.identity, known),
+            lambda: estimated(count(searcher), searcher, topics, known),
+        )
+
+    def _stored(self, collection: str) -> list[EvaluationRow]:
+        """The newest of equal reports on a collection, the newest first, without the reports."""
+        return self._experiments.evaluations(self.prefix + collection)
+
+
+def corpus_version(searcher: Searcher) -> str:
+    """Equal versions rank alike: the same documents and vectors, and the same SeedLens."""
+    weights = hashlib.sha256()
+    for name in FITTED:
+        weights.update((ASSETS / name).read_bytes())
+    return f"{searcher.corpus.identity} {__version__} {weights.hexdigest()[:12]}"
+
+
+def model_name(model: str, address: str) -> str:
+    """A model and its endpoint, which distinguishes reports."""
+    return f"{model} at {address}"
+
+
+def canonical_json(value: object) -> str:
+    """Equal values give equal texts."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 @all_for_leads
@@ -85,18 +186,20 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         if request.human:
             check_annotators(self._collections.read(request.collection))
         if not request.rerank:
-            request = replace(request, depth=_PLAIN.depth)
+            request = replace(request, depth=EvaluationRequest("", ()).depth)
         return request if needs_model(request) else replace(request, model="")
 
     def find(self, request: EvaluationRequest) -> Evaluation | None:
         """The stored result of an equal request, without rankings; None when there is none."""
-        report = self._report(self._runs(self.checked(request)).key)
-        return None if report is None else evaluation_from_report(report)
+        return self._read(self._runs(self.checked(request)).key)
+
+    def _read(self, key: ReportKey) -> Evaluation | None:
+        report = self._report(key)
+        return None if report is None else evaluation_from_report(with_all_measures(report))
 
     def missing(self, request: EvaluationRequest, *, with_failed: bool = False) -> tuple[str, ...]:
         """Runs that would have to be made first; see :meth:`EvaluationRun.missing`."""
-        request = self.checked(request)
-        return self._opened(request, self._runs(request)).missing(with_failed=with_failed)
+        return self._opened(self._runs(self.checked(request))).missing(with_failed=with_failed)
 
     def answered_by(self, request: EvaluationRequest) -> EvaluationRequest:
         """The request with the model of the latest otherwise equal evaluation; unchanged where
@@ -121,9 +224,9 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         for collection in sorted(self._experiments.collections()):
             for row in self._stored(collection):
                 key = ReportKey(collection, row.corpus_version, row.systems, row.settings)
-                report = self._report(key) if row.corpus == corpus else None
-                if report is not None:
-                    yield _record_of(row).request, row.time, evaluation_from_report(report)
+                found = self._read(key) if row.corpus == corpus else None
+                if found is not None:
+                    yield _record_of(row).request, row.time, found
 
     def ranked(self, corpus: str) -> Iterator[tuple[EvaluationRequest, str, tuple[Ranking, ...]]]:
         """The runs of all evaluations on a corpus as it is now, each once."""
@@ -175,7 +278,8 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         searcher = self._searcher_of(request.collection)
         return StoredRuns(self._experiments, self._collections, searcher, request)
 
-    def _opened(self, request: EvaluationRequest, runs: StoredRuns) -> EvaluationRun:
+    def _opened(self, runs: StoredRuns) -> EvaluationRun:
+        request = runs.request
         uploaded = self._collections.uploaded_runs(request.collection, request.sample)
         collection = self._collections.read(request.collection)
         return EvaluationRun(runs.searcher, collection, request, runs, uploaded)
@@ -197,15 +301,12 @@ class MeasureSystems(ModelTask[Evaluated]):
         """An upper estimate for the runs that are to be made."""
         request, evaluations = self.request, self._evaluations
         names = evaluations.missing(request, with_failed=True)
-        searcher = evaluations._searcher_of(request.collection)
-        place = request.collection, request.sample, request.depth
-
-        def make() -> Estimate:
-            topics = evaluations._collections.topics(request.collection, request.sample)
-            ahead = foreseen_runs(names, request.depth, searcher, topics)
-            return estimated(ahead, searcher, topics, known)
-
-        return evaluations._estimates.one((*place, names, searcher.corpus.identity, known), make)
+        topics = evaluations._collections.topics(request.collection, request.sample)
+        return evaluations._estimate(
+            (names, request.depth, request.sample),
+            *(request.collection, topics, known),
+            lambda searcher: foreseen_runs(names, request.depth, searcher, topics),
+        )
 
     async def run(self, run: TaskRun) -> TaskReport[Evaluated]:
         """Rank what is missing with these settings, measure, and store both."""
@@ -213,7 +314,7 @@ class MeasureSystems(ModelTask[Evaluated]):
         if run.client is not None:
             request = replace(request, model=model_name(run.usage.model, run.usage.endpoint))
         runs = evaluations._runs(request)
-        report = await evaluations._opened(request, runs).compute(run)
+        report = await evaluations._opened(runs).compute(run)
         found = report.result.evaluation
         if found is not None and not report.stopped:
             headline = {name: s.metrics[MAIN_MEASURE] for name, s in found.systems.items()}
@@ -233,7 +334,7 @@ class StoredRuns:
         searcher: Searcher,
         request: EvaluationRequest,
     ) -> None:
-        self._experiments, self.searcher, self._request = experiments, searcher, request
+        self._experiments, self.searcher, self.request = experiments, searcher, request
         self._topics = collections.digest(request.collection, request.sample)
         self._scenarios = scenarios_of(searcher.corpus, request.systems)
         settings: dict[str, Any] = {
@@ -271,7 +372,7 @@ class StoredRuns:
         self._experiments.add_run(
             RunRow(
                 id=0,
-                collection=self._request.collection,
+                collection=self.request.collection,
                 corpus=self.searcher.corpus.name,
                 corpus_version=self.key.version,
                 system=name,
@@ -289,19 +390,21 @@ class StoredRuns:
         settings: dict[str, object] = {"topics": self._topics}
         if system not in MODEL_SYSTEMS:
             reads_steer = find_system(system).reads_aspect
-            settings["steer"] = self._request.steer if reads_steer else None
+            settings["steer"] = self.request.steer if reads_steer else None
         if system in PREPARED:
             settings["scenarios"] = self._scenarios
         if asks_model(name):
-            settings["model"] = self._request.model
+            settings["model"] = self.request.model
         if mode:
-            settings["depth"] = self._request.depth
+            settings["depth"] = self.request.depth
         return canonical_json(settings)
 
 
 def _request_fields(request: EvaluationRequest) -> dict[str, Any]:
-    data = {**asdict(request), "ignore_labels": False}  # as in evaluations of earlier versions
-    return data if request.model else {k: v for k, v in data.items() if k not in _BY_MODEL}
+    """As in evaluations of earlier versions; what is about a model only where one takes part."""
+    data = {**asdict(request), "ignore_labels": False}
+    by_model = () if request.model else ("rerank", "depth", "model")
+    return {name: value for name, value in data.items() if name not in by_model}
 
 
 def _record_of(row: EvaluationRow) -> EvaluationRecord:

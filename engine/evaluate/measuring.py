@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from engine.measures.metrics import MEASURES, csfcube_ndcg, mean, measure_runs
-from engine.measures.p_mrr import P_MRR, instruction_following, wanted_by
+from engine.annotate.adjudication import decide, own_grades
+from engine.annotate.pool import unaskable
+from engine.errors import BadInputError
+from engine.measures.metrics import mean, ranking_by_grades
+from engine.measures.p_mrr import P_MRR, wanted_by
+from engine.measures.per_query import JUDGED, Row, means, measures_of, query_rows
 from engine.measures.significance import confidence_interval
+from engine.search.searcher import Searcher
 from engine.text import counted
+from engine.types.annotating import Judgment, Project, Scale
 from engine.types.evaluations import (
     CSFCUBE_NDCG,
     NDCG,
@@ -16,20 +24,18 @@ from engine.types.evaluations import (
     Collection,
     Interval,
     Judged,
+    Qrels,
     SystemKind,
     SystemScores,
     Topic,
 )
 from engine.types.models import ModelReport
-from engine.types.searches import Ranking
+from engine.types.searches import Query, Ranking
 
 MAIN_MEASURE = NDCG
 """What significance is tested on."""
 MAIN_MEASURES = (MAIN_MEASURE, CSFCUBE_NDCG, P_MRR)
 """What every aspect gets an interval of."""
-JUDGED = "Judged@20"
-_NAMES = ("query_id", "aspect")
-Row = Mapping[str, Any]
 
 
 def system_scores(
@@ -65,30 +71,6 @@ def but(ranking: Ranking, doc_id: str | None) -> Ranking:
     return Ranking(ranking.query_id, tuple(d for d, _ in kept), tuple(s for _, s in kept))
 
 
-def query_rows(
-    collection: Collection, topics: Sequence[Topic], rankings: Sequence[Ranking]
-) -> list[dict[str, Any]]:
-    """One dict per topic: ``query_id``, ``aspect`` and every measure."""
-    given = {r.query_id: r for r in rankings}
-    every = [given.get(t.query_id, Ranking(t.query_id, (), ())) for t in topics]
-    # The library divides by the length of a ranking.
-    values = measure_runs(collection.qrels, [r for r in every if r.doc_ids])
-    nothing = {str(measure): 0.0 for measure in MEASURES}
-    ranked = {r.query_id: r.doc_ids for r in every}
-    pmrr = instruction_following(collection, topics, ranked)
-    rows = []
-    for topic in topics:
-        row: dict[str, Any] = {"query_id": topic.query_id, "aspect": topic.aspect}
-        row |= values.get(topic.query_id, nothing)
-        if collection.complete:
-            row[JUDGED] = 1.0
-        grades = collection.qrels.get(topic.query_id, {})
-        row[CSFCUBE_NDCG] = csfcube_ndcg(ranked[topic.query_id], grades)
-        row[P_MRR] = pmrr.get(topic.query_id)
-        rows.append(row)
-    return rows
-
-
 def summarised(
     rows: Sequence[Row],
     seconds: float,
@@ -108,16 +90,6 @@ def summarised(
         kind=kind,
         llm=llm,
     )
-
-
-def measures_of(rows: Sequence[Row]) -> list[str]:
-    """Names of the measures in rows."""
-    return [name for name in rows[0] if name not in _NAMES]
-
-
-def means(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Measure -> mean over the rows where it is defined, None where it is nowhere."""
-    return {name: mean([row[name] for row in rows]) for name in measures_of(rows)}
 
 
 def _intervals(rows: Sequence[Row], measures: Sequence[str]) -> dict[str, Interval]:
@@ -169,3 +141,121 @@ def reading_notes(
         which = counted(silent, "query has", "queries have")
         notes.append(f"{which} no judgment at all and counts as 0 in every mean.")
     return notes
+
+
+HUMAN = "human"
+TIE_BREAK = "dense"
+"""Orders what an annotator gave the same grade; ranked for that where nobody asked for it."""
+
+
+def check_annotators(collection: Collection) -> None:
+    """BadInputError when nobody's own grades were kept."""
+    if not collection.annotators:
+        raise BadInputError(
+            f"The collection '{collection.name}' has no grades of single annotators.",
+            "Leave --human away, or use one that keeps them, such as CSFCube "
+            "(lists 'relevance_ann1' ... beside 'relevance_adju').",
+        )
+
+
+def annotators_rankings(
+    collection: Collection, topics: Sequence[Topic], tie_break: Sequence[Ranking]
+) -> dict[str, tuple[Ranking, ...]]:
+    """annotator -> a ranking, by their own grades, of every pool that they graded; ties in the
+    order of ``tie_break``."""
+    order = {r.query_id: r.doc_ids for r in tie_break}
+    by_annotator = {}
+    for annotator, graded in collection.annotators.items():
+        own = [t.query_id for t in topics if t.query_id in graded]
+        if own:
+            orders = ((q, ranking_by_grades(graded[q], order[q])) for q in own)
+            by_annotator[annotator] = tuple(ranking_of(*one) for one in orders)
+    return by_annotator
+
+
+def human_scores(
+    collection: Collection,
+    topics: Sequence[Topic],
+    rankings: Mapping[str, Sequence[Ranking]],
+) -> SystemScores:
+    """Every annotator against the adjudicated grades, and their mean per query.
+
+    p-MRR compares an annotator's rankings for two aspects of a seed. Where they graded one only,
+    another annotator's ranking is used for the other.
+    """
+    own_rows: dict[str, list[dict[str, Any]]] = {}
+    for annotator, own in rankings.items():
+        graded = {r.query_id for r in own}
+        stand_ins = [r for other, theirs in rankings.items() if other != annotator for r in theirs]
+        together = {r.query_id: r for r in (*reversed(stand_ins), *own)}
+        rows = query_rows(collection, topics, list(together.values()))
+        own_rows[annotator] = [row for row in rows if row["query_id"] in graded]
+    of_query: dict[str, list[Row]] = {}
+    for row in (row for rows in own_rows.values() for row in rows):
+        of_query.setdefault(row["query_id"], []).append(row)
+    graded_rows = [of_query[t.query_id] for t in topics if t.query_id in of_query]
+    merged = [{**rows[0], **means(rows)} for rows in graded_rows]
+    scores = summarised(merged, 0.0, "human")
+    return replace(scores, annotators={a: means(rows) for a, rows in own_rows.items()})
+
+
+def from_zero(qrels: Qrels, scale: Scale) -> dict[str, dict[str, int]]:
+    """Grades counted from the lowest of their scale: 0 is not relevant."""
+    lowest = min(scale.values)
+    return {q: {d: grade - lowest for d, grade in grades.items()} for q, grades in qrels.items()}
+
+
+def topic_of(query_id: str, query: Query) -> Topic:
+    """A project's query as a topic of a collection."""
+    return Topic(query_id, query.seed, query.text, query.aspect, instruction=query.instruction)
+
+
+def human_rows(
+    project: Project,
+    queries: Mapping[str, Query],
+    judgments: Sequence[Judgment],
+    searcher: Searcher,
+) -> dict[str, SystemScores]:
+    """annotator -> all measures of their own grades as a ranking.
+
+    Measured against the grades without theirs: others' adjudications, else the grade that the
+    others agree on (or a model's, where the project counts it), on documents with both. No row for
+    annotators without any.
+    """
+    held, gone = searcher.corpus.row_of, unaskable(searcher.corpus, queries)
+    known = (None, *project.scale.values)
+    topics = {key: topic_of(key, query) for key, query in queries.items() if key not in gone}
+    judgments = [
+        j for j in judgments if j.query_id in topics and j.doc_id in held and j.relevance in known
+    ]
+
+    @functools.cache
+    def ties(query_id: str) -> list[str]:
+        query = replace(queries[query_id], system=TIE_BREAK)
+        ranking = searcher.rank(query, searcher.seed(query)).doc_ids
+        return [*ranking, query.seed] if query.seed is not None else [*ranking]
+
+    scores = {}
+    for annotator, own in own_grades(judgments).items():
+        others = [j for j in judgments if j.annotator != annotator]
+        decided = decide(others, model_grades=project.model_grades, scale=project.scale)
+        shared, rest = (from_zero(q, project.scale) for q in _shared(own, decided.grades))
+        asked = tuple(topic for key, topic in topics.items() if key in shared)
+        if asked:
+            name = project.name or project.corpus
+            collection = Collection(name, asked, rest, None, "", annotators={annotator: shared})
+            breaks = [
+                ranking_of(q, [d for d in ties(q) if d in grades]) for q, grades in shared.items()
+            ]
+            rankings = annotators_rankings(collection, asked, breaks)
+            found = human_scores(collection, asked, rankings)
+            scores[annotator] = replace(found, annotators={})
+    return scores
+
+
+def _shared(own: Qrels, rest: Qrels) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """The grades of items that both graded."""
+    both = {q: {d: g for d, g in own[q].items() if d in rest[q]} for q in own if q in rest}
+    mine = {query_id: grades for query_id, grades in both.items() if grades}
+    theirs = {q: {d: rest[q][d] for d in grades} for q, grades in mine.items()}
+    return mine, theirs

@@ -1,1 +1,1 @@
-"""Work that goes on while a page is left: in threads, and in processes of its own."""
+"""Work that goes on while a page is left: in threads and in other processes."""

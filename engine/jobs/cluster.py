@@ -26,21 +26,13 @@ from storage.home import keep_files_private
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
-LOCAL = "local"
-"""In place of an address: the cores of this machine."""
+LOCAL = "local"  # In place of an address: the cores of this machine
 _ADDRESS = re.compile(r"(ray://)?[^\s/:@]+:\d{1,5}\Z")
-AHEAD = 4
-"""Pieces per worker that are under way, or done and waiting for one before them."""
-RETRIES = 25
-"""Times that a piece is given to another worker when the one that had it is gone. More means that
-the piece itself ends workers."""
-GPU_SHARE = 0.25
-"""Of a GPU, for each worker: while one reads documents, others encode theirs."""
-OBJECT_MEGABYTES = 512
-"""Shared memory for pieces on the way to the workers of this machine, and for what comes back."""
+AHEAD = 4  # Pieces per worker that are under way, or done and waiting for one before them
+RETRIES = 25  # Of a piece whose worker is gone; more means that the piece itself ends workers
+GPU_SHARE = 0.25  # Of a GPU, for each worker: while one reads documents, others encode
+OBJECT_MEGABYTES = 512  # Shared memory for pieces and results on this machine
 _POLL_SECONDS, _ANSWER_SECONDS = 0.5, 5.0
-_SAID = 300
-"""Characters of what Ray says of an error."""
 _INSTALL = "Run: pip install 'seedlens[cluster]'"
 _OURS = {
     "RAY_AUTH_MODE": "token",
@@ -48,7 +40,7 @@ _OURS = {
     # Ray's name for a cluster that listens on the loopback interface alone.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
 }
-"""For a Ray of our own: nobody else may reach it, and it reports to nobody."""
+"""For a local Ray: private, and without usage reports."""
 
 
 class Workers:
@@ -75,15 +67,9 @@ class Workers:
     ) -> Iterator[Result]:
         """``work(piece, *shared)`` of every piece, in their order; ends early when cancelled.
 
-        A piece of a worker that is gone is given to another. Pieces are drawn as workers need
-        them. What is still under way when nobody draws any more ends with :func:`workers_at`, or
-        comes to its end: Ray 2.60 brings this process down where a task is cancelled in the
-        moment in which it is done.
-
-        Args:
-            work: a function of a module that workers can import; the first SeedLensError that it
-                raises is raised here.
-            shared: sent once.
+        Pieces are drawn as workers need them; a piece of a worker that is gone is given to another.
+        The rest is not cancelled, as Ray 2.60 ends this process where a task is done meanwhile.
+        ``work`` is a function that workers can import; its first SeedLensError is raised here.
         """
         import ray
 
@@ -121,13 +107,8 @@ def _work(work: Callable[..., Result], piece: Any, *shared: Any) -> tuple[Any, A
 
 @contextmanager
 def workers_at(address: str, threads: int = 0, *, whole_gpu: bool = False) -> Iterator[Workers]:
-    """The workers of a cluster, for as long as this lasts.
-
-    Args:
-        address: ``local`` for this machine; ``ray://HOST:10001``; or ``HOST:6379`` on a machine
-            of the cluster.
-        threads: of this machine; 0 for all cores.
-        whole_gpu: a worker needs a GPU for itself, where there are any.
+    """The workers of a cluster: ``local``, ``ray://HOST:10001``, or ``HOST:6379`` on a machine of
+    the cluster. ``threads``: of this machine, 0 for all cores. ``whole_gpu``: for each worker.
     """
     if address != LOCAL and not _ADDRESS.match(address):
         raise BadInputError(
@@ -171,7 +152,7 @@ def workers_at(address: str, threads: int = 0, *, whole_gpu: bool = False) -> It
 
 
 def _check_answers(address: str) -> None:
-    """Ray itself would try for half a minute, and say much meanwhile."""
+    """Ray itself would try for half a minute."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
@@ -184,7 +165,7 @@ def _check_answers(address: str) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray sets a handler of its own: what ends a program is not for it to say."""
+    """Restore the handler that Ray replaces."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -205,9 +186,9 @@ def _explained() -> Iterator[None]:
     except RayTaskError:
         raise
     except (RayError, OSError, RuntimeError, ValueError) as error:
-        said = " ".join(str(error).split()) or repr(error)
+        text = " ".join(str(error).split()) or repr(error)
         raise ClusterError(
-            f"Ray failed: {said[:_SAID]}",
+            f"Ray failed: {text[:300]}",
             "Check that the cluster runs, with the same versions of Python, Ray and SeedLens as "
             "here, and run the same command again: it goes on where it stopped.",
         ) from error

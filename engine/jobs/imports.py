@@ -1,19 +1,17 @@
-"""Imports in processes of their own: they go on when a page is left or the app is restarted.
+"""Imports in their own processes: they go on when a page is left or the app is restarted.
 
-A row of the ledger is all that the app and a job's process (:mod:`engine.job_process`) share.
+The app and the process of a job (:mod:`engine.job_process`) share only a row of the ledger.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import secrets
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,14 +39,14 @@ from engine.types.corpora import (
 )
 from engine.types.jobs import JobState
 from engine.types.people import ForPerson, Person
+from storage.files import file_errors
 from storage.home import Home, check_corpus_name
 from storage.jobs import JobRow, Jobs
-from storage.locks import MACHINE, is_alive
+from storage.locks import MACHINE, repeating
 from storage.removal import delete
 
 log = logging.getLogger("seedlens.jobs")
-NOTE_SECONDS, LOOK_SECONDS = 0.2, 1.0
-"""Between two notes of progress at least, and between two signs of life at most."""
+STORE_SECONDS = 0.4  # Between two updates of the row
 _NOTHING_YET = Progress("checking", 0, 0, 0.0)
 
 
@@ -69,8 +67,7 @@ _STORED = TypeAdapter(_Stored)
 class ImportJobs(ForPerson):
     """The imports of one ledger, running and past. Safe to share between threads.
 
-    Args:
-        check: raises NotAllowedError where a person may not import what is asked for.
+    ``check`` raises NotAllowedError where a person may not import what is requested.
     """
 
     def __init__(
@@ -83,8 +80,7 @@ class ImportJobs(ForPerson):
         self._children: list[subprocess.Popen[bytes]] = []
 
     def start(self, request: ImportRequest, owner: str = "") -> ImportJob:
-        """Begin an import in a process of its own; ``owner`` is who asks for it, where nobody is
-        logged in."""
+        """Begin an import in its own process; ``owner`` starts it where nobody is logged in."""
         self._check(self.person, request)
         return self._start(_new_job(request, self._own(owner)))
 
@@ -94,8 +90,7 @@ class ImportJobs(ForPerson):
     ) -> Iterator[tuple[Tell, Ask]]:
         """List an import of this process while it runs; interrupted ones of the same source go.
 
-        Yields:
-            Functions to report progress and to ask for cancellation.
+        Yields functions to report progress and to ask for cancellation.
         """
         self._check(self.person, request)
         job = _new_job(request, owner)
@@ -104,16 +99,16 @@ class ImportJobs(ForPerson):
             if same and old.state == "interrupted":
                 self.dismiss(old.id)
         try:
-            note = _Note(self._start(job, process=os.getpid()), self)
+            running = _Running(self._start(job, process=os.getpid()), self._jobs)
 
             def tell(progress: Progress) -> None:
-                note.tell(progress)
+                running.tell(progress)
                 on_progress(progress)
 
-            with note.kept():
-                yield tell, lambda: note.stop or cancelled()
+            with running.stored():
+                yield tell, lambda: running.stop or cancelled()
         finally:
-            with suppress(StorageError):  # the import is over, whatever is noted of it
+            with suppress(StorageError):  # the import is over
                 self._jobs.remove(job.id)
 
     def run(
@@ -122,20 +117,21 @@ class ImportJobs(ForPerson):
         work: Callable[[ImportRequest, Tell, Ask], ImportReport],
         cancelled: Ask = never,
     ) -> ImportJob:
-        """Do the work of a job in its own process, and note how it ended."""
-        note = _Note(self.job(id_), self)
+        """Do the work of a job in its own process, and store how it ended."""
+        running = _Running(self.job(id_), self._jobs)
         try:
-            self._check(self.person, note.job.request)
-            with note.kept():
-                report = work(note.job.request, note.tell, lambda: note.stop or cancelled())
+            with running.stored():
+                report = work(
+                    running.job.request, running.tell, lambda: running.stop or cancelled()
+                )
             state: JobState = "cancelled" if report.cancelled else "done"
-            job = replace(note.job, state=state, report=report)
+            job = replace(running.job, state=state, report=report)
         except SeedLensError as error:
-            job = replace(note.job, state="failed", error=error.message, remedy=error.remedy)
+            job = replace(running.job, state="failed", error=error.message, remedy=error.remedy)
         except Exception:
-            log.exception("The import failed in a way that SeedLens does not know")
+            log.exception("The import failed unexpectedly")
             remedy = f"The details are in {self._log(id_)}."
-            job = replace(note.job, state="failed", error=UNEXPECTED, remedy=remedy)
+            job = replace(running.job, state="failed", error=UNEXPECTED, remedy=remedy)
         self._jobs.change(id_, state=job.state, content=stored_content(job))
         return job
 
@@ -147,12 +143,12 @@ class ImportJobs(ForPerson):
         return self._start(replace(_new_job(job.request, job.owner), id=id_))
 
     def cancel(self, id_: str) -> None:
-        """Ask a job to stop after the batch at hand; nothing happens when it runs no more."""
+        """Stop a job after the current batch; nothing happens when it has ended."""
         check_ends(self.person, self.job(id_).owner)
         self._jobs.stop(id_)
 
     def dismiss(self, id_: str) -> None:
-        """Take a job that has ended off the list. What it indexed stays. Raises as cancel."""
+        """Remove a job that has ended from the list; its documents stay."""
         job = self.job(id_)
         check_ends(self.person, job.owner)
         if job.state == "running":
@@ -162,7 +158,6 @@ class ImportJobs(ForPerson):
 
     def list(self) -> list[ImportJob]:
         """All jobs, newest first."""
-        self._take_files()
         self._children = [child for child in self._children if child.poll() is None]
         return [self._job(row) for row in self._jobs.all()]
 
@@ -180,7 +175,7 @@ class ImportJobs(ForPerson):
         )
 
     def check_idle(self, corpus: str) -> None:
-        """Raise CorpusBusyError while a job, whoever started it, imports into a corpus."""
+        """Raise CorpusBusyError while a job, of any owner, imports into a corpus."""
         _check_idle(corpus, [row for row in self._jobs.all() if row.is_alive])
 
     # -- inside ------------------------------------------------------------------------
@@ -196,13 +191,11 @@ class ImportJobs(ForPerson):
         self._jobs.start(row, lambda running: _check_idle(name, running))
         if not process:
             try:
-                process = self._spawn(job.id)
-            except OSError as error:
+                with file_errors(self._log(job.id)):
+                    process = self._spawn(job.id)
+            except StorageError:
                 self._jobs.remove(job.id)
-                raise StorageError(
-                    f"The import could not be started: {error.strerror or error}.",
-                    f"Check that {self._home.jobs} can be written to.",
-                ) from error
+                raise
             self._jobs.change(job.id, process=process)
         return self._job(replace(row, process=process))
 
@@ -245,70 +238,29 @@ class ImportJobs(ForPerson):
             pid=row.process,
         )
 
-    def _take_files(self) -> None:
-        """Take over the jobs of an earlier version, which had a file each."""
-        for path in self._home.jobs.glob("*.json"):
-            with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, StorageError):
-                data = json.loads(path.read_bytes())
-                heard = datetime.fromisoformat(data["updated_at"])
-                here = data["state"] == "running" and data["host"] == MACHINE
-                if here and is_alive(MACHINE, data["pid"], heard):
-                    continue  # an app of the earlier version has it
-                source = data.get("dataset") and {"name": data["dataset"]}
-                source = source or (data.get("queries") and {"queries": data["queries"]})
-                source = source or self._home.located(data["path"])
-                data["request"] = {**data, "name": data["corpus"], "source": source}
-                started = datetime.fromisoformat(data["started_at"])
-                row = JobRow(
-                    job_id=data["id"],
-                    about=data["corpus"],
-                    state=data["state"],
-                    content=_STORED.dump_json(_STORED.validate_python(data)).decode(),
-                    owner=data.get("owner", ""),
-                    machine=MACHINE,
-                    process=data["pid"],
-                    stop=False,
-                    started=started,
-                    renewed=started,
-                )
-                self._jobs.start(row, lambda _: None)
-                path.unlink()
-
     def _log(self, id_: str) -> Path:
         return self._home.jobs.resolve() / f"{id_}.log"
 
 
-class _Note:
-    """Stores the progress of a job and reads whether it should stop."""
+class _Running:
+    """An import at work: stores its progress, and reads whether it should stop."""
 
-    def __init__(self, job: ImportJob, jobs: ImportJobs) -> None:
+    def __init__(self, job: ImportJob, jobs: Jobs) -> None:
         self.job, self.stop = job, False
-        self._jobs, self._news, self._done = jobs, threading.Event(), threading.Event()
+        self._jobs, self._stored = jobs, job
 
     def tell(self, progress: Progress) -> None:
-        """Note how far the import is."""
         self.job = replace(self.job, progress=progress)
-        self._news.set()
 
-    @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Keep the row up to date for as long as this lasts."""
-        thread = threading.Thread(target=self._keep, name="seedlens-note", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._done.set()
-            self._news.set()
-            thread.join()
+    def stored(self) -> AbstractContextManager[None]:
+        """Keep the row up to date until the block ends."""
+        return repeating(self._store, STORE_SECONDS)
 
-    def _keep(self) -> None:
-        while not self._done.wait(NOTE_SECONDS):
-            news = self._news.wait(LOOK_SECONDS)
-            self._news.clear()
-            values = {"content": stored_content(self.job)} if news else {}
-            with suppress(StorageError):  # a disk that is full is the import's to report
-                self.stop |= self._jobs._jobs.change(self.job.id, **values)
+    def _store(self) -> None:
+        job = self.job
+        values = {} if job is self._stored else {"content": stored_content(job)}
+        self.stop |= self._jobs.change(job.id, **values)
+        self._stored = job
 
 
 def stored_content(job: ImportJob) -> str:

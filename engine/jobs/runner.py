@@ -1,4 +1,4 @@
-"""Jobs in threads of this process, for pages that come back to look and for commands that wait."""
+"""Jobs in threads of this process, for pages that return to look and for commands that wait."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ log = logging.getLogger("seedlens")
 P = TypeVar("P")
 R = TypeVar("R")
 Perform = Callable[[Callable[[P], None], Ask], R]
-"""The work of a job: told how to report progress, and whom to ask whether it was cancelled."""
+"""The work of a job: takes functions to report progress and to ask for cancellation."""
 UNEXPECTED = "Something went wrong in SeedLens itself; its log says what."
-POLL_SECONDS = 0.1
-"""Between two looks at a job that somebody waits for: so soon is Ctrl-C heard."""
-KEPT = 64
-"""Jobs that have ended and can still be looked at."""
+POLL_SECONDS = 0.1  # Between two looks at a job that somebody waits for, to hear Ctrl-C
+KEPT = 64  # Jobs that have ended and can still be looked at
 
 
 def new_job_id() -> str:
@@ -40,7 +38,7 @@ class _Thread(Generic[P, R]):
     """One job's thread; ``key`` is None for work that somebody waits for."""
 
     def __init__(self, work: Perform[P, R], job: Job[P, R], key: Hashable = None) -> None:
-        self.key, self._job, self._progress = key, job, job.progress
+        self.key, self._job = key, job
         self.error: BaseException | None = None
         self.stop, self.ended = threading.Event(), threading.Event()
         self._started = time.monotonic()
@@ -51,9 +49,9 @@ class _Thread(Generic[P, R]):
     def job(self) -> Job[P, R]:
         """The job as it is now."""
         if self.ended.is_set():
-            return replace(self._job, progress=self._progress)
+            return self._job
         seconds, stopping = time.monotonic() - self._started, self.stop.is_set()
-        return replace(self._job, progress=self._progress, seconds=seconds, stopping=stopping)
+        return replace(self._job, seconds=seconds, stopping=stopping)
 
     def _main(self, work: Perform[P, R]) -> None:
         ended: dict[str, Any]
@@ -71,7 +69,7 @@ class _Thread(Generic[P, R]):
 
     def _failure(self, error: BaseException) -> dict[str, Any]:
         if isinstance(error, (SeedLensError, CancelledWorkError)):
-            # Words say it all, and the frames hold what the work held.
+            # The frames hold what the work held.
             error.__traceback__ = error.__cause__ = error.__context__ = None
         elif self.key is not None:
             log.error("A job failed.", exc_info=error)
@@ -82,10 +80,10 @@ class _Thread(Generic[P, R]):
         return {"state": "failed", "error": UNEXPECTED}
 
     def _tell(self, progress: P) -> None:
-        self._progress = progress
+        self._job = replace(self._job, progress=progress)
 
     def result(self) -> R:
-        """What the work returned, or raise what it raised; waits, in steps that hear Ctrl-C."""
+        """What the work returned, or raise what it raised."""
         while not self.ended.wait(POLL_SECONDS):
             pass
         if self.error is not None:
@@ -116,17 +114,14 @@ class JobRunner(ForPerson):
     ) -> str:
         """Begin ``work`` in a thread, unless a job with an equal key runs and is not stopping.
 
-        Args:
-            work: reports progress and asks whether it was cancelled; what it returns is the
-                report. A report whose ``stopped`` is "cancelled" makes the job a cancelled one,
-                and so does a :class:`CancelledWorkError`.
-            progress: before the work has told any.
-            owner: who asks for it, where nobody is logged in.
-            job_id: of a job that has an id already; "" for a new one.
-            busy: message of the error where that job has another request; "" where it will do.
+        A report whose ``stopped`` is "cancelled" makes the job a cancelled one. Returns the id of
+        the new or of the running job.
 
-        Returns:
-            the job's id; of the one that runs where none was begun.
+        Args:
+            progress: before the work has reported any.
+            owner: who starts it where nobody is logged in.
+            job_id: "" for a new one.
+            busy: message of the error where the running job has another request; "" to join it.
         """
         with self._lock:
             running = self.running(key)
@@ -169,20 +164,20 @@ class JobRunner(ForPerson):
         return threads[-1].job if threads else None
 
     def cancel(self, job_id: str) -> None:
-        """End a job after the step at hand; nothing happens when it has ended or is unknown."""
+        """End a job after the current step; nothing happens when it has ended or is unknown."""
         if job_id in self._jobs:
             check_ends(self.person, self._jobs[job_id].job.owner)
             self._jobs[job_id].stop.set()
 
     def dismiss(self, job_id: str) -> None:
-        """Forget a job that has ended. Raises as :meth:`cancel`."""
+        """Forget a job that has ended."""
         with self._lock:
             if job_id in self._jobs and self._jobs[job_id].ended.is_set():
                 check_ends(self.person, self._jobs[job_id].job.owner)
                 del self._jobs[job_id]
 
     def result(self, job_id: str) -> Any:
-        """Wait for a job and return its report, or raise what it raised; UnknownNameError."""
+        """Wait for a job and return its report, or raise what it raised."""
         return self._thread(job_id).result()
 
 

@@ -1,1 +1,1 @@
-"""Lenses and their aspects, what a wording asks for, and the roles of sentences."""
+"""Lenses and their aspects, wordings, and roles of sentences."""

@@ -1,4 +1,4 @@
-"""Lens files: a lens as JSON or TOML, read with care and written to start from.
+"""Lens files: a lens as JSON or TOML.
 
 Only names, definitions and two examples per aspect are needed; the rest is derived::
 
@@ -33,15 +33,13 @@ from pydantic import (
     StringConstraints,
     ValidationError,
 )
+from pydantic_core import PydanticCustomError
 
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
-from engine.text import counted
 from engine.types.lenses import Aspect, Lens
 
-MOST_ASPECTS = 8
-"""As many colours as can be told apart."""
-FEWEST_EXAMPLES = 2
+MOST_ASPECTS = 8  # As many colours as can be told apart
 MOST_KEY = 32
 _RESERVED = frozenset({"any", "document"})
 """Stand for "no aspect" in the ids of queries, and for the map of whole documents
@@ -50,22 +48,37 @@ _PRINTABLE = r"^\P{C}*$"
 _ON_ONE_LINE = BeforeValidator(
     lambda text: " ".join(text.split()) if isinstance(text, str) else text
 )
+
+
+def _filled(text: str) -> str:
+    if not text:
+        raise PydanticCustomError("empty", "it is empty")
+    return text
+
+
+def _different(texts: list[str]) -> list[str]:
+    """The texts that are not empty, each once."""
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def _enough(texts: list[str]) -> list[str]:
+    if len(texts) < 2:
+        raise PydanticCustomError("few", "give at least 2 sentences that serve this aspect")
+    return texts
+
+
 Short = Annotated[str, StringConstraints(max_length=40, pattern=_PRINTABLE), _ON_ONE_LINE]
+Name = Annotated[Short, AfterValidator(_filled)]
 Long = Annotated[str, StringConstraints(max_length=600, pattern=_PRINTABLE), _ON_ONE_LINE]
 Key = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_]{0,31})?$"), _ON_ONE_LINE]
-Longs = Annotated[
-    list[Long],
-    Field(max_length=60),
-    AfterValidator(lambda texts: [text for text in dict.fromkeys(texts) if text]),
-]
-"""Different texts, none empty."""
+Longs = Annotated[list[Long], Field(max_length=60), AfterValidator(_different)]
 
 
 class _AspectFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    name: Short
-    definition: Long
-    examples: Longs
+    name: Name
+    definition: Annotated[Long, AfterValidator(_filled)]
+    examples: Annotated[Longs, AfterValidator(_enough)]
     key: Key = ""
     letter: Short = ""
     instruction: Long = ""
@@ -75,7 +88,7 @@ class _AspectFields(BaseModel):
 
 class _LensFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    name: Short
+    name: Name
     aspects: list[_AspectFields] = Field(min_length=1, max_length=MOST_ASPECTS)
     key: Short = ""
     things: Short = ""
@@ -83,24 +96,19 @@ class _LensFields(BaseModel):
     allows_none: StrictBool = False
 
 
-def _filled(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an object of JSON that have a value."""
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 def read_lens(path: Path | str) -> Lens:
-    """The lens in a JSON or TOML file (told apart by the ending)."""
+    """The lens in a JSON or TOML file, by its ending."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
         is_json = path.suffix.lower() == ".json"
-        data = json.loads(text, object_hook=_filled) if is_json else tomllib.loads(text)
+        data = json.loads(text, object_hook=_without_nulls) if is_json else tomllib.loads(text)
     except OSError as error:
         raise BadInputError(
             f"{path} cannot be read: {error.strerror or error}.",
             "Name a shipped lens (seedlens lens list), or a lens file that is there.",
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadInputError(
             f"{path.name} is not a lens file: {error}.",
             "Start from an example: seedlens lens show posts > my-lens.toml",
@@ -108,23 +116,24 @@ def read_lens(path: Path | str) -> Lens:
     return lens_from_fields(data, path.name)
 
 
-def lens_from_fields(data: Any, where: str) -> Lens:
-    """Check the fields of a lens and derive what was left out.
+def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
-    Args:
-        data: as JSON or TOML give it: ``{"name": ..., "aspects": [...]}``.
-        where: what error messages begin with.
+
+def lens_from_fields(data: Any, where: str) -> Lens:
+    """Check fields of a lens, as JSON or TOML give them, and derive what was left out.
+
+    Messages of errors begin with ``where``.
     """
     try:
         fields = _LensFields.model_validate(data)
     except ValidationError as error:
         raise _unusable(error, data, where) from error
-    if not fields.name:
-        raise BadInputError(f"{where}: the name is empty.", "Fill it in.")
     things = fields.things or "documents"
     aspects: list[Aspect] = []
     for number, entry in enumerate(fields.aspects, start=1):
-        aspects.append(_aspect(entry, f"{where}, aspect {number}", things, aspects))
+        at = f"{where}, aspect {number} ({entry.name})"
+        aspects.append(_aspect(entry, at, things, aspects))
     return Lens(
         key=fields.key or slug(fields.name) or "own",
         name=fields.name,
@@ -163,8 +172,7 @@ def lens_to_toml(lens: Lens) -> str:
     """The file that :func:`read_lens` reads this lens from."""
     data = asdict(lens)
     aspects = data.pop("aspects")
-    blocks = [_toml(data), *("[[aspects]]\n" + _toml(aspect) for aspect in aspects)]
-    return "\n".join(blocks)
+    return "\n".join([_toml(data), *("[[aspects]]\n" + _toml(aspect) for aspect in aspects)])
 
 
 def slug(name: str) -> str:
@@ -178,56 +186,37 @@ def slug(name: str) -> str:
 
 
 def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect]) -> Aspect:
-    name = entry.name
-    for field in ("name", "definition"):
-        if not getattr(entry, field):
-            raise BadInputError(f"{where}: the {field} is empty.", "Fill it in.")
-    where = f"{where} ({name})"
+    name, letter = entry.name, entry.letter.upper()
+    keys, letters = {a.key for a in before} | _RESERVED, {a.letter for a in before}
+    problem = remedy = ""
     if name.casefold() in {a.name.casefold() for a in before}:
-        raise BadInputError(f"{where}: the name is there twice.", "Give every aspect its own name.")
-    if len(entry.examples) < FEWEST_EXAMPLES:
-        raise BadInputError(
-            f"{where}: {counted(len(entry.examples), 'example is', 'examples are')} given.",
-            f"Give at least {FEWEST_EXAMPLES} sentences that serve this aspect.",
+        problem, remedy = "the name is there twice", "Give every aspect its own name."
+    elif entry.key in keys:
+        problem = f"the key '{entry.key}' cannot be used"
+        remedy = "Use each key once, and not 'any' or 'document'; or leave it out."
+    elif letter in letters or len(letter) > 1:
+        problem, remedy = (
+            f"the letter '{letter}' cannot be used",
+            "Give each aspect its own letter.",
         )
+    if problem:
+        raise BadInputError(f"{where}: {problem}.", remedy)
+    stem = entry.key or slug(name) or "aspect"
+    free = (stem, *(f"{stem[:28]}{n}" for n in range(2, MOST_ASPECTS + 3)))
+    # Upper case may turn one letter into two (ß): only those that stay one are marks.
+    marks = [c.upper() for c in name if c.isalnum() and len(c.upper()) == 1]
+    words = [word for word in re.findall(r"\w+", name.lower()) if len(word) > 3]
     alike = f"{things[0].upper()}{things[1:]} that are alike in {name}."
     return Aspect(
-        key=_key(entry.key, name, where, {a.key for a in before}),
+        key=next(key for key in free if key not in keys),
         name=name,
-        letter=_letter(entry.letter.upper(), name, where, {a.letter for a in before}),
+        letter=letter or next(c for c in (*marks, *string.ascii_uppercase) if c not in letters),
         definition=entry.definition,
         instruction=entry.instruction or alike,
         examples=tuple(entry.examples),
-        phrases=tuple(entry.phrases) or _name_phrases(name),
+        phrases=tuple(entry.phrases or dict.fromkeys([name.lower(), *words])),
         paraphrases=tuple(entry.paraphrases),
     )
-
-
-def _key(given: str, name: str, where: str, taken: set[str]) -> str:
-    if given in taken | _RESERVED:
-        raise BadInputError(
-            f"{where}: the key '{given}' cannot be used.",
-            "Use each key once, and not 'any' or 'document'; or leave it out.",
-        )
-    stem = given or slug(name) or "aspect"
-    free = (stem, *(f"{stem[:28]}{n}" for n in range(2, MOST_ASPECTS + 3)))
-    return next(key for key in free if key not in taken | _RESERVED)
-
-
-def _letter(given: str, name: str, where: str, taken: set[str]) -> str:
-    if given in taken or len(given) > 1:
-        raise BadInputError(
-            f"{where}: the letter '{given}' cannot be used.", "Give each aspect its own letter."
-        )
-    # Upper case may turn one letter into two (ß): only those that stay one are marks.
-    wanted = [c.upper() for c in name if c.isalnum() and len(c.upper()) == 1]
-    free = (letter for letter in (*wanted, *string.ascii_uppercase) if letter not in taken)
-    return given or next(free)
-
-
-def _name_phrases(name: str) -> tuple[str, ...]:
-    words = [w for w in re.findall(r"\w+", name.lower()) if len(w) > 3]
-    return tuple(dict.fromkeys([name.lower(), *words]))
 
 
 def _toml(fields: Mapping[str, Any]) -> str:
@@ -249,11 +238,11 @@ def _toml(fields: Mapping[str, Any]) -> str:
 RESEARCH, CONVERSATIONS, POSTS = SHIPPED = tuple(
     read_lens(ASSETS / "lenses" / f"{key}.toml") for key in ("research", "conversations", "posts")
 )
-"""All lenses that come with SeedLens; their words stand in ``assets/lenses``."""
+"""All lenses that come with SeedLens."""
 
 
 def find_lens(key: str) -> Lens:
-    """The shipped lens named ``key`` (case-insensitive), or UnknownNameError."""
+    """The shipped lens named ``key``; case does not matter."""
     for lens in SHIPPED:
         if lens.key == key.strip().lower():
             return lens
@@ -271,20 +260,16 @@ def choose_lens(choice: str) -> Lens:
 
 
 def own_lens(lens: Lens) -> Lens:
-    """``lens`` under a key that no shipped lens has, or the shipped lens that it equals.
-
-    A shipped lens that was printed and edited is another lens: what SeedLens knows of the
-    shipped one (its classifier of roles, say) does not hold for it.
-    """
+    """``lens`` under a key that no shipped lens has, unless it equals that one: an edited lens is
+    another one, without the classifier of roles of the shipped one."""
     shipped = next((s for s in SHIPPED if s.key == lens.key), None)
-    # Whether a sentence may have no aspect changes nothing of what is known of the aspects.
     if shipped is None or replace(shipped, allows_none=lens.allows_none) == lens:
         return lens
     return replace(lens, key=f"own_{lens.key}")
 
 
 def find_aspect(lens: Lens, key: str) -> Aspect:
-    """The aspect of ``lens`` named ``key`` (case-insensitive), or UnknownNameError."""
+    """The aspect of ``lens`` named ``key``; case does not matter."""
     for aspect in lens.aspects:
         if aspect.key == key.lower():
             return aspect
@@ -295,8 +280,8 @@ def find_aspect(lens: Lens, key: str) -> Aspect:
 
 
 def lens_to_json(lens: Lens) -> str:
-    """One line of JSON, keys sorted; ``allows_none`` only where it is true, as in lenses of
-    earlier versions."""
+    """One line of JSON, keys sorted; ``allows_none`` only where it is true, as in earlier
+    versions."""
     fields = asdict(lens)
     if not lens.allows_none:
         del fields["allows_none"]
@@ -304,16 +289,12 @@ def lens_to_json(lens: Lens) -> str:
 
 
 def lens_from_json(text: str) -> Lens:
-    """Read what :func:`lens_to_json` wrote, in this version or an earlier one.
-
-    What an older form lacks (examples, phrases ...) comes from the shipped lens of its key.
-    """
+    """Read what :func:`lens_to_json` wrote; what earlier versions lack (examples, phrases ...)
+    comes from the shipped lens of its key."""
     data = json.loads(text)
-    shipped = next((asdict(lens) for lens in SHIPPED if lens.key == data["key"]), {})
-    known = {a["key"]: a for a in shipped.get("aspects", ())}
-    rest: dict[str, Any] = {
-        name: shipped[name] for name in ("things", "generic") if name in shipped
-    }
-    aspects = [{**known.get(a["key"], {}), **a} for a in data["aspects"]]
+    shipped = next((asdict(lens) for lens in SHIPPED if lens.key == data["key"]), {"aspects": ()})
+    known = {aspect["key"]: aspect for aspect in shipped["aspects"]}
+    aspects = [{**known.get(aspect["key"], {}), **aspect} for aspect in data["aspects"]]
+    rest = {name: shipped[name] for name in ("things", "generic") if name in shipped}
     fields = {name: data[name] for name in Lens.__dataclass_fields__ if name in data}
     return Lens.from_fields({**rest, **fields, "aspects": aspects})

@@ -1,9 +1,7 @@
 """Wordings in German, French, Spanish and Chinese, word by word in English.
 
-The embedded model knows English only. What people ask with in the other languages are few words,
-though (names of aspects, negations, "same", "regardless of"), and ``assets/wordings/glossary.txt``
-has them in English: a wording is looked up in it, and what comes out is read as an English one
-would be. Words that it does not have are left as they are.
+The embedded model knows English only. ``assets/wordings/glossary.txt`` has the words that
+instructions consist of (names of aspects, negations, "same", "regardless of"); others stay.
 """
 
 from __future__ import annotations
@@ -18,8 +16,7 @@ from engine.config import ASSETS
 from engine.types.documents import Span
 
 GLOSSARY = ASSETS / "wordings" / "glossary.txt"
-LANGUAGES = ("de", "fr", "es", "zh")
-"""The columns after the English one."""
+LANGUAGES = ("de", "fr", "es", "zh")  # The columns after the English one
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _PUNCTUATION = str.maketrans("’，。；：、？！（）", "',.;:,?!()")
 _LEFT_OUT = "-"
@@ -45,11 +42,7 @@ def fold(text: str) -> str:
 
 
 class _Words:
-    """The words of one language.
-
-    Args:
-        pairs: (form, English); where a form is there twice, the first counts.
-    """
+    """The words of one language: (form, English), of equal forms the first."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self._english = {
@@ -63,7 +56,7 @@ class _Words:
         self._patterns: dict[str, re.Pattern[str]] = {}
 
     def find(self, folded: str) -> list[tuple[int, int, str]]:
-        """What the text has of them, the longest first where several fit: from, to, English."""
+        """Those in the text, the longest where several fit: start, end, English."""
         found, end = [], 0
         for start in _STARTS.finditer(folded):
             at = start.start()
@@ -85,7 +78,7 @@ class _Words:
 
 
 def gloss(text: str) -> str:
-    """A wording in English, as far as the glossary goes; an English one is not changed.
+    """A wording in English, as far as the glossary has it.
 
     >>> gloss("gleiche Methode, egal welches Thema")
     'same method, regardless of topic'
@@ -105,7 +98,7 @@ def gloss(text: str) -> str:
 
 
 class GlossedWord(NamedTuple):
-    """A word or a sign of a wording, in English where the glossary has it, and where it stands."""
+    """A word or a sign of a wording, in English where the glossary has it, and its place."""
 
     text: str
     span: Span
@@ -149,7 +142,7 @@ def find_language(folded: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _english() -> frozenset[str]:
-    """Words that are taken for English: stop words, and those of the files beside them."""
+    """English words: stop words, and those of the files beside them."""
     lines = [row[0] for row in _rows()]
     for name in ("stop_words.txt", "names.jsonl", "statements.jsonl", "dev-3.jsonl", "dev-6.jsonl"):
         text = (ASSETS / "wordings" / name).read_text(encoding="utf-8")

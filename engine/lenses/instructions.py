@@ -1,9 +1,9 @@
-"""What a free wording asks for: which aspects of the lens it wants, and which it rules out.
+"""The aspects of a lens that a free wording asks for, and those that it rules out.
 
-A wording may name an aspect ("the same technique"), state what sentences of an aspect would say
-("trained without labels", which methods say), rule aspects out ("whatever the topic"), or do
-nothing of it ("in the same journal"). A small network that was fitted on such wordings
-(:mod:`engine.encode.wording_network`) says how likely each is.
+A wording may name an aspect ("the same technique"), be like sentences of an aspect ("trained
+without labels"), rule aspects out ("whatever the topic"), or none of these ("in the same journal").
+A small network that was fitted on wordings gives probabilities
+(:mod:`engine.encode.wording_network`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LIKE = ("similar", "same")
 
 @dataclass(frozen=True, slots=True)
 class FoundTerm:
-    """A term as it stands in a wording."""
+    """A term of a wording."""
 
     text: str  # the person's words
     wanted: bool
@@ -55,7 +55,7 @@ class TermReading:
 
     terms: tuple[FoundTerm, ...]
     rest: str  # without terms and what leads to them, in English
-    words: tuple[GlossedWord, ...]  # of the rest, as they stand in the wording
+    words: tuple[GlossedWord, ...]  # of the rest, as in the wording
 
 
 def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
@@ -123,19 +123,13 @@ def _distinct(found: Sequence[FoundTerm]) -> tuple[FoundTerm, ...]:
 
 WEIGHTS, TAGGER = ASSETS / "wordings" / "reader.npz", ASSETS / "wordings" / "tagger.npz"
 ASKED, RULED_OUT = 0.7, 0.3
-"""How probable a wording has to ask for an aspect, and to rule it out.
-
-Where they are lower, more is understood, and more as the opposite. These gave the largest share
-understood less 7.5 times the share read as the opposite, of wordings that were not fitted on: of
-these 15 % may be misread, and 2 % as the opposite.
-"""
-OPPOSITE = 2.0
-"""How often the probability of the opposite is taken off before: whoever reads a wording that may
-mean either does better to say that it says nothing."""
+"""Probabilities from which a wording asks for an aspect, and rules it out. They gave the largest
+share understood less 7.5 times the share read as the opposite, of wordings that were not fitted on:
+of these 15 % may be misread, and 2 % as the opposite."""
+OPPOSITE = 2.0  # Times that the probability of the opposite is subtracted before
 TELLING = 0.2
 """Share of what asks for an aspect from which a part of a wording is kept as its subject."""
-MOST_PHRASES = 6
-"""Phrases that an aspect is described by."""
+MOST_PHRASES = 6  # Phrases that an aspect is described by
 Score = Callable[[Sequence[str]], FloatArray]
 """The parts of a wording to log-odds (parts, 2 a), see ``WordingNetwork.scores``."""
 _GENERIC = (
@@ -158,7 +152,7 @@ _TURN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a wording was understood to ask for."""
+    """The interpretation of a wording."""
 
     wants: FloatArray  # (a,) weights over the lens, sum to 1, or all 0 without an aspect
     avoids: FloatArray  # (a,) 1 for aspects that were ruled out, else 0
@@ -175,10 +169,10 @@ def description(aspect: Aspect) -> str:
 
 
 class LensWords:
-    """Reads wordings for a lens, whatever model the corpus has.
+    """Reads wordings for a lens, for corpora of any model.
 
-    ``read`` finds the terms of a wording, and the aspects that the rest asks for and rules out (one
-    that only rules aspects out asks for all the others alike); results are cached.
+    ``read`` finds the terms of a wording, and the aspects that the rest asks for and rules out; one
+    that only rules aspects out asks for all others equally.
     """
 
     def __init__(self, lens: Lens, score: Score, tag: Tag) -> None:
@@ -240,7 +234,7 @@ class LensWords:
 
 
 def _content(text: str, words: Sequence[GlossedWord], lens: Lens) -> tuple[str, ...]:
-    """The words that say something, as they stand in the wording."""
+    """The content words, as in the wording."""
     common = stop_words() | GENERIC | {*lens.things.split()}
     spans = [w.span for w in words if w.text[0].isalnum() and w.text.casefold() not in common]
     return tuple(dict.fromkeys(text[start:end] for start, end in spans))
@@ -258,18 +252,15 @@ def split(text: str) -> list[str]:
 
 
 def chances(scores: FloatArray) -> FloatArray:
-    """(2 a,) probabilities that a wording asks for each aspect, then that it rules it out.
-
-    Args:
-        scores: (2 a,) log-odds of both against saying nothing of the aspect.
-    """
+    """(2 a,) probabilities of asking for each aspect, then of ruling it out, of log-odds (2 a,) of
+    both against neither."""
     asks, rules_out = np.split(scores, 2)
     nothing = np.logaddexp(0.0, np.logaddexp(asks, rules_out))
     return np.asarray(np.exp(np.concatenate([asks - nothing, rules_out - nothing])))
 
 
 def _kept(parts: Sequence[str], scores: FloatArray, wants: FloatArray, avoids: FloatArray) -> str:
-    """The parts that speak more of what is wanted than of what is ruled out."""
+    """The parts that are more about wanted aspects than about those ruled out."""
     asks, rules_out = np.split(scores, 2, axis=1)
     of_wanted = np.exp(asks - np.logaddexp.reduce(asks, axis=0)) @ (wants > 0)
     of_ruled_out = np.exp(rules_out - np.logaddexp.reduce(rules_out, axis=0)) @ (avoids > 0)

@@ -1,12 +1,9 @@
 """Sentence roles for lenses without a classifier, from the sentence vectors themselves.
 
-After prototypical networks (Snell et al. 2017): an aspect's prototype is the mean of what is
-known of it (definition, examples, phrases), and a sentence's role follows from its cosine with
-each. Two things stand in the way and are subtracted first. All prototypes of a lens share what
-any text has in common with any other; their mean is taken off. And all sentences of a document
-share its topic, which is nearer to one prototype than to another for no good reason; the
-document's mean is taken off, the more of it the more sentences it is the mean of. So every
-aspect gets its share of a document, and a document's roles depend on nothing but itself.
+After prototypical networks (Snell et al. 2017): an aspect's prototype is the mean of its
+definition, examples and phrases, and a sentence's role follows from its cosine with each. Two means
+are subtracted first: of all prototypes, and of the document's sentences, which share its topic (the
+more of it, the more sentences there are).
 """
 
 from __future__ import annotations
@@ -22,14 +19,10 @@ from engine.types.encoders import Encoder, Passage
 from engine.types.lenses import Lens
 
 SHARPNESS = 8.0
-"""Probabilities go with ``exp(SHARPNESS * cosine)``.
-
-Least log loss of 0 to 16 on the first demo corpus (research lens, 2,335 sentences) and on the
-abstracts of ``assets/roles``; the lenses' own examples, each left out in turn, would have it
-sharper.
-"""
+"""Of ``exp(SHARPNESS * cosine)``: least log loss of 0 to 16 on the first demo (research lens,
+2,335 sentences) and on the abstracts of ``assets/roles``."""
 TOPIC_SENTENCES = 1.0
-"""A document's mean is trusted to be its topic by ``(n - 1) / (n - 1 + TOPIC_SENTENCES)``."""
+"""A document's mean counts as its topic by ``(n - 1) / (n - 1 + TOPIC_SENTENCES)``."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +33,8 @@ class Prototypes:
     common: FloatArray  # (d,), the mean of the prototypes
 
     def probabilities(self, sentences: FloatArray) -> FloatArray:
-        """Role probabilities (sentences, aspects) of one document; rows sum to 1.
-
-        Args:
-            sentences: (sentences, d) vectors of all its sentences, in context; one that is all
-                zeros (no tokens) serves every aspect alike.
-        """
+        """Role probabilities (sentences, aspects) of the sentence vectors (sentences, d) of one
+        document; rows sum to 1, equal for zero vectors."""
         count = len(sentences)
         if not count:
             return np.zeros((0, len(self.directions)), dtype=np.float32)
@@ -58,12 +47,8 @@ class Prototypes:
 
 
 def prototypes_from(vectors: Sequence[Sequence[FloatArray]]) -> Prototypes:
-    """Prototypes from what is known of each aspect.
-
-    Args:
-        vectors: per aspect the groups (n, d) of its vectors (definition, examples, phrases);
-            groups weigh alike, however many texts they hold, and empty ones not at all.
-    """
+    """Prototypes from the vectors (n, d) of each aspect in groups (definition, examples, phrases),
+    which weigh equally; empty ones do not count."""
     means = unit(
         np.stack(
             [np.sum([unit(g.mean(axis=0)) for g in groups if len(g)], axis=0) for groups in vectors]
@@ -74,7 +59,7 @@ def prototypes_from(vectors: Sequence[Sequence[FloatArray]]) -> Prototypes:
 
 
 def prototypes(lens: Lens, encoder: Encoder) -> Prototypes:
-    """The prototypes of a lens, encoded once per lens and model as long as they are in use."""
+    """The prototypes of a lens, encoded once per lens and model."""
     texts = tuple(((a.definition,), a.examples, a.phrases) for a in lens.aspects)
     return _encoded(texts, _Model(encoder))
 

@@ -1,12 +1,10 @@
 """Sentence roles for corpora that come without labels.
 
-A multinomial logistic regression over the words and word pairs of a sentence and of its
-two neighbours and the sentence's position, after the sequential sentence classification
-literature (Cohan et al. 2019), followed by a linear chain (Lafferty et al. 2001) over the
-roles of the whole document. It needs no encoder, so it serves every model; where sentences were
-encoded by the embedded model, a second regression over their vectors is averaged with it.
-Weights: ``assets/roles/classifier.json``, made by ``benchmarks/fit_roles.py`` from abstracts
-written for this project.
+A multinomial logistic regression over the words and word pairs of a sentence and its two
+neighbours and its position (after Cohan et al. 2019), followed by a linear chain (Lafferty et al.
+2001) over the document. It needs no encoder; where sentences were encoded by the embedded model, a
+second regression over their vectors is averaged with it. Weights: ``assets/roles/classifier.json``,
+made by ``benchmarks/fit_roles.py``.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ def ngrams(sentence: str) -> list[str]:
 
 
 def position_features(index: int, count: int) -> list[float]:
-    """Where sentence ``index`` of ``count`` stands: relative position, ends, length."""
+    """The place of sentence ``index`` of ``count``: relative position, ends, length."""
     relative = (index + 0.5) / count
     return [
         relative,
@@ -58,14 +56,11 @@ def _positions(count: int) -> FloatArray:
 
 
 def chain_marginals(logits: FloatArray, transitions: FloatArray) -> FloatArray:
-    """Probabilities (n, roles) of each sentence's role under a linear chain.
+    """Probabilities (n, roles) of each sentence's role under a linear chain: the forward-backward
+    algorithm, rescaled at every step.
 
-    The forward-backward algorithm, exact, rescaled at every step so that long documents
-    do not underflow.
-
-    Args:
-        logits: (n, roles) evidence for each sentence on its own, in log units.
-        transitions: (roles, roles) log-weight of a role (column) after another (row).
+    `logits`: (n, roles) evidence for each sentence alone, in log units. `transitions`: (roles,
+    roles) log-weight of a role (column) after another (row).
     """
     evidence = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
     step = np.exp(transitions)
@@ -101,12 +96,9 @@ class RoleClassifier:
     def predict(
         self, sentences: Sequence[str], vectors: NDArray[np.float32] | None = None
     ) -> FloatArray:
-        """Probabilities (len(sentences), len(roles)); rows sum to 1.
+        """Probabilities (n, roles) of all sentences of one document; rows sum to 1.
 
-        Args:
-            sentences: all sentences of one document, in order.
-            vectors: (len(sentences), d) of them in context, by the embedded model; the two
-                regressions are then averaged in log units.
+        `vectors`: (n, d) of the embedded model; both regressions are then averaged in log units.
         """
         by_words = self._by_words(sentences)
         if vectors is None or not len(sentences):
@@ -128,7 +120,7 @@ class RoleClassifier:
         return chain_marginals(logits, self._transitions)
 
     def evidence(self, texts: Sequence[str]) -> FloatArray:
-        """What the words of each text say for each role (n, roles), wherever it may stand."""
+        """The evidence (n, roles) of the words of each text, without position."""
         return self._votes(texts)[:, : len(self.roles)]
 
     def _votes(self, sentences: Sequence[str]) -> FloatArray:

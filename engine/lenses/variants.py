@@ -1,9 +1,9 @@
 """The wordings of an instruction that are compared with each other.
 
 After Maheshwari et al. (CHIIR 2026, section 4.2): a short aspect-specific wording (base), one
-that names no aspect (generic), the aspect's definition, paraphrases, and the base wording
-with the seed cut to the aspect's sentences (subset). After Zhou et al. (ICLR 2025), one that
-rules the aspect out (reverse). The words are SeedLens's own, or those of a person's lens.
+without an aspect (generic), the aspect's definition, paraphrases, and the base wording with the
+seed cut to the aspect's sentences (subset). After Zhou et al. (ICLR 2025), one that rules the
+aspect out (reverse).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.types.comparisons import Variant
 from engine.types.lenses import Lens
 
 SETS = ("base", "generic", "definition", "paraphrases", "subset")
-"""What is compared unless chosen; ``paraphrases`` stands for all of them."""
+"""Compared by default; ``paraphrases`` are all of them."""
 REVERSE = "reverse"
 ALL_SETS = (*SETS, REVERSE)
 """What ``--variants`` may name."""
@@ -25,11 +25,7 @@ ALL_SETS = (*SETS, REVERSE)
 def built_in_variants(
     lens: Lens, aspect: str, system: str, steer: float, sets: Sequence[str] = SETS
 ) -> tuple[Variant, ...]:
-    """The built-in wordings for one aspect of a lens.
-
-    Raises:
-        UnknownNameError: no such aspect, or no such set.
-    """
+    """The built-in wordings for one aspect of a lens."""
     named = find_aspect(lens, aspect)
     words = {
         "base": {"base": named.instruction},
@@ -52,16 +48,18 @@ def check_sets(sets: Sequence[str]) -> list[str]:
     """The sets, each once and in order; UnknownNameError for one that does not exist."""
     unknown = [name for name in sets if name not in ALL_SETS]
     if unknown or not sets:
-        said = f"There is no set of variants '{unknown[0]}'." if unknown else "No variant is named."
-        raise UnknownNameError(said, f"Use {', '.join(ALL_SETS)}.")
+        message = (
+            f"There is no set of variants '{unknown[0]}'." if unknown else "No variant is named."
+        )
+        raise UnknownNameError(message, f"Use {', '.join(ALL_SETS)}.")
     return list(dict.fromkeys(sets))
 
 
 def check_variants(variants: Sequence[Variant]) -> None:
-    """Raise BadInputError for variants that cannot stand side by side."""
+    """Raise BadInputError for variants that cannot be compared."""
     if not variants:
         raise BadInputError("There is no variant to rank by.", "Add at least one wording.")
     names = [variant.name for variant in variants]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise BadInputError(f"Two variants are called '{twice}'.", "Give each a name of its own.")
+        raise BadInputError(f"Two variants are called '{twice}'.", "Give each its own name.")

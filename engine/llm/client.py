@@ -29,7 +29,6 @@ from weakref import WeakValueDictionary
 from engine.errors import StorageError
 from engine.jobs.runner import in_foreground
 from engine.llm.budget import Meter, RoundProgress, Stopped
-from engine.llm.capabilities import PROBE, Capabilities, remembered
 from engine.llm.endpoint_errors import (
     MOST_CHARS,
     BudgetReachedError,
@@ -40,11 +39,14 @@ from engine.llm.endpoint_errors import (
 )
 from engine.llm.endpoints import Connection
 from engine.llm.messages import (
+    PROBE,
+    Capabilities,
     Message,
     Prompt,
     ReasoningFilter,
     Reply,
     answer_key,
+    remembered,
     without_reasoning,
 )
 from engine.types.callbacks import Ask, never, tell_nobody
@@ -57,12 +59,6 @@ STREAMED_TOKENS = 1500
 GIVE_UP_AFTER = 8
 """Questions that fail one after the other, without one success, until the run stops."""
 WATCH_SECONDS = 0.05  # Between two looks at whether the run was cancelled
-
-
-def _same_model(served: str, asked: str) -> bool:
-    """Whether names match: endpoints answer an alias with a dated name, a path with its end."""
-    served, asked = served.lower(), asked.lower()
-    return asked in served or served in asked
 
 
 class AnswerCache:
@@ -112,13 +108,9 @@ class AnswerCache:
 
 
 class Client:
-    """Asks one model for one run, in the running event loop. Close it there as well.
-
-    Args:
-        cancelled: asked many times a second while :meth:`watch` runs; True ends the run, requests
-            under way included.
-        tell: called after every settled question.
-    """
+    """Asks one model for one run, in the running event loop; close it there. While :meth:`watch`
+    runs, ``cancelled`` ends the run, requests under way included; ``tell`` hears of settled
+    questions."""
 
     def __init__(
         self,
@@ -157,10 +149,7 @@ class Client:
 
     async def ask(self, prompts: Sequence[Prompt[Value]]) -> list[Value | None]:
         """Answers in the order of the questions, None where there is none; equal questions are
-        asked once.
-
-        StorageError, with nothing asked, where the ledger cannot be read.
-        """
+        asked once. StorageError, with nothing asked, where the ledger cannot be read."""
         if not prompts:
             return []
         self._counts["rounds"] += 1
@@ -191,15 +180,8 @@ class Client:
     async def stream(
         self, messages: Sequence[Message], most_tokens: int = STREAMED_TOKENS
     ) -> AsyncGenerator[str]:
-        """One answer, piece by piece, without reasoning; nothing is kept.
-
-        Ends early, without an error, when the run is cancelled; what came before an EndpointError
-        stays valid.
-
-        Args:
-            messages: system message first; foreign texts fenced.
-            most_tokens: the answer's length, reasoning aside.
-        """
+        """One answer, piece by piece, without reasoning; nothing is kept. Ends early when the run
+        is cancelled; what came before an EndpointError stays valid."""
         prompt = Prompt("streamed/1", tuple(messages), lambda *_: "", "", most_tokens)
         self._counts["rounds"] += 1
         self._counts["asked"] += 1
@@ -234,7 +216,7 @@ class Client:
             yield rest
 
     async def context(self) -> int | None:
-        """Tokens for a question and its answer, thinking aside; None where nobody knows."""
+        """Tokens for a question and its answer, thinking aside; None for unknown."""
         known = await self._capabilities()
         return None if known is None else known.room
 
@@ -295,36 +277,32 @@ class Client:
 
     # -- one question ------------------------------------------------------------------
 
-    async def _send(
-        self, form: Capabilities, prompt: Prompt[Any], on_piece: Callable[[str], None] | None
-    ) -> Reply:
-        body = form.body(self._endpoint.model, prompt)
-        choices = prompt.choices if form.mode(prompt) == "logprobs" else ()
-        return await self._transport.complete(
-            body, self._meter, form.size(prompt), choices, on_piece
-        )
-
     async def _complete(
         self, prompt: Prompt[Any], on_piece: Callable[[str], None] | None = None
     ) -> Reply:
         """The reply to the first form of the prompt that is accepted, which is remembered."""
+
+        async def send(form: Capabilities) -> Reply:
+            body, size = form.body(self._endpoint.model, prompt), form.size(prompt)
+            choices = prompt.choices if form.mode(prompt) == "logprobs" else ()
+            return await self._transport.complete(body, self._meter, size, choices, on_piece)
+
         form = self._can
         try:
-            return await self._send(form, prompt, on_piece)
+            return await send(form)
         except UnsupportedError as error:
-            refusal = latest = error
+            refusal = error
         async with self._adapting:  # one question finds out for all
-            less = self._can if form != self._can else form.without(latest.hint, prompt)
+            less = self._can if form != self._can else form.without(refusal.hint, prompt)
             while less is not None:
                 try:
-                    reply = await self._send(less, prompt, on_piece)
+                    reply = await send(less)
                 except UnsupportedError as error:
-                    latest = error
-                    less = less.without(latest.hint, prompt)
-                else:
-                    if less != self._can:
-                        await self._learn(less)
-                    return reply
+                    less = less.without(error.hint, prompt)
+                    continue
+                if less != self._can:
+                    await self._learn(less)
+                return reply
         raise refusal
 
     async def _answer_once(self, key: str, prompt: Prompt[Value]) -> Value | None:
@@ -342,7 +320,8 @@ class Client:
         """Ask with texts as short as needed: shortened lengths are remembered for this run only."""
         given = prompt
         while True:
-            prompt = self._shortened(prompt)
+            while self._is_too_long(prompt) and prompt.shorter is not None:
+                prompt = prompt.shorter()
             if prompt is not given:
                 key = self._key(prompt)
                 kept = (await self._cache.find([key])).get(key)
@@ -372,14 +351,8 @@ class Client:
         self._cache.put(AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC)))
         return answer
 
-    def _shortened(self, prompt: Prompt[Value]) -> Prompt[Value]:
-        while (
-            self._refused is not None
-            and prompt.shorter is not None
-            and sum(self._can.size(prompt)) >= self._refused
-        ):
-            prompt = prompt.shorter()
-        return prompt
+    def _is_too_long(self, prompt: Prompt[Any]) -> bool:
+        return self._refused is not None and sum(self._can.size(prompt)) >= self._refused
 
     async def _readable(self, prompt: Prompt[Value], first: Reply) -> tuple[Value | None, Reply]:
         """The value from the first reply, else from the nudged one, else the first as it is."""
@@ -479,7 +452,9 @@ class Client:
     def _notes(self) -> list[str]:
         notes = []
         asked = self._endpoint.model
-        others = [model for model in self._served if model and not _same_model(model, asked)]
+        # Endpoints answer an alias with a dated name, a path with its end.
+        pairs = ((model, model.lower(), asked.lower()) for model in self._served)
+        others = [model for model, one, other in pairs if one not in other and other not in one]
         if others:
             notes.append(
                 f"Asked for '{asked}', answered by '{others[0]}': the endpoint may have another "
@@ -538,11 +513,8 @@ def ask_model(
     *,
     raises: bool = True,
 ) -> Outcome[Value]:
-    """Run ``work`` with a model in this thread.
-
-    Args:
-        raises: EndpointError where the endpoint failed and there is no answer at all.
-    """
+    """Run ``work`` with a model in this thread; with ``raises`` EndpointError where no answer
+    came."""
 
     async def run() -> Outcome[Value]:
         client = Client(connection, store, cancelled, tell)

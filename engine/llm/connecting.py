@@ -9,7 +9,6 @@ from typing import Any
 
 from engine.config import Settings
 from engine.llm.budget import Account, Budget, Price
-from engine.llm.capabilities import Capabilities, remembered
 from engine.llm.client import Client, complete
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.endpoints import (
@@ -20,7 +19,7 @@ from engine.llm.endpoints import (
     Endpoint,
     find_endpoint,
 )
-from engine.llm.messages import Prompt
+from engine.llm.messages import Capabilities, Prompt, remembered
 from engine.types.models import Estimate
 from engine.types.people import OPERATOR, Person
 from engine.types.reranking import EndpointInfo
@@ -85,14 +84,13 @@ def _spending(home: Home, wait_seconds: float, url: str) -> Spending:
 
 def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = None) -> EndpointInfo:
     """What is known of an endpoint (None: of the settings') without asking it."""
+    problem = "No language model is connected."
     try:
         endpoint = endpoint or find_endpoint(settings)
     except EndpointError as error:
-        return EndpointInfo("", "", set_up=False, problem=str(error), how=HOW)
+        problem = str(error)
     if endpoint is None:
-        return EndpointInfo(
-            "", "", set_up=False, problem="No language model is connected.", how=HOW
-        )
+        return EndpointInfo("", "", set_up=False, problem=problem, how=HOW)
     info = EndpointInfo(endpoint.address, endpoint.model, set_up=True, how=HOW)
     known = remembered(store, endpoint)
     if known is None:

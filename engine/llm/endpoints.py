@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -32,8 +31,6 @@ class Endpoint:
     address: str  # base URL with ``/v1``, without user, password, query and last slash
     model: str
     key: SecretStr = field(default=SecretStr(""))  # sent to ``address`` only; shown nowhere
-    # the environment's own, where OPENAI_CUSTOM_HEADERS, organization and project are sent
-    ambient: bool = False
     person: Person = field(default=OPERATOR, compare=False)  # on whose behalf it is asked
 
     def __post_init__(self) -> None:
@@ -61,13 +58,9 @@ def find_endpoint(
     """The endpoint that was set, or None: by the session, ``secrets.toml`` or the environment, in
     that order.
 
-    A key goes to an address from its own or a weaker source only, so that an address entered on the
-    page never gets the server's key. A logged-in person enters an address as a lead only, and no
-    other model for the operator's address and key.
-
-    Args:
-        secrets, session: values by these names; missing or blank means not set.
-        person: who entered the session's values, and on whose behalf the endpoint is asked.
+    A key goes to an address from its own or a weaker source only: an address entered on the page
+    never gets the server's key. A logged-in person enters an address as a lead only, and no other
+    model for the operator's address and key.
     """
     environment = {
         ADDRESS: settings.openai_base_url,
@@ -86,18 +79,12 @@ def find_endpoint(
     own = address if place == 0 else _first(sources[:1], KEY)[1] if place < 0 else ""
     if not person.is_operator and _first(sources[:1], MODEL)[1] and not own:
         raise NotAllowedError(
-            "Which model is asked there, whoever runs SeedLens chose.",
+            "The operator chose the model of this endpoint.",
             "Enter an address and a key of your own, or disconnect.",
         )
     if place == 0:
         check_lead(person)
-    found = Endpoint(address, model, SecretStr(key), person=person)
-    if own and not person.is_operator:
-        return found
-    with suppress(NoEndpointError):  # of an address for other programs
-        usual = Endpoint(settings.openai_base_url or DEFAULT_ADDRESS, model).address
-        return replace(found, ambient=found.address == usual)
-    return found
+    return Endpoint(address, model, SecretStr(key), person=person)
 
 
 def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:

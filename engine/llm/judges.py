@@ -44,15 +44,9 @@ class JudgeReport:
 
 
 class ModelJudge(Judge):
-    """Asks a model about the documents of one query. Every method is one round.
-
-    None is no answer: failed call, unreadable reply, no text, budget reached or run cancelled.
-    After a stop, answers in the ledger still come; a round without any raises
-    :class:`engine.rerank.protocols.StopAsking`.
-
-    Args:
-        texts: every document that may be asked about, title first; by ``doc_id``.
-    """
+    """Asks a model about the documents of one query, by their ``texts``; every method is one round.
+    None is no answer, for whatever reason. After a stop, answers in the ledger still come; a round
+    without any raises :class:`engine.rerank.protocols.StopAsking`."""
 
     def __init__(self, client: Client, criterion: Criterion, texts: Mapping[str, str]) -> None:
         self._client = client

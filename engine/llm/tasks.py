@@ -67,7 +67,7 @@ class TaskRun:
             self._asking = 0
 
     async def context(self) -> int | None:
-        """Tokens for a question and its answer; None where nobody knows."""
+        """Tokens for a question and its answer; None for unknown."""
         return None if self.client is None else await self.client.context()
 
     @property
@@ -179,11 +179,7 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         owner: str = "",
     ) -> str:
         """Run in the background; returns the job's id in :attr:`jobs`, that of the running job for
-        an equal request.
-
-        CorpusBusyError for another request of the same key, NoEndpointError where a model is
-        needed.
-        """
+        an equal request. CorpusBusyError for another request of the same key."""
         return self._start(self._task(request), endpoint, most_calls, owner)
 
     def _start(

@@ -9,13 +9,17 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import tomllib
 import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.config import ASSETS
 from engine.sentences import split_sentences
 from engine.types.documents import Document
 
+PROMPTS: dict[str, str] = tomllib.loads((ASSETS / "prompts.toml").read_text(encoding="utf-8"))
+"""System messages of questions, by name."""
 CHARS_PER_TOKEN = 3.6
 """Of Latin script, on the low side (English prose has some 4.5): rather too many tokens than
 too few, for an estimate guards the budget and the context."""

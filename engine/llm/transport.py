@@ -72,11 +72,9 @@ _REFUSALS = {
 
 
 class Transport:
-    """One endpoint, asked from one event loop. Close it there as well.
-
-    Answers are streamed: the timeout is the longest silence between two pieces. A request whose
-    answer has not begun waits while others are answered, as small servers queue them.
-    """
+    """One endpoint, asked from one event loop; close it there. The timeout is the longest silence
+    between two pieces of an answer; a request waits to begin while others are answered, as small
+    servers queue them."""
 
     def __init__(self, connection: Connection) -> None:
         self.endpoint = connection.endpoint
@@ -96,7 +94,7 @@ class Transport:
             http_client=openai.DefaultAsyncHttpx2Client(
                 verify=_certificates(),
                 follow_redirects=False,  # a redirect would send questions to another address
-                event_hooks={} if self.endpoint.ambient else {"request": [self._bare]},
+                event_hooks={} if self.endpoint.person.is_operator else {"request": [self._bare]},
             ),
         )
 
@@ -104,13 +102,11 @@ class Transport:
         await self._client.close()
 
     async def _bare(self, request: httpx2.Request) -> None:
-        """Leave out the headers that the environment sets for its own endpoint."""
-        kept = {"Host": request.url.netloc.decode("ascii"), "Accept": "application/json"}
-        if "content-length" in request.headers:
-            kept["Content-Length"] = request.headers["content-length"]
-            kept["Content-Type"] = "application/json"
+        """Leave out headers of the operator's environment for an endpoint that a lead entered."""
+        own = ("host", "accept", "content-length", "content-type", "authorization")
+        kept = {name: request.headers[name] for name in own if name in request.headers}
         key = self.endpoint.key.get_secret_value() or "none"
-        request.headers = httpx2.Headers({**kept, "Authorization": f"Bearer {key}"})
+        request.headers = httpx2.Headers(kept | {"authorization": f"Bearer {key}"})
 
     async def complete(
         self,
@@ -120,16 +116,9 @@ class Transport:
         choices: tuple[str, ...] = (),
         on_piece: Callable[[str], None] | None = None,
     ) -> Reply:
-        """One reply.
-
-        Args:
-            body: the JSON body of a chat completion.
-            tokens: (input, output) to set aside per request; an answer of many times the output is
-                cut off.
-            choices: the answers whose alternatives are wanted.
-            on_piece: called with each piece of the text, reasoning included. What it was called
-                with is never repeated.
-        """
+        """One reply. ``tokens`` (input, output) are set aside per request; an answer of many times
+        the output is cut off. Alternatives come for ``choices``; ``on_piece`` gets each piece of
+        the text once, reasoning included."""
         attempt = 0
         while True:
             answer = StreamedReply(choices)

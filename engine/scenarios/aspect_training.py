@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import CONTEXT, role_matrix
+from engine.corpora.contracts import CONTEXT, role_matrix
 from engine.corpora.opened import OpenCorpus
 from engine.encode.loaders import check_here, locate, projection
 from engine.encode.models import DIRECTIONS, check_modules, parts_of, read_directions

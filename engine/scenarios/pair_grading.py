@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel, Field
 
 from engine.config import Settings
-from engine.corpora.aspect_space import passage_direction
-from engine.corpora.contracts import Request, Seed, VectorPart
+from engine.corpora.contracts import Request, Seed, VectorPart, passage_direction
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column

@@ -33,18 +33,12 @@ MOST_COMMON = 0.3
 """Words rarer than this may be marked; it leaves out words that every eighth text has."""
 STRENGTHS, WORDS = (0.36, 0.48), ("weak", "moderate", "strong")
 """Likeness from which it is called moderate or strong: 0 of documents unlike the seed, 1 of itself.
-
-Of the first 20 candidates of CSFCube's open half 75 % of grades 2 and 3 are at least moderate, 44 %
-strong; of grade 0 60 % and 22 %. Of the demo, it is 68 % and 38 % beside 24 % and 4 %.
-"""
+Of grades 2 and 3 of CSFCube's open half 75 % are at least moderate, 44 % strong."""
 WHOLE = 0.15
 """How much more likeness whole documents need for it, as sentences in context are less alike."""
 CHANCE = 0.9
-"""Share of documents unlike the seed whose best pair is weaker than any pair that is shown.
-
-Of the candidates of CSFCube's open half, judged for one aspect, 27 % of those without any
-likeness have no pair that is shown, and 3 %, 1 % and 8 % (4 of 51) of the grades 1 to 3.
-"""
+"""Share of documents unlike the seed whose best pair is weaker than any pair that is shown; 27 % of
+grade 0 of CSFCube's open half have no such pair, 1 to 8 % of the others."""
 LEAST_ASKED = 0.1
 """Share of the most asked-for sentence's weight below which a sentence makes no best pair."""
 MOST_ASKED = 500
@@ -210,13 +204,9 @@ class EvidenceFinder:
 def match_words(
     mine: Words, theirs: Words, close: float
 ) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Words that two passages share, or that are each other's closest, with a cosine from
-    ``close``.
-
-    Returns:
-        their spans in either text, in reading order; at most :data:`MOST_MARKS`: shared words
-            first, then the closest pairs, rare ones before common ones.
-    """
+    """Spans of words that two passages share, or that are each other's closest with a cosine from
+    ``close``, in reading order; at most :data:`MOST_MARKS`, shared ones first, rare before
+    common."""
     if not mine.spans or not theirs.spans:
         return (), ()
     cosine = mine.vectors @ theirs.vectors.T
@@ -274,7 +264,7 @@ def closeness(corpus: OpenCorpus) -> float:
         sample = range(0, len(corpus), max(1, -(-len(corpus) // SAMPLE)))
         seeds = enumerate(corpus.seeds([corpus.doc_ids[row] for row in sample]))
         passages = [
-            find_words(seed, said[at % len(said)].span, corpus.rarity)
+            find_words(seed, said[at % len(said)].span, corpus.words.rarity)
             for at, seed in seeds
             if (said := seed.document.sentences)
         ]

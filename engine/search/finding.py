@@ -24,20 +24,15 @@ _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
 def find_documents(
     searcher: Searcher, words: str, limit: int, *, by_meaning: bool
 ) -> tuple[FoundDocument, ...]:
-    """At most ``limit`` documents for typed words, each once.
-
-    Titles with all words (or the document of that id) come first, then alternately BM25 of the
-    texts and cosine of the vectors.
-
-    Args:
-        by_meaning: use vectors; loads the corpus's model.
-    """
+    """At most ``limit`` documents for typed words, each once: titles with all words (or the
+    document of that id), then alternately BM25 of the texts and, ``by_meaning``, cosine of the
+    vectors."""
     words = " ".join(words.split())
     if not words:
         return ()
     check_text(words)
     corpus = searcher.corpus
-    titles = corpus.find_titles(words, limit)
+    titles = corpus.words.find_titles(words, limit)
     texts = corpus.find_texts(words, limit)
     nearest, sentences = _nearest(searcher, words, limit) if by_meaning else ([], {})
     taking_turns = filter(None, chain.from_iterable(zip_longest(texts, nearest)))
@@ -46,7 +41,7 @@ def find_documents(
     found = [*titles[:room], *rest, *titles[room:]][:limit]
     by_title, by_text = set(titles), set(texts)
     asked = _words(words)
-    telling = [word for word in asked if corpus.rarity(word) >= MOST_COMMON] or asked
+    telling = [word for word in asked if corpus.words.rarity(word) >= MOST_COMMON] or asked
     return tuple(
         _in_title(document, asked)
         if document.doc_id in by_title

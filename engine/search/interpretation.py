@@ -25,20 +25,14 @@ if TYPE_CHECKING:
     from engine.encode.wording_network import WordingNetwork
 
 SHARPNESS = 12.0
-"""How strongly wording separates sentences: weights go with ``exp(SHARPNESS * cosine)``.
-
-Cosines of an instruction with a seed's sentences spread over about 0.2; this makes the best
-sentence weigh some ten times the worst.
-"""
+"""How strongly wording separates sentences: weights go with ``exp(SHARPNESS * cosine)``; over a
+seed's sentences cosines spread over about 0.2."""
 QUOTED = 0.35
 """Cosine from which a wording that names no aspect is taken to speak of a sentence's content.
 
-Measured by ``python -m benchmarks.thresholds`` on 150 seeds each of CSFCube and the demo, with
-words taken from a sentence of the seed: 67 and 70 % of them are found (56 and 65 % in that very
-sentence), against 7 and 1 % of words of another document and below 1 % of wordings that ask for
-nothing ("more like this"). At 0.45 it is 54 and 44 %, against 3 and 1 %; at 0.30, 12 and 6 % of
-other documents' words count too. A wording that is missed is said to change nothing, one that is
-misread is not: hence not lower.
+``python -m benchmarks.thresholds``: of words from a sentence of the seed 67 (CSFCube) and 70 %
+(demo) are found, of another document's 7 and 1 %; at 0.45, 54 and 44 % against 3 and 1 %. Not
+lower: a wording that is missed is reported, one that is misread is not.
 """
 VERBATIM = 0.8
 """Cosine from which a statement repeats a sentence of the seed: then that sentence counts, not
@@ -71,12 +65,8 @@ def focus_on_sentences(seed: Seed, lens: Lens, sentences: Sequence[int]) -> Focu
 def focus_on_reading(
     seed: Seed, lens: Lens, reading: Reading, subject: FloatArray | None
 ) -> Focus | None:
-    """The focus of a free wording: sentences of its aspects, weighted by closeness to it, else
-    sentences that it describes; None without either.
-
-    Args:
-        subject: (d,) vector of what is asked for; None when the wording only rules out.
-    """
+    """The focus of a free wording: sentences of its aspects, weighted by closeness to ``subject``
+    (d,; None when it only rules out), else sentences that it describes; None without either."""
     if reading.strength > 0:
         roles = seed.roles(len(lens.aspects))
         weights = (roles @ reading.wants) * (1.0 - np.clip(roles @ reading.avoids, 0, 1))
@@ -202,15 +192,13 @@ class Interpreter:
     encode: Callable[[str], FloatArray]  # a wording as a vector (d,) of the corpus's model
 
     def interpret(self, query: Query, seed: Seed) -> Interpretation:
-        """Read a query by its picked sentences, correction, aspect, or words.
-
-        In each case words shift weight among the sentences in focus and rule out, unless a
-        correction says otherwise.
-        """
+        """Read a query by its picked sentences, correction, aspect, or words. Words shift weight
+        among the sentences in focus and rule out, unless a correction says otherwise."""
         wish = find_wish(query, self.lens)
         said = self.read(wish.words)
         subject = self.encode(said.subject) if said.subject else None
-        if subject is not None and not said.avoids.any() and _repeats(seed, subject):
+        close = np.zeros(0) if subject is None else seed.sentences @ subject
+        if len(close) and float(close.max()) >= VERBATIM and not said.avoids.any():
             nothing = np.zeros_like(said.wants)
             said = replace(said, wants=nothing, avoids=nothing, strength=0.0)
         asked = self._asked(query, wish, said)
@@ -280,10 +268,11 @@ class Interpreter:
             return (f"{words} is both asked for and ruled out, so it does not count.",)
         if focus is not None:
             chosen = wish.wanted and not query.reading and not query.focus
-            return self._contradicts(said, self.lens.index(wish.wanted[0].key)) if chosen else ()
+            return self._contradicts(said, wish.wanted[0]) if chosen else ()
         if asked.strength > 0:
             names = [self.lens.aspects[i].name for i in np.flatnonzero(asked.wants)]
-            return (_lacks(" or ".join(names)),)
+            lacks = " or ".join(names)
+            return (f"The seed has no {lacks} sentence, so the ranking follows the whole text.",)
         if wish.ruled_out:
             return ("Every aspect is ruled out, so the ranking follows the whole text.",)
         if query.reading or not wish.words or said.terms:
@@ -295,14 +284,14 @@ class Interpreter:
             f"sentence of the seed, so the ranking follows the whole text.{unused}",
         )
 
-    def _contradicts(self, said: Reading, chosen: int) -> Notes:
-        if said.strength < 1.0 or said.wants[chosen] > 0:
+    def _contradicts(self, said: Reading, chosen: Aspect) -> Notes:
+        if said.strength < 1.0 or said.wants[self.lens.index(chosen.key)] > 0:
             return ()
         name = self.lens.aspects[int(said.wants.argmax())].name
         return (
-            f"The wording seems to ask for {name}, but the aspect chosen is "
-            f"{self.lens.aspects[chosen].name}: the aspect decides, the wording only weighs its "
-            "sentences. Choose no aspect to let the wording decide.",
+            f"The wording seems to ask for {name}, but the aspect chosen is {chosen.name}: the "
+            "aspect decides, the wording only weighs its sentences. Choose no aspect to let the "
+            "wording decide.",
         )
 
 
@@ -315,20 +304,12 @@ def _as_asked(focus: Focus, asked: Reading, corrected: bool) -> Focus:
     return avoid(focus, asked.avoids)
 
 
-def _repeats(seed: Seed, subject: FloatArray) -> bool:
-    return bool(len(seed.sentences)) and float((seed.sentences @ subject).max()) >= VERBATIM
-
-
 def _quoted(focus: Focus | None, asked: Reading) -> tuple[int, ...]:
     """Sentences that a wording describes, where it names no aspect."""
     if focus is None or asked.strength > 0:
         return ()
     weights = focus.sentence_weights
     return tuple(map(int, np.flatnonzero(weights >= 0.5 * weights.max())))
-
-
-def _lacks(name: str) -> str:
-    return f"The seed has no {name} sentence, so the ranking follows the whole text."
 
 
 def understood(focus: Focus | None, lens: Lens) -> tuple[tuple[str, float], ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError, check_between, check_length
 from engine.lenses.definitions import SHIPPED, find_aspect
 from engine.search.systems import find_system
 from engine.text import counted
@@ -31,18 +31,10 @@ def check_query(query: Query, lens: Lens) -> None:
         raise BadInputError("A search starts from one seed.", "Give either a doc_id or a text.")
     if query.text is not None:
         check_text(query.text)
-    if query.k < 1:
-        raise BadInputError(f"k is {query.k}.", "Ask for at least 1 result.")
-    if query.offset < 0:
-        raise BadInputError(f"The offset is {query.offset}.", "Count from 0.")
-    if not 0.0 <= query.steer <= 1.0:
-        raise BadInputError(f"steer is {query.steer}.", "Give a number from 0 to 1.")
-    if query.instruction is not None and len(query.instruction) > LONGEST_INSTRUCTION:
-        raise BadInputError(
-            f"The instruction has {len(query.instruction)} characters; "
-            f"at most {LONGEST_INSTRUCTION} are read.",
-            "Say it shorter.",
-        )
+    check_between("k", query.k, 1)
+    check_between("The offset", query.offset, 0)
+    check_between("steer", query.steer, 0, 1)
+    check_length("instruction", query.instruction or "", LONGEST_INSTRUCTION)
     find_system(query.system)
     if query.aspect is not None:
         find_aspect(lens, query.aspect)
@@ -60,11 +52,8 @@ def check_text(text: str) -> None:
     """Raise BadInputError for a pasted text that is blank or too long."""
     if not text.strip():
         raise BadInputError("The pasted text is empty.", "Paste a paragraph to start from.")
-    if len(text) > PASTED_CHARS:
-        raise BadInputError(
-            f"The pasted text has {len(text):,} characters; at most {PASTED_CHARS:,} are read.",
-            "Paste the part that counts, or import the whole as a document.",
-        )
+    remedy = "Paste the part that counts, or import the whole as a document."
+    check_length("pasted text", text, PASTED_CHARS, remedy)
 
 
 def parse_reading(text: str) -> tuple[str, ...]:
@@ -95,26 +84,19 @@ def parse_reading(text: str) -> tuple[str, ...]:
 
 
 def query_id(query: Query) -> str:
-    """``<seed>_<aspect>``, with the hash of a pasted text as seed and ``any`` for no aspect.
-
-    Picked sentences, own wordings and corrected readings add ``~`` and a hash, so that their grades
-    are kept apart.
-    """
+    """``<seed>_<aspect>``, with the hash of a pasted text as seed and ``any`` for no aspect; picked
+    sentences, own wordings and corrections add ``~`` and a hash."""
     seed = query.seed
     if seed is None:
         seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
-    own = "" if _is_built_in(query.instruction, query.aspect) else (query.instruction or "")
+    key = (query.aspect or "").lower()
+    built_in = {a.instruction for lens in SHIPPED for a in lens.aspects if a.key == key}
+    own = "" if query.instruction in built_in else (query.instruction or "")
     suffix = ""
     if query.focus or own or query.reading:
         said = "|".join(filter(None, (f"{query.focus}|{own}", ",".join(query.reading))))
         suffix = "~" + hashlib.sha256(said.encode()).hexdigest()[:8]
     return f"{seed}_{(query.aspect or 'any').lower()}{suffix}"
-
-
-def _is_built_in(instruction: str | None, aspect: str | None) -> bool:
-    """Whether a wording is this aspect's built-in one."""
-    key = (aspect or "").lower()
-    return instruction in {a.instruction for lens in SHIPPED for a in lens.aspects if a.key == key}
 
 
 def query_to_dict(query: Query) -> dict[str, Any]:
@@ -179,11 +161,7 @@ def parse_filter(text: str) -> Filter:
 
 def parse_filters(text: str) -> tuple[Filter, ...]:
     """Read filters between semicolons, all of which must hold, as links have them."""
-    if len(text) > LONGEST_FILTERS:
-        raise BadInputError(
-            f"The filters have {len(text):,} characters; at most {LONGEST_FILTERS:,} are read.",
-            "Choose fewer values.",
-        )
+    check_length("text of the filters", text, LONGEST_FILTERS, "Choose fewer values.")
     parts = separated(text, ";")
     if len(parts) > MOST_FILTERS:
         raise BadInputError(
@@ -202,12 +180,9 @@ def check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
         raise BadInputError("The selection has no document.", "Select at least one.")
     asked = pa.array(doc_ids, pa.string())
     known = pc.is_in(asked, value_set=corpus.doc_ids.array)
-    unknown = asked.filter(pc.invert(known)).to_pylist()
-    if unknown:
-        named = ", ".join(repr(doc_id) for doc_id in unknown[:MOST_NAMED])
-        more = len(unknown) - MOST_NAMED
+    if unknown := asked.filter(pc.invert(known)).to_pylist():
         raise UnknownNameError(
             f"The corpus '{corpus.name}' does not have {counted(len(unknown), 'document')} of the "
-            f"selection: {named}{f' and {more:,} more' if more > 0 else ''}.",
+            f"selection: {', '.join(map(repr, unknown[:MOST_NAMED]))}.",
             "Check the ids: they are the doc_id that the import read.",
         )

@@ -11,13 +11,13 @@ from pydantic import TypeAdapter
 
 from engine.search.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
-from engine.types.corpora import CorpusInfo, ImportReport
-from engine.types.documents import Document, Fact, FactMatch
+from engine.types.corpora import CorpusInfo
+from engine.types.documents import Document, FactMatch
 from engine.types.evaluations import Evaluation
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, Reranking
 from engine.types.scenarios import ScenarioMatch
-from engine.types.searches import Evidence, SearchResults, TermPassage, TermUse
+from engine.types.searches import Evidence, SearchResults, TermPassage
 
 _EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
 _evidence = partial(TypeAdapter(Evidence).dump_python, mode="json", exclude={"seed_role", "role"})
@@ -53,13 +53,9 @@ def search_report(found: SearchResults) -> dict[str, Any]:
         "avoided": list(found.avoided),
         "reading": list(found.reading),
         "sentences": [index + 1 for index in found.sentences],
-        "terms": [_use(use) for use in found.terms],
+        "terms": [{**asdict(use), "term": str(use.term)} for use in found.terms],
         "notes": list(found.notes),
     }
-
-
-def _use(use: TermUse) -> dict[str, Any]:
-    return {"term": str(use.term), **{k: v for k, v in asdict(use).items() if k != "term"}}
 
 
 def _passage(found: TermPassage, document: Document) -> dict[str, Any]:
@@ -82,15 +78,14 @@ def reranking_report(found: Reranking) -> dict[str, Any]:
     report = search_report(found.results)
     for result in report["results"]:
         move = found.moves.get(result["doc_id"])
-        result["first_rank"] = None if move is None else move.first_rank
-        result["moved"] = None if move is None else move.moved
-        result["confidence"] = None if move is None else move.confidence
+        for name in ("first_rank", "moved", "confidence"):
+            result[name] = None if move is None else getattr(move, name)
     return {**report, "partial": found.partial, "llm": llm_report(found.report)}
 
 
 def llm_report(found: ModelReport) -> dict[str, Any]:
     """What a model was asked, and how it went; the key is nowhere in it."""
-    return {**asdict(found), "seconds": round(found.seconds, 3), "notes": list(found.notes)}
+    return {**asdict(found), "seconds": round(found.seconds, 3)}
 
 
 def llm_from_report(data: Mapping[str, Any]) -> ModelReport:
@@ -111,15 +106,8 @@ def gap_from_report(data: Mapping[str, Any]) -> Gap:
     return _GAP.validate_python({**data, "report": data["llm"]})
 
 
-def fact_report(fact: Fact) -> dict[str, Any]:
-    """A fact in ``seedlens facts --json`` and, with what it answers, in ``search --json``."""
-    return {**asdict(fact), "span": list(fact.span), "about": list(fact.about)} | {
-        "anchor": None if fact.anchor is None else list(fact.anchor)
-    }
-
-
 def _answer(found: FactMatch) -> dict[str, Any]:
-    return {"asked": found.asked.text, "score": found.score, **fact_report(found.found)}
+    return {"asked": found.asked.text, "score": found.score, **asdict(found.found)}
 
 
 def evaluation_report(found: Evaluation) -> dict[str, Any]:
@@ -158,11 +146,6 @@ def corpus_report(info: CorpusInfo) -> dict[str, Any]:
             for one in info.sources
         ],
     }
-
-
-def import_report(report: ImportReport) -> dict[str, Any]:
-    """``seedlens import --json``."""
-    return {**asdict(report), "warnings": list(report.warnings)}
 
 
 def sensitivity_report(found: Sensitivity) -> dict[str, Any]:

@@ -38,9 +38,7 @@ class ScenarioIndex:
         self.settings: ScenarioSettings = read_settings(table.path)  # of the corpus
         # vectors are in memory, and scores exact
         self.resident = corpus.make_room(table.count() * self._width * 4)
-        columns = ["doc_id", "content_hash", "position"]
-        if self.resident:
-            columns += [*TEXT_COLUMNS, "component", "vector"]
+        columns = ["doc_id", "content_hash", "position", *["vector"] * self.resident]
         held, groups = _grouped(corpus, pa.Table.from_batches(table.columns(columns)))
         self.rows, self._starts = groups  # rows: (g,) of ``doc_ids`` in the corpus
         # documents with scenarios, in the order of the corpus
@@ -51,9 +49,7 @@ class ScenarioIndex:
         self._hashes = dict(
             zip(held["doc_id"].to_pylist(), held["content_hash"].to_pylist(), strict=True)
         )
-        self._texts, self._matrix = None, np.zeros((0, self._width), dtype=np.float32)
         if self.resident:
-            self._texts = held.select(["doc_id", *TEXT_COLUMNS, "component"])
             self._matrix = matrix(held["vector"].combine_chunks(), self._width)
 
     def __len__(self) -> int:
@@ -79,7 +75,7 @@ class ScenarioIndex:
         """Cosine (n,) of the best scenario of each document in ``rows`` (n,) with ``vector``; NaN
         without any."""
         best = np.full(len(self._corpus_ids), np.nan, dtype=np.float32)
-        if self._texts is None:
+        if not self.resident:
             known = [d for d in (self._corpus_ids[row] for row in rows) if d in self.row_of]
             found, cosines = self._compared(known, vector)
             places = [self.row_of[doc_id] for doc_id in found["doc_id"].to_pylist()]
@@ -91,7 +87,7 @@ class ScenarioIndex:
     def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> Rows:
         """Rows of at most ``limit`` documents by their best scenario, best first; ``allowed`` is
         (n,) over the corpus."""
-        if self._texts is None:
+        if not self.resident:
             found = dict.fromkeys(self._table.nearest("vector", vector, 4 * limit))
             near = self.rows[[self.row_of[d] for d in found if d in self.row_of]]
             return near[allowed[near]][:limit]
@@ -115,14 +111,6 @@ class ScenarioIndex:
         self, doc_ids: Sequence[str], vector: FloatArray, columns: Sequence[str] = ()
     ) -> tuple[pa.Table, FloatArray]:
         """Scenarios (s,) of documents, and their cosines (s,) with a vector."""
-        if self._texts is not None:
-            starts = np.append(self._starts, len(self._matrix))
-            groups = [
-                np.arange(starts[at], starts[at + 1])
-                for at in map(self.row_of.__getitem__, doc_ids)
-            ]
-            places = np.concatenate([np.zeros(0, np.intp), *groups])
-            return self._texts.take(pa.array(places)), self._matrix[places] @ vector
         names = ["doc_id", "content_hash", "position", "vector", *columns]
         rows = self._table.of(doc_ids, names)
         rows = rows.sort_by([("doc_id", "ascending"), ("position", "ascending")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,7 +40,7 @@ from engine.search.systems import GO_BY_FACTS, READ_TERMS, find_system, reads_wo
 from engine.search.systems.baselines import InstructedSystem
 from engine.search.systems.facts_system import in_focus
 from engine.search.systems.scenario_system import ScenarioSystem
-from engine.search.terms import Terms
+from engine.search.term_matching import Terms
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Fact, Sentence, SourceDocument
 from engine.types.encoders import Encoder, Encoding, Passage
@@ -98,7 +98,7 @@ class Searcher:
         terms = self.terms(query, read)
         ranking = terms.rank(find_system(query.system), request, query.offset + query.k)
         before = self._unworded(query, request, terms, ranking)
-        notes = (*read.notes, *self._fact_notes(query, request), *_term_notes(query, read))
+        notes = (*read.notes, *_notes(query, read, request))
         return FirstStage(query, seed, replace(read, notes=notes), request, ranking, before, terms)
 
     def terms(self, query: Query, read: Interpretation) -> Terms:
@@ -112,12 +112,8 @@ class Searcher:
         ranking: Sequence[ScoredDocument] | None = None,
         started: float | None = None,
     ) -> SearchResults:
-        """The page of results for the query of ``stage``, with evidence.
-
-        Args:
-            ranking: another order of the same documents; None for the system's own.
-            started: start of the search by ``time.perf_counter``; None for now.
-        """
+        """The page of results for the query of ``stage``, with evidence; ``ranking`` is another
+        order of the same documents, ``started`` by ``time.perf_counter``."""
         started = time.perf_counter() if started is None else started
         query, read, before = stage.query, stage.read, stage.before
         ranking = stage.ranking if ranking is None else ranking
@@ -169,20 +165,11 @@ class Searcher:
         if query.system not in GO_BY_FACTS:
             return ()
         stored = seed.document.doc_id
-        found = (
-            self.corpus.facts([stored]).get(stored, ())
-            if stored
-            else facts_of_query(seed.document.text)
-        )
+        of_text = () if stored else facts_of_query(seed.document.text)
+        found = self.corpus.facts([stored]).get(stored, ()) if stored else of_text
         if focus is not None:
             found = in_focus(found, seed, focus)
         return (*found, *facts_of_query((query.instruction or "").strip()))
-
-    def _fact_notes(self, query: Query, request: Request) -> tuple[str, ...]:
-        if query.system not in GO_BY_FACTS or request.facts:
-            return ()
-        where = "these sentences" if request.focus is not None else "this seed"
-        return (f"Nothing in {where} states a date, an amount or a place; the topic decides.",)
 
     def seed(self, query: Query) -> Seed:
         """The stored seed with its vectors, or the pasted text encoded now."""
@@ -227,14 +214,14 @@ class Searcher:
 
     def _encoded(self, document: Document, found: Encoding) -> Seed:
         """A seed that is not stored, with its vectors."""
-        idf = self.corpus.idf(document.text, found.token_spans)
+        idf = self.corpus.words.idf(document.text, found.token_spans)
         starts = found.token_spans[:, 0]
         return Seed(document, found.vector, found.sentences, found.tokens, starts, idf)
 
     def finder(self, seed: Seed, focus: Focus | None) -> EvidenceFinder:
         """What finds evidence for documents of this corpus."""
         around, close = self.corpus.surroundings(seed), closeness(self.corpus)
-        return EvidenceFinder(seed, focus, around, self.corpus.rarity, close)
+        return EvidenceFinder(seed, focus, around, self.corpus.words.rarity, close)
 
     def interpret(self, query: Query, seed: Seed) -> Interpretation:
         """What aspect, picked sentences and wording are read to ask for."""
@@ -251,16 +238,13 @@ class Searcher:
 
     def _instructed(self, query: Query, seed: Seed) -> Callable[[], FloatArray] | None:
         """The seed encoded with the wording; None without one or need."""
-        words = self._words_in_force(query)
+        lens = self.corpus.lens
+        words = in_words(find_wish(query, lens), query, lens)
         if not words or query.system != InstructedSystem.name:
             return None
         document = seed.document
         passage = Passage(document.title, document.text, tuple(s.span for s in document.sentences))
         return lambda: self.encoder().encode_query(passage, words)
-
-    def _words_in_force(self, query: Query) -> str:
-        lens = self.corpus.lens
-        return in_words(find_wish(query, lens), query, lens)
 
     def request(self, query: Query, seed: Seed, focus: Focus | None) -> Request:
         """The resolved query that systems take."""
@@ -298,11 +282,11 @@ class Searcher:
         query, seed, focus, before = stage.query, stage.seed, stage.read.focus, stage.before
         asked = stage.request.facts
         page = list(ranking[query.offset : query.offset + query.k])
-        passages = stage.terms.passages([scored.doc_id for scored in page])
+        doc_ids = [scored.doc_id for scored in page]
+        passages = stage.terms.passages(doc_ids)
         ranks_before = np.zeros(len(self.corpus), dtype=np.intp)  # 0 for what was not ranked
         if before is not None:
             ranks_before[before.rows] = np.arange(1, len(before) + 1)
-        doc_ids = [scored.doc_id for scored in page]
         facts = self.corpus.facts(doc_ids) if asked else {}
         scenarios = (
             stage.request.scenarios().matches(doc_ids, seed.vector)
@@ -337,14 +321,16 @@ class Searcher:
         return tuple(results)
 
 
-def _term_notes(query: Query, read: Interpretation) -> tuple[str, ...]:
-    """Notes on words of a wording without effect on the ranking."""
+def _notes(query: Query, read: Interpretation, request: Request) -> Iterator[str]:
+    """Notes on missing facts, and on words of a wording without effect on the ranking."""
+    if query.system in GO_BY_FACTS and not request.facts:
+        where = "these sentences" if request.focus is not None else "this seed"
+        yield f"Nothing in {where} states a date, an amount or a place; the topic decides."
     if read.terms and query.system not in READ_TERMS:
         names = ", ".join(f"“{term.text}”" for term in read.terms)
-        return (f"{query.system} does not read terms. Not used: {names}.",)
-    if read.unused and read.terms and query.system != InstructedSystem.name:
-        return (f"Not used: {', '.join(read.unused)}.",)
-    return ()
+        yield f"{query.system} does not read terms. Not used: {names}."
+    elif read.unused and read.terms and query.system != InstructedSystem.name:
+        yield f"Not used: {', '.join(read.unused)}."
 
 
 def _changed(ranking: Sequence[ScoredDocument], before: RankedDocuments) -> float:

@@ -1,4 +1,4 @@
-"""How well documents have a term: its words, its short and long forms, and its meaning."""
+"""Rankings that obey terms: documents with what is wanted first, with what is not wanted last."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import Stemmer  # type: ignore[import-not-found]
 
-from engine.corpora.contracts import Rows
+from engine.corpora.contracts import RankedDocuments, Request, Rows, Scope, VectorPart
+from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import rows_of
+from engine.lenses.embedded_texts import Embed
 from engine.numeric import FloatArray, distinct, unit
+from engine.search.systems.baselines import System
 from engine.types.documents import Span
-from engine.types.searches import Means, Term, TermPassage
+from engine.types.searches import HAS, Means, Term, TermPassage, TermUse
 
 if TYPE_CHECKING:
     from engine.corpora.opened import OpenCorpus
+
 
 MOST_NAMING = 20_000  # Documents with all words of a term that are counted; there may be more then
 READ = 100  # Documents with all words of a term whose sentences are read, the best by BM25
@@ -33,14 +37,12 @@ SHARE, ADJACENT, MEANING, BIAS = 1.4, 5.2, 1.1, -6.2
 """Log-odds that a document has a term: of the share of its words in a sentence, of how near to each
 other they stand there, squared, and of the sentence's similarity in standard deviations.
 
-Logistic regression on 48 terms of CSFCube's 4,205 abstracts, which a regular expression for each
-tells apart; with one term left out, the area under the curve is 0.956 (words alone 0.90), and 0.90
-of the first 20 documents (or of all that have it) have the term.
+Logistic regression on 48 terms of CSFCube's 4,205 abstracts; with one term left out, the area under
+the curve is 0.956 (words alone 0.90).
 """
 UNWANTED = 3.0
-"""Log-odds added for a term that documents should not have: a seed with the term is likely to have
-neighbours with it. On CSFCube, of the first 20 results of seeds about one of 15 topics, 0.04 are
-about a topic that is ruled out (0: 0.16)."""
+"""Log-odds added for an unwanted term, which neighbours of a seed with it are likely to have: on
+CSFCube 0.04 of the first 20 are about a topic that is ruled out (without: 0.16)."""
 INFLECTED = 0.8  # What a word of the same stem counts that is not the same but for a plural
 OTHER_ROLE = 0.8  # What a sentence of another role counts for a term of an aspect
 FUNCTION = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "with"))
@@ -288,7 +290,7 @@ def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScore
     naming, near = [none], [none]
     for text, vector in zip(term.alternatives, vectors, strict=True):
         near.append(corpus.near_meaning(vector, PARTLY))
-        words = name_by_words(text, corpus.rarity)
+        words = name_by_words(text, corpus.words.rarity)
         if words is None:
             continue
         written = dict.fromkeys([_PLURAL_SHORT.sub(r"\1", text.lower()), text])
@@ -313,7 +315,7 @@ def _other_forms(corpus: OpenCorpus, text: str, name: Name, rows: Rows) -> list[
     introduced = list(_introduced(corpus, rows))
     long = _most_seen(long for form, long in introduced if form.casefold() in short)
     if long:
-        return [found] if (found := name_by_words(long, corpus.rarity)) else []
+        return [found] if (found := name_by_words(long, corpus.words.rarity)) else []
     form = _most_seen(form for form, long in introduced if _is_named(name, long))
     if not form:
         return []
@@ -342,3 +344,137 @@ def _introduced(corpus: OpenCorpus, rows: Rows) -> Iterator[tuple[str, str]]:
 def _is_named(name: Name, long: str) -> bool:
     stems = {stem(word) for word in _WORD.findall(long)}
     return name.shares.keys() <= stems and len(stems) <= len(name.shares) + 1
+
+
+WEIGHT, AGAINST = 12.0, 16.0
+"""What a wanted and an unwanted term count, in doublings of the rank: 12 are from place 1 to 4,000.
+"""
+AROUND = 300
+"""Documents nearest to the seed that are read for wanted terms, and documents of a ranking that are
+read at a time for unwanted ones."""
+PREFERRED = 2_000
+"""Documents, those that were read first, that are ranked in any case."""
+NOT_READ = 0.5
+"""Probability for a document that has all words of a term and was not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of one query on one corpus; none for a system that does not read them."""
+
+    corpus: OpenCorpus
+    scores: tuple[TermScores, ...] = ()
+
+    @classmethod
+    def find(cls, corpus: OpenCorpus, terms: Sequence[Term], embed: Embed) -> Terms:
+        """Look for the terms in a corpus; what was found for them before is used again."""
+        by_key = {str(term): term for term in terms}
+
+        def read(keys: Sequence[str]) -> dict[str, TermScores]:
+            texts = [by_key[key].alternatives for key in keys]
+            vectors = embed([*itertools.chain(*texts)])
+            parts = np.split(vectors, np.cumsum([len(own) for own in texts])[:-1])
+            return {
+                key: score_term(corpus, by_key[key], own)
+                for key, own in zip(keys, parts, strict=True)
+            }
+
+        return cls(corpus, tuple(corpus.term_scores.get(list(by_key), read)))
+
+    def rank(self, system: System, request: Request, last: int) -> RankedDocuments:
+        """A system's ranking with wanted terms first and unwanted last; ``last`` is the last shown
+        place."""
+        there = [scores for scores in self.scores if len(scores.having)]
+        wanted = [scores for scores in there if scores.term.wanted]
+        unwanted = [scores for scores in there if not scores.term.wanted]
+        if not wanted:
+            ranking = system.rank(self.corpus, request)
+        else:
+            read = self._read(wanted, request)
+            rows = distinct([read, *(scores.naming for scores in wanted)])
+            rows = rows[request.scope.allowed[rows]]
+            found = rows[_gains(wanted, rows, read) >= np.sqrt(HAS) * WEIGHT * len(wanted)]
+            request = replace(request, preferred=found[:PREFERRED])
+            ranking = system.rank(self.corpus, request)
+            values = _gains(wanted, ranking.rows, read) - _doublings(len(ranking))
+            ranking = _ordered(ranking, values, np.argsort(-values, kind="stable"))
+        if unwanted:
+            ranking = self._without(unwanted, ranking, last)
+        return ranking[: request.depth] if there else ranking
+
+    def _read(self, wanted: Sequence[TermScores], request: Request) -> Rows:
+        """Documents to read: near a term, or near the seed and naming one."""
+        seed = VectorPart("vector", request.seed.vector, 1.0)
+        around = self.corpus.candidates([seed], request, AROUND)
+        naming = np.concatenate([scores.naming for scores in wanted])
+        rows = distinct([around[np.isin(around, naming)], *(scores.near for scores in wanted)])
+        rows = rows[request.scope.allowed[rows]]
+        for scores in wanted:
+            scores.read(self.corpus, rows)
+        return rows
+
+    def _without(
+        self, unwanted: Sequence[TermScores], ranking: RankedDocuments, last: int
+    ) -> RankedDocuments:
+        """The ranking with documents of unwanted terms last, read in blocks up to ``last``."""
+        rows = ranking.rows
+        chance = np.max([_chances(s, rows, rows[:0]) for s in unwanted], axis=0)
+        end = 0
+        while end < len(rows) and (chance[:end] < HAS).sum() < last:
+            block = slice(end, end := end + AROUND)
+            for scores in unwanted:
+                scores.read(self.corpus, rows[block])
+            chance[block] = np.max(
+                [_chances(s, rows[block], rows[block]) for s in unwanted], axis=0
+            )
+        blocks = np.minimum(np.arange(len(rows)), end) // AROUND
+        blocks[chance >= HAS] = len(rows)
+        values = -AGAINST * chance - _doublings(len(rows))
+        return _ordered(ranking, values, np.lexsort((-values, blocks)))
+
+    def passages(self, doc_ids: Sequence[str]) -> dict[str, tuple[TermPassage, ...]]:
+        """How well these documents have each term, and where."""
+        rows = self.corpus.rows(doc_ids)
+        for scores in self.scores:
+            scores.read(self.corpus, rows)
+        return {
+            doc_id: tuple(scores.passages[row] for scores in self.scores)
+            for doc_id, row in zip(doc_ids, rows.tolist(), strict=True)
+        }
+
+    def uses(self, doc_ids: Sequence[str], scope: Scope) -> tuple[TermUse, ...]:
+        """How far the first page of a ranking obeys each term."""
+        found = list(self.passages(doc_ids).values())
+        return tuple(
+            TermUse(
+                scores.term,
+                len(scores.having),
+                int(scope.allowed[scores.having].sum()),
+                sum(own[at].has for own in found),
+                len(found),
+                len(scores.naming) < MOST_NAMING,
+            )
+            for at, scores in enumerate(self.scores)
+        )
+
+
+def _doublings(places: int) -> FloatArray:
+    return np.log2(np.arange(places, dtype=np.float32) + 2)
+
+
+def _ordered(ranking: RankedDocuments, values: FloatArray, order: Rows) -> RankedDocuments:
+    falling = np.minimum.accumulate(values[order])
+    return RankedDocuments(ranking.corpus_ids, ranking.rows[order], falling)
+
+
+def _gains(wanted: Sequence[TermScores], rows: Rows, read: Rows) -> FloatArray:
+    """Gains (n,) of documents by wanted terms, in doublings of the rank."""
+    return np.asarray(WEIGHT * np.sum([np.sqrt(_chances(s, rows, read)) for s in wanted], axis=0))
+
+
+def _chances(scores: TermScores, rows: Rows, read: Rows) -> FloatArray:
+    """Probabilities (n,) of a term; documents not in ``read`` go by name only."""
+    chance = np.where(np.isin(rows, scores.naming), np.float32(NOT_READ), np.float32(0))
+    for at in np.flatnonzero(np.isin(rows, read)).tolist():
+        chance[at] = scores.passages[int(rows[at])].probability
+    return chance

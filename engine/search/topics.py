@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.corpora.contracts import Seed
-from engine.errors import BadInputError
+from engine.errors import BadInputError, check_between
 from engine.search.searcher import Searcher
 from engine.search.systems import reads_wording
 from engine.types.callbacks import tell_nobody
@@ -34,14 +34,11 @@ class SystemRun:
 
 
 def sampled(topics: Sequence[Topic], seeds: int | None) -> tuple[Topic, ...]:
-    """The topics of ``seeds`` seeds; all topics of a seed stay together.
-
-    Chosen by hash of the ids: independent of order, and larger samples contain smaller ones.
-    """
+    """The topics of ``seeds`` seeds, all of each, chosen by hash of the ids: larger samples contain
+    smaller ones."""
     if seeds is None:
         return tuple(topics)
-    if seeds < 1:
-        raise BadInputError(f"The sample is {seeds}.", "Ask for at least 1 seed.")
+    check_between("The sample", seeds, 1)
     names = {seed_of(topic) for topic in topics}
     chosen = set(sorted(names, key=lambda n: hashlib.sha256(n.encode()).digest())[:seeds])
     return tuple(topic for topic in topics if seed_of(topic) in chosen)

@@ -68,10 +68,8 @@ class Project:
     """What is judged, how, and by whom."""
 
     corpus: str
-    # letters, digits, - and _; "" is a corpus's own, for what is judged while exploring
-    name: str = ""
-    # aspect key -> Markdown; "" is for all aspects
-    guidelines: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""  # letters, digits, - and _; "" for judgments while exploring
+    guidelines: Mapping[str, str] = field(default_factory=dict)  # aspect key ("": all) -> Markdown
     scale: Scale = GRADED
     annotators: tuple[str, ...] = ()  # names; () lets everybody judge
     leads: tuple[str, ...] = ()  # who may change the project, adjudicate and see what others said
@@ -113,10 +111,8 @@ class PoolRequest:
 
     systems: tuple[str, ...] = ("bm25", "dense", "aspect")
     depth: int = 20  # documents taken from the top of each ranking
-    # sets of wordings (`SETS`) that the query's aspect is asked for in as well, by every system
-    variants: tuple[str, ...] = ()
-    # name -> rankings that somebody brought
-    runs: Mapping[str, Sequence[Ranking]] = field(default_factory=dict)
+    variants: tuple[str, ...] = ()  # sets of wordings (`SETS`) that are pooled too
+    runs: Mapping[str, Sequence[Ranking]] = field(default_factory=dict)  # name -> given rankings
     filters: tuple[Filter, ...] = ()  # what documents must meet to be pooled, those of runs too
 
 
@@ -178,8 +174,7 @@ class PersonProgress:
 class ProjectProgress:
     """How far a project is. An annotation is a grade or an "unsure" by a person."""
 
-    # of the project's list, and others who judged in it, by name
-    people: tuple[PersonProgress, ...]
+    people: tuple[PersonProgress, ...]  # listed or not, by name
     items: int  # of the pool; `complete` of them have as many annotations as the project asks for
     complete: int
     annotations: int  # that there are, those beyond what an item needs left aside; `needed` in all
@@ -213,9 +208,7 @@ class AgreementMeasure:
     """One coefficient over the items that at least two annotators graded."""
 
     name: str
-    # 1 is full agreement, 0 is what chance gives (of `raw` a share, 0 to 1); None where it is
-    # undefined
-    value: float | None
+    value: float | None  # 1 is full agreement, 0 that of chance (`raw`: a share); None: undefined
     interval: Interval  # bootstrap of 95 % over items
     items: int
 
@@ -230,17 +223,14 @@ class Agreement:
 
     annotators: tuple[str, ...]
     grades: tuple[int, ...]  # of the scale, in the order of rows and columns
-    # over all of them: raw, Fleiss' kappa (where everybody graded everything), Krippendorff's alpha
-    # (ordinal, with partial overlap)
+    # raw, Fleiss' kappa (equal numbers of grades only), Krippendorff's alpha
     measures: tuple[AgreementMeasure, ...]
-    # (one, other) -> raw agreement, Cohen's kappa unweighted, linear and quadratic
-    pairs: Mapping[tuple[str, str], tuple[AgreementMeasure, ...]]
+    pairs: Mapping[tuple[str, str], tuple[AgreementMeasure, ...]]  # raw, Cohen's kappas
     by_aspect: Mapping[str, tuple[AgreementMeasure, ...]]  # aspect -> as `measures`
-    # (one, other) -> rows by the one's grade, columns by the other's: counts
+    # counts; rows: grade of the first
     confusion: Mapping[tuple[str, str], tuple[tuple[int, ...], ...]]
     notes: tuple[str, ...] = ()
-    # those of the annotators that are language models; they stand in `pairs` only
-    models: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()  # in `pairs` only
 
     def with_model(self, pair: tuple[str, str]) -> bool:
         """Whether one of a pair is a language model."""
@@ -257,8 +247,7 @@ class AgreementPoint:
 
     items: int  # that two or more people had graded by then
     until: datetime  # when the last of these grades came
-    # of people over all these items, as in `Agreement`; a `value` of None is undefined there
-    measures: tuple[AgreementMeasure, ...]
+    measures: tuple[AgreementMeasure, ...]  # of people, as in `Agreement`
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +267,7 @@ class ImportedJudgments:
 
     added: int  # added, known: events that were new, and that were there already
     known: int
-    conflicts: tuple[str, ...] = ()  # plain sentences: where a file says otherwise than what stands
+    conflicts: tuple[str, ...] = ()  # plain sentences: where a file differs from what is stored
     warnings: tuple[str, ...] = ()  # what was left out and why, with line numbers
 
 
@@ -292,14 +281,10 @@ class GradingRequest:
 
     project: Project
     query_ids: tuple[str, ...] = ()  # () for all queries of the project
-    # documents known to be relevant that it is shown beside each candidate, at most
-    anchors: int = ANCHORS
-    # also what this model graded before; its grade changes where the guidelines, the scale or the
-    # anchors did
-    again: bool = False
+    anchors: int = ANCHORS  # known relevant documents shown beside each candidate, at most
+    again: bool = False  # also what this model graded before
     limit: int | None = None  # candidates at most in this run; None for all
-    # also what people graded, so that the model can be compared with them at once
-    judged: bool = False
+    judged: bool = False  # also what people graded, for comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +294,7 @@ class GradeCounts:
     annotator: str  # the name by which the model grades
     graded: int = 0  # candidates that have its grade now
     changed: int = 0  # of those, the ones that it graded otherwise before
-    # grade -> how many of `graded` got it, every grade of the scale
-    grades: Mapping[int, int] = field(default_factory=dict)
+    grades: Mapping[int, int] = field(default_factory=dict)  # grade -> count, all of the scale
 
 
 GradingJob = Job[TaskProgress, TaskReport[GradeCounts]]
@@ -333,21 +317,15 @@ class GradingDifference:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """People against the model, on the items that both graded. The grade of people is the
-    adjudicated one, else the one that all who graded it gave."""
+    """People (their adjudicated or common grade) against the model, where both graded."""
 
     annotator: str  # the model; "" when none has graded anything
     graded: int = 0  # items with its grade
-    # of those, the ones that people graded too; `undecided` more are left out, for people differ on
-    # them
-    items: int = 0
+    items: int = 0  # graded by people too; on `undecided` more people differ
     undecided: int = 0
     grades: tuple[int, ...] = ()  # of the scale, in the order of rows and columns
-    # raw agreement, Cohen's kappa unweighted, linear and quadratic
-    measures: tuple[AgreementMeasure, ...] = ()
-    # aspect ("" for none) -> as `measures`
-    by_aspect: Mapping[str, tuple[AgreementMeasure, ...]] = field(default_factory=dict)
-    # rows by the grade of people, columns by the model's: counts
-    confusion: tuple[tuple[int, ...], ...] = ()
+    measures: tuple[AgreementMeasure, ...] = ()  # raw, Cohen's kappas
+    by_aspect: Mapping[str, tuple[AgreementMeasure, ...]] = field(default_factory=dict)  # "": none
+    confusion: tuple[tuple[int, ...], ...] = ()  # rows: grade of people
     differences: tuple[GradingDifference, ...] = ()  # the widest first
     notes: tuple[str, ...] = ()  # plain sentences

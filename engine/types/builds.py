@@ -80,9 +80,7 @@ class Cluster:
 class Overlap:
     """How far a query gives its documents away."""
 
-    # of its different content words (stemmed), those that stand in its documents (a good part of
-    # them, or hardly anywhere else) and are not common in the corpus, 0 to 1; see `verbalising`
-    share: float
+    share: float  # of its content words, those telling of its documents, 0 to 1; see `verbalising`
     words: tuple[str, ...] = ()  # these words, as the query has them
 
 
@@ -155,15 +153,13 @@ class Provenance:
     spec: BuildSpec
     author: str
     time: datetime
-    # labelled, without: documents with a label, and those that do not show the attribute
-    labelled: int
+    labelled: int  # documents with a label
     without: int
     clusters: int  # clusters, dropped: that there were, and those that became no query
     dropped: int
     queries: int
     overlap: float  # mean `share` of the queries
-    # query -> documents of its cluster. found: query -> documents added by pooling.
-    positives: Mapping[str, int]
+    positives: Mapping[str, int]  # query -> documents of its cluster
     found: Mapping[str, int]
     checked: int  # grades of a model that a person gave too
     edits: Mapping[str, int]  # step -> changes by people. models: step -> the model that did it.

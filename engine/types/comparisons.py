@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 class Variant:
     """One wording of an instruction, and what ranks by it."""
 
-    # base, generic, definition, paraphrase-1 ..., subset, reverse, or a name of one's own; unique
-    # within a comparison
-    name: str
+    name: str  # unique: base, generic, definition, paraphrase-1, subset, reverse, or an own name
     instruction: str  # the words; empty for none
     system: str = "aspect"
     steer: float = 0.5
     subset: bool = False  # only the seed's sentences of the aspect are used, the rest is left out
-    # key of the aspect that was chosen beside the words; empty to read them without any other hint
-    # of it
-    aspect: str = ""
+    aspect: str = ""  # key of the chosen aspect; "" to read the words alone
     focus: tuple[int, ...] = ()  # focus, reading: as `Query` has them
     reading: tuple[str, ...] = ()
 
@@ -39,19 +35,14 @@ class VariantRanking:
 
     variant: Variant
     ranking: Ranking
-    # (aspect name, weight) of what the wording asks for, weights sum to 1; empty when it asks for
-    # no aspect or the system does not read it
+    # (aspect name, weight) as read, sum to 1; empty for none
     understood: tuple[tuple[str, float], ...]
     avoided: tuple[str, ...]  # names of the aspects that it rules out
     weights: tuple[float, ...]  # one per sentence of the seed, sum to 1; empty without an aspect
     notes: tuple[str, ...]  # plain sentences about anything a reader should know
-    # CSFCube's nDCG@20, Judged@20 and p-MRR (against the same system's rankings for the seed's
-    # other judged aspects, in their base wording); empty where nothing is judged, without p-MRR
-    # where two aspects are not, or a model ranked
+    # CSFCube's nDCG@20, Judged@20 and p-MRR against the seed's other aspects, where judged
     measures: Mapping[str, float | None]
-    # (aspect name, how much more alike the top 20 are to the seed in it than those of the same
-    # system without a wording), in standard deviations over the corpus; an estimate from sentence
-    # vectors
+    # (aspect name, likeness of the top 20 above that without wording, in deviations), estimated
     likeness: tuple[tuple[str, float], ...]
     seconds: float
     terms: tuple[TermUse, ...] = ()  # how far the ranking obeys each term of the wording
@@ -63,13 +54,10 @@ class VariantPair:
 
     first: str  # first, second: names of the variants
     second: str
-    # rbo, tau, overlap: rank-biased overlap (p = 0.9), Kendall's tau-b over the union, and the
-    # share of common documents in the top 20; None where undefined
-    rbo: float | None
+    rbo: float | None  # rank-biased overlap (p = 0.9), Kendall's tau-b, common share of the top 20
     tau: float | None
     overlap: float | None
-    # how far judged documents relevant only to the aspect rank higher under `first` than under
-    # `second`, -1 to 1; None where two aspects are not judged
+    # rank of documents relevant only to the aspect, first over second, -1 to 1
     rank_gain: float | None
 
 
@@ -80,9 +68,7 @@ class Mover:
     doc_id: str
     title: str
     ranks: tuple[int | None, ...]  # one per variant, None where the ranking does not reach it
-    # the weighted move between its best and worst rank, 0 to 1; a move near the top counts more
-    # than the same number of places further down
-    change: float
+    change: float  # weighted move between best and worst rank, 0 to 1; more near the top
 
 
 VerdictKind = Literal["follows", "costly", "nothing", "wrong way", "little", "different"]
@@ -90,8 +76,7 @@ VerdictKind = Literal["follows", "costly", "nothing", "wrong way", "little", "di
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One plain sentence about a variant, and the numbers behind it. ``costly`` is a variant that
-    follows its aspect and loses much of what is relevant to it."""
+    """A sentence about a variant, with its numbers; ``costly`` loses much of what is relevant."""
 
     variant: str
     kind: VerdictKind
@@ -114,12 +99,9 @@ class Comparison:
     judged: bool  # whether there are judgments for this seed and aspect
     unjudged_reason: str  # why there is no p-MRR, in a plain sentence; empty when there is
     seconds: float
-    # names of the variants whose ranking is in a language model's order
-    by_model: tuple[str, ...] = ()
-    # for this aspect, of those documents of anybody's top 20 that are judged
-    grades: Mapping[str, int] = field(default_factory=dict)
-    # which variant does best, and by what, in a sentence; "" where there is one only
-    best: str = ""
+    by_model: tuple[str, ...] = ()  # variants in a model's order
+    grades: Mapping[str, int] = field(default_factory=dict)  # judged documents of any top 20
+    best: str = ""  # which variant does best, and by what; "" for one only
 
     def ranks_of(self, doc_id: str) -> tuple[int | None, ...]:
         """The document's rank under each variant, None where the ranking does not reach it."""
@@ -127,9 +109,8 @@ class Comparison:
         return tuple(r.index(doc_id) + 1 if doc_id in r else None for r in rankings)
 
     def to_frame(self) -> pd.DataFrame:
-        """The rank of every document of anybody's top 20 under each variant. One row per document
-        (the index is ``doc_id``): ``title``, then one column per variant, of type ``Int64``,
-        missing where a ranking does not reach the document. Sorted by the ranks under the first
+        """Ranks of the documents of any top 20 under each variant: index ``doc_id``, then ``title``
+        and a column of ``Int64`` per variant, missing beyond a ranking; sorted by the first
         variant."""
         import pandas as pd
 
@@ -148,8 +129,7 @@ class MoverEvidence:
 
     document: Document
     evidence: tuple[tuple[Evidence, ...], ...]  # one tuple of pairs per variant, strongest first
-    # per variant, evidence that the first variant does not show
-    gained: tuple[tuple[Evidence, ...], ...]
+    gained: tuple[tuple[Evidence, ...], ...]  # not shown by the first variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +137,9 @@ class FrontierPoint:
     """Relevance and instruction following at one steer."""
 
     steer: float
-    # CSFCube's nDCG@20 where judged, else the mean likeness of the top 20 to the whole seed, in
-    # standard deviations above the mean of the corpus
+    # nDCG@20 where judged, else mean likeness of the top 20 to the seed, in deviations
     relevance: float
-    # rank gain over weight 0 where judged (None when no judged document tells), else the share of
-    # the top 20 that weight 0 has not
+    # rank gain over steer 0 where judged, else the new share of the top 20
     instruction_following: float | None
 
 
@@ -178,14 +156,11 @@ class SensitivityRow:
     """One variant of one system over a collection."""
 
     variant: str
-    # measure -> mean, None where undefined. `rbo`, `tau` and `overlap@20` are against base; SICR
-    # and WISE against no wording and `reverse`, and None for the latter.
+    # measure -> mean; rbo, tau, overlap@20 against base; SICR, WISE against no wording
     metrics: Mapping[str, float | None]
     by_aspect: Mapping[str, Mapping[str, float | None]]
-    # measure -> 95 % confidence interval of the mean, None where undefined
-    intervals: Mapping[str, tuple[float, float] | None]
-    # share of queries whose aspect was read off the wording, by `reverse` as ruled out; None for
-    # wordings that name none, and systems that do not read them
+    intervals: Mapping[str, tuple[float, float] | None]  # measure -> 95 % interval
+    # share of queries whose aspect was read off the wording; None where not named or read
     read_as_asked: float | None
 
 
@@ -195,12 +170,10 @@ class SystemSensitivity:
 
     system: str
     rows: tuple[SensitivityRow, ...]
-    # measure -> first variant -> second variant -> mean over queries
+    # measure -> variant -> variant -> mean
     matrix: Mapping[str, Mapping[str, Mapping[str, float | None]]]
     seconds: float
-    # Robustness@10, over the wordings that ask for the aspect of the whole seed (base, definition,
-    # paraphrases); None without any of them
-    robustness: float | None = None
+    robustness: float | None = None  # Robustness@10 over base, definition and paraphrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +218,7 @@ class ComparisonRequest:
 class VariantsRequest(ComparisonRequest):
     """What a model is asked to rerank: the rankings of variants for one seed."""
 
-    # how to rerank. depth: documents of each ranking that are reranked.
-    mode: str = field(kw_only=True)
+    mode: str = field(kw_only=True)  # how to rerank
     depth: int = field(kw_only=True)
 
 
@@ -254,10 +226,9 @@ class VariantsRequest(ComparisonRequest):
 class ModelOrders:
     """Rankings in a model's order."""
 
-    # name of a variant -> ids, all of its ranking; those not reranked are missing
+    # name of a variant -> reranked ids
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # name of a system -> the model's order of its ranking for the seed alone. What a wording does
-    # to the model shows against this.
+    # name of a system -> the model's order for the seed alone
     unworded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -266,12 +237,11 @@ class VariantsSoFar:
     """What a model made of the rankings of variants."""
 
     estimate: Estimate  # of all its rankings together, without tokens
-    # those that are there; once the job has ended, also those begun, as far as they came
-    orders: ModelOrders
+    orders: ModelOrders  # once the job has ended, also unfinished ones
     whole: tuple[str, ...]  # names of the variants that the model is done with
     report: ModelReport  # the figures so far
 
 
 VariantsJob = Job[TaskProgress, TaskReport[VariantsSoFar]]
-"""A model's work on the variants of a :class:`VariantsRequest`; ``partial`` of its progress is a
+"""The variants of a :class:`VariantsRequest` by a model; ``partial`` is a
 :class:`VariantsSoFar`."""

@@ -39,13 +39,10 @@ class ServiceQuery:
     """What is asked of a service."""
 
     service: str  # its key
-    # search words in the service's own syntax; of Zotero the library before them. "" where a
-    # service is asked by ids alone.
-    words: str = ""
+    words: str = ""  # in the service's syntax; of Zotero the library first; "" with ids alone
     ids: tuple[str, ...] = ()  # of documents, in the order in which they were given
     limit: int = DEFAULT_DOCUMENTS  # documents at most, from 1 to `SERVICE_DOCUMENTS`
-    # those without an abstract are left out; else their title is their text
-    with_abstract: bool = False
+    with_abstract: bool = False  # else the title stands in for a missing abstract
     since: str = ""  # only what changed since the library had this version; "" for everything
 
     @property
@@ -92,11 +89,9 @@ class CorpusSource:
 
     query: ServiceQuery
     name: str  # what people call the service
-    # how many it sent when it was last asked for everything, and what was added since
-    documents: int
+    documents: int  # at the last full retrieval, and added since
     updated_at: str  # when it was asked last; ISO 8601, UTC
-    # of its library then, where all of that came and it can be asked for changes alone; else ""
-    version: str = ""
+    version: str = ""  # of its library then, to ask for changes alone; else ""
 
     @property
     def update(self) -> ServiceQuery:
@@ -120,17 +115,14 @@ class DatasetInfo:
 
     name: str
     documents: int | None  # how many; None where `ir_datasets` does not say, as below
-    # what its queries and judgments are taken from, the data set itself or a part of it; "" where
-    # it has none
-    judged: str
+    judged: str  # the data set, or a part of it, with queries and judgments; "" for none
     queries: int | None  # queries, judgments: how many
     judgments: int | None
     is_there: bool  # it was downloaded before
 
 
 FaultKind = Literal["broken", "empty", "id", "duplicate"]
-"""``broken``: cannot be read, or is too long; ``empty``: no text; ``id``: no id; ``duplicate``: the
-id of an earlier row, with other content."""
+"""Unreadable or too long; without text; without id; with the id of an earlier row that differs."""
 Duplicates = Literal["", "keep-first", "merge", "rename"]
 DUPLICATES: tuple[str, ...] = get_args(Duplicates)
 PdfParts = Literal["papers", "sections"]
@@ -158,8 +150,7 @@ class Repairs:
         fill_abstracts: Look up abstracts that are missing by their DOIs, at OpenAlex and Crossref.
     """
 
-    # a name that Python knows; "" to detect it. Likewise `delimiter`, one character.
-    encoding: str = ""
+    encoding: str = ""  # a name that Python knows; "" to detect it, likewise `delimiter`
     delimiter: str = ""
     skip_broken: bool = False
     skip_empty: bool = False  # after `title_as_text`
@@ -169,9 +160,7 @@ class Repairs:
     duplicates: Duplicates = ""
     pdf: PdfParts = "papers"
     fill_abstracts: bool = False
-    # the file of what was found by `fill_abstracts` before the import (`doi` and `text`, JSON
-    # Lines); "" for none
-    abstracts: str = ""
+    abstracts: str = ""  # file of abstracts found before the import (JSON Lines); "" for none
 
     def skips(self, kind: FaultKind) -> bool:
         """Whether rows with such a fault are left out."""
@@ -209,8 +198,7 @@ class CheckReport:
 
     @property
     def disk(self) -> int:
-        """Bytes that the documents take at most while they are indexed: their own, and as many
-        again for those that are being compacted."""
+        """Bytes at most while indexing: its documents, and as many again while compacting."""
         kept = self.characters * BYTES_PER_CHARACTER
         return kept + kept * min(self.documents, FRAGMENT_ROWS) // max(self.documents, 1)
 
@@ -274,11 +262,10 @@ class ImportReport:
     unchanged: int
     documents: int
     seconds: float
-    # plain sentences about what was corrected, skipped, merged or renamed
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # on rows corrected, skipped, merged or renamed
     cancelled: bool = False  # it was stopped, and can be resumed
     encoding: str = ""  # what the file was read as, for people; "" where that does not apply
-    # field -> documents of which the source lacks it, and that have it from before
+    # field -> documents that keep it, as the source lacks it
     kept: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -296,8 +283,7 @@ class CorpusContents:
     titles: tuple[str, ...]  # of its first documents
     years: tuple[int, int] | None  # first and last year, None when no document has one
     undated: int  # documents without a year
-    # (aspect, share of the sentences that serve it, 0 to 1), in the lens's order; what is missing
-    # to 1 serves none
+    # (aspect, share of sentences), in the order of the lens; the rest serves none
     shares: tuple[tuple[Aspect, float], ...]
     sampled: int  # how many documents, spread over the corpus, the shares were counted in
 
@@ -329,9 +315,7 @@ Mapped = Mapping[str, str]
 
 
 Rows = Any
-"""Documents in memory: a pandas DataFrame, an Arrow table (or what turns into one, such as a
-polars DataFrame), or an iterable of mappings ``{column: value}``. The libraries are optional, so
-their types are not named."""
+"""A DataFrame, an Arrow table (or what becomes one), or mappings ``{column: value}``."""
 
 
 def absolute(path: Path | str) -> Path:
@@ -344,22 +328,17 @@ def absolute(path: Path | str) -> Path:
 class ImportRequest:
     """What to import."""
 
-    # a file, a folder, rows in memory, what services on the internet are asked, or a data set of
-    # `ir_datasets`
+    # file, folder, rows in memory, services, or an `ir_datasets` data set
     source: Annotated[
         Path | ServiceQueries | NamedDataset | Rows, Field(union_mode="left_to_right")
     ]
     name: str
     source_format: str = "auto"
-    # document field -> column; an empty column means that the field has none, so that `{"roles":
-    # ""}` leaves the sentence roles of the source aside
+    # document field -> column; "" for none, so that {"roles": ""} ignores given roles
     mapping: Mapped | None = None
     encoder: str | None = None  # model name or folder; None: the corpus's own, or the embedded one
-    # what its sentences are sorted by; None: the corpus's own, or the one for research abstracts.
-    # An existing corpus refuses one with other aspects.
-    lens: Lens | None = None
-    # what to do about rows that cannot be used as they are; of services, theirs is what counts
-    repairs: Repairs = NO_REPAIRS
+    lens: Lens | None = None  # of the sentences; None: that of the corpus, or for abstracts
+    repairs: Repairs = NO_REPAIRS  # of services, their own count
     origin: str = ""  # what the corpus is said to come from; "" for the source itself
 
     def __post_init__(self) -> None:

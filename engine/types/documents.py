@@ -19,15 +19,12 @@ class SourceDocument:
     title: str
     text: str
     where: str  # file and row it came from, for error messages
-    # given sentence splits, or None: then the text is split
-    sentences: tuple[Span, ...] | None = None
-    # one aspect key (or None: no role in the lens) per given sentence, or None
-    roles: tuple[str | None, ...] | None = None
+    sentences: tuple[Span, ...] | None = None  # given spans; None to split the text
+    roles: tuple[str | None, ...] | None = None  # aspect key per given sentence; None: no role
     year: int | None = None
     authors: tuple[str, ...] = ()
     url: str | None = None
-    # further fields; scalars only, JSON-serialisable
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # further fields; JSON scalars
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,32 +83,22 @@ FactKind = Literal["date", "amount", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One typed, normalised value, the words it comes from, and how it was got. Two facts are about
-    the same value when kind and unit are equal and ``[low, high]`` overlap."""
+    """A typed, normalised value, its words, and how it was got; values of equal kind and unit are
+    the same where ``[low, high]`` overlap."""
 
     kind: FactKind
-    # low, high: the first and last value, both included. A date: proleptic ordinals of days
-    # (`date.toordinal`), so that a month or a year is a range. An amount: in `unit`. A place: 0.
-    low: float
+    low: float  # first and last value: ordinals of days; amounts in `unit`; 0 of a place
     high: float
-    # a date: "day". An amount: an ISO 4217 currency ("USD"), a base unit ("kg", "m", "s",
-    # "percent") or "" for a bare number. A place: an ISO 3166 code, of a country ("FR") or of a
-    # region in it ("FR-IDF").
+    # "day"; ISO 4217 currency, base unit or "" of a bare number; ISO 3166 code of a place
     unit: str
     text: str  # the value for people: "27 February 2024", "1,950 USD", "Île-de-France, France"
     span: Span  # the words that state it or that it follows from
-    # how it follows, for people: "'two days ago' in a message of 29 February 2024"; "" for what is
-    # stated in so many words
-    derivation: str = ""
+    derivation: str = ""  # how it follows, for people; "" for what is stated
     anchor: Span | None = None  # the words it was resolved against, where they stand in the text
-    # the words of what it belongs to (item, model, person, event), as they stand in the text, the
-    # most telling first; () when that is not known
-    about: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()  # words of what it belongs to, most telling first
     implied: bool = False  # False for what is stated in so many words
     confidence: float = 1.0  # 0 to 1: how often facts got in this way are right
-    # an RFC 5545 rule (`FREQ=WEEKLY;BYDAY=MO`) for what recurs from `low` on; then `high` is the
-    # last day on which it can, and only the rule's days are meant
-    recurrence: str = ""
+    recurrence: str = ""  # RFC 5545 rule of what recurs from `low` to `high`
     generated: bool = False  # a language model said so
 
 

@@ -31,13 +31,9 @@ class Encoding:
     """The vectors of one passage; every row has unit length."""
 
     vector: NDArray[np.float32]  # (d,) float32, the whole passage
-    # (s, d) float32, each sentence in the context of its passage; a sentence without tokens is all
-    # zeros
-    sentences: NDArray[np.float32]
+    sentences: NDArray[np.float32]  # (s, d) float32, in context; zeros without tokens
     tokens: NDArray[np.float32]  # (t, p) float32, one row per token that is not punctuation
-    # (t, 2) int32, where the token stands in the text; (-1, -1) for tokens of the title and the
-    # model's own marks
-    token_spans: NDArray[np.int32]
+    token_spans: NDArray[np.int32]  # (t, 2) int32, in the text; (-1, -1) of the title and marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +69,6 @@ class Encoder(Protocol):
         ...
 
     def encode_query(self, passage: Passage, instruction: str) -> NDArray[np.float32]:
-        """One passage as a query under ``instruction`` ("" for none), as the model wants it.
-
-        What does not fit the model's window is cut from the end of the passage, never from
-        the instruction.
-
-        Returns (d,) float32, unit length, to be compared with documents' vectors.
-        """
+        """A passage as a query under ``instruction`` ("" for none): (d,) float32, unit length. What
+        does not fit is cut from the end of the passage."""
         ...

@@ -27,8 +27,7 @@ class Topic:
     text: str | None = None
     aspect: str | None = None
     pool: tuple[str, ...] | None = None
-    # the reference answer to a question; None where the collection has none
-    answer: str | None = None
+    answer: str | None = None  # reference answer
     instruction: str | None = None  # what is asked for in words of its own; None for the aspect's
 
     def query(self, corpus: str) -> Query:
@@ -46,8 +45,7 @@ class Collection:
     documents: Path | None  # where its own documents can be imported from, or None
     source_format: str  # how to import them
     complete: bool = False  # what is not listed in `qrels` was judged 0, not left unjudged
-    # annotator -> the grades that they gave by themselves, before adjudication; empty where nobody
-    # kept them
+    # annotator -> grades before adjudication
     annotators: Mapping[str, Qrels] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()  # plain sentences about what is odd in its files
 
@@ -85,22 +83,17 @@ SystemKind = Literal["system", "human", "run"]
 class SystemScores:
     """How one system did."""
 
-    # measure -> mean over queries, None where undefined (p-MRR without two aspects)
-    metrics: Measures
+    metrics: Measures  # None: undefined (p-MRR without two aspects)
     by_aspect: Mapping[str, Measures]  # the same for the queries of each aspect
-    # one dict per query with `query_id`, `aspect` and the measures
-    per_query: tuple[Mapping[str, Any], ...]
-    # for all rankings of the system, evidence not included; 0 where SeedLens did not make them
-    seconds: float
-    # bootstrap interval of every mean, over queries
-    confidence: Mapping[str, Interval] = field(default_factory=dict)
-    # the same for each aspect, of the main measures only
+    per_query: tuple[Mapping[str, Any], ...]  # `query_id`, `aspect`, measures
+    seconds: float  # of all rankings, without evidence; 0 for given ones
+    confidence: Mapping[str, Interval] = field(default_factory=dict)  # of means, over queries
+    # main measures only
     confidence_by_aspect: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
-    # of the human row, each annotator's own means; empty for systems
+    # of the human row, each annotator's means
     annotators: Mapping[str, Measures] = field(default_factory=dict)
     kind: SystemKind = "system"  # one of ours, people, or an uploaded run
-    # what a language model was asked for it; None where none took part
-    llm: ModelReport | None = None
+    llm: ModelReport | None = None  # None: no model took part
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +104,7 @@ class Judged:
     grades: int  # (query, document) pairs with a grade
     relevant: int  # pairs with a grade of at least 1
     complete: bool  # what has no grade was judged 0, not left unjudged
-    # judged documents that the corpus does not hold; they count as never found
-    missing_documents: int
+    missing_documents: int  # judged, but not in the corpus; never found
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +123,7 @@ class Evaluation:
     corpus: str
     queries: int  # how many were asked
     systems: Mapping[str, SystemScores]
-    # name of a run -> its rankings; empty when the evaluation was read back. The human row has one
-    # run per annotator.
+    # by run, of the human row by annotator; empty when read back
     rankings: Mapping[str, tuple[Ranking, ...]]
     unjudged_in_top_k: Mapping[str, float]  # share of the top 20 without a grade, 0 to 1
     missing_documents: int  # see `Judged`
@@ -142,8 +133,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()  # plain sentences about anything a reader should know
 
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
-        """The measures, one row per system (the index); undefined ones are missing. `per_query`:
-        one row per system and query instead, with the query's `aspect`."""
+        """The measures by system (the index), or by system and query with its ``aspect``."""
         import pandas as pd
 
         if not per_query:
@@ -168,9 +158,7 @@ class Evaluation:
 class CollectionInfo:
     """A test collection that this home knows."""
 
-    # names it in links: the corpus that came from it, `<corpus>:<project>` for what was judged
-    # here, `qrels-<number>` for uploaded judgments, `<corpus>@<path>` for files that were evaluated
-    # on a corpus that did not come from them
+    # in links: corpus, `<corpus>:<project>`, `qrels-<number>`, or `<corpus>@<path>` of files
     key: str
     name: str
     corpus: str
@@ -194,26 +182,21 @@ class EvaluationRequest:
     """What to evaluate."""
 
     collection: str  # key of a `CollectionInfo`
-    # ours, those that need a language model among them; runs that were uploaded for the collection
-    # always stand beside them
+    # ours and those that ask a model; uploaded runs always stand beside them
     systems: tuple[str, ...]
     steer: float = 0.5  # 0 to 1, for systems that take it
     sample: int | None = None  # how many seeds to ask for; None for all
     human: bool = False  # also the annotators themselves
-    # a mode in which a language model also reranks every system; "" for none. What comes of it
-    # stands beside the system as `<system>+<mode>`.
-    rerank: str = ""
+    rerank: str = ""  # mode by which a model reranks each system, as `<system>+<mode>`; "" for none
     depth: int = 100  # documents of every ranking that are reranked
-    # which model answers, and where: `judge at http://localhost:8000/v1`; "" where none takes part
-    model: str = ""
+    model: str = ""  # `judge at http://localhost:8000/v1`; "" for none
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
     """What an evaluation came to."""
 
-    # where it ended early, of the systems that were done, and of the best order so far of those
-    # that a model had begun with; None when there was nothing to measure
+    # partial where it ended early; None where nothing could be measured
     evaluation: Evaluation | None
     known: tuple[str, ...] = ()  # runs that had been made before and were not made again
 

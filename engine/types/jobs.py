@@ -16,8 +16,7 @@ class Job(Generic[P, R]):
 
     id: str  # unique in the process (threads) or in the home (processes)
     request: Any  # what was asked for
-    # `interrupted` means that its process is gone without having finished
-    state: JobState
+    state: JobState  # `interrupted`: its process is gone
     progress: P  # the latest
     report: R | None = None  # what the work returned; None while it runs, and where it failed
     error: str = ""  # error, remedy: why it is neither running nor done, and what to do about it

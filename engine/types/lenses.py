@@ -33,9 +33,7 @@ class Lens:
     aspects: tuple[Aspect, ...]
     things: str = "documents"  # what its documents are called, in the plural (`papers`)
     generic: str = "Find similar documents."  # a wording that asks for likeness and names no aspect
-    # a sentence that fits no aspect better than chance has none; otherwise every sentence whose
-    # role is estimated has one
-    allows_none: bool = False
+    allows_none: bool = False  # a sentence near no aspect has none; else every sentence has one
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Lens:

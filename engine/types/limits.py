@@ -16,8 +16,7 @@ UPLOAD_BYTES = 200 * MEGABYTE  # through the browser; the app holds it in memory
 MESSAGE_BYTES = 50 * MEGABYTE  # between page and app (server.maxMessageSize); pages send 5 MB
 MOST_STRANGERS = 50  # connections before login; each may hold a message of MESSAGE_BYTES
 STRANGERS_BYTES, STRANGERS_VALUES = MEGABYTE, 10_000
-"""A message of one of them, and the parameters, widgets and hashes in it; the login page sends
-some 20 kB, and what is many and empty takes a hundred times its size in memory."""
+"""Of one of their messages, and the parameters, widgets and hashes in it; ours has 20 kB."""
 ROW_BYTES = 8 * MEGABYTE  # a line, or a record of CSV; JSON takes up to 35 times its size in memory
 TITLE_CHARS = 2_000  # lists and embeddings hold it whole; the longest have some 500
 ID_CHARS = 1_000  # stands in links and in every judgment

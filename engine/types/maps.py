@@ -24,10 +24,8 @@ OVERLAYS: tuple[OverlayKind, ...] = ("judged", "pool", "unpooled", "results")
 class ClusterLevel:
     """One partition of the documents of a layout."""
 
-    # (n,) int32, the cluster of each document; `NO_CLUSTER` for a document without a position
-    labels: NDArray[np.int32]
-    # of each cluster, two or three of the words that tell it from the others; each once
-    names: tuple[str, ...]
+    labels: NDArray[np.int32]  # (n,) int32, `NO_CLUSTER` without a position
+    names: tuple[str, ...]  # two or three telling words each; unique
     centres: NDArray[np.float32]  # (c, 2) float32, mean position of each cluster's documents
     sizes: NDArray[np.int32]  # (c,) int32, documents in each
 
@@ -37,12 +35,10 @@ class Layout:
     """The documents in the plane, alike ones near to each other."""
 
     name: str  # `WHOLE_DOCUMENT`, or the key of an aspect
-    # (n, 2) float32 in 0 to 1; NaN for a document that no sentence serves the aspect of, or that
-    # came after the map was made
+    # (n, 2) float32, 0 to 1; NaN without the aspect, or after the map was made
     positions: NDArray[np.float32]
     levels: tuple[ClusterLevel, ClusterLevel]  # coarse, then fine
-    # the model that worded the names of clusters; "" where they are the clusters' own words
-    worded_by: str = ""
+    worded_by: str = ""  # model; "" for their own words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,16 +46,11 @@ class CorpusMap:
     """All layouts of a corpus. Row i of every array is document i of ``doc_ids``."""
 
     corpus: str
-    # doc_ids, titles: (n,) all documents of the corpus as it is now, in its order
-    doc_ids: tuple[str, ...]
+    doc_ids: tuple[str, ...]  # (n,) all documents, in the order of the corpus
     titles: tuple[str, ...]
-    # by name, the whole documents' first, then the aspects in the lens's order
-    layouts: Mapping[str, Layout]
-    # documents that positions were computed for, the others were placed among their nearest
-    # neighbours; None where all were
-    sampled: int | None
-    # documents that came after the map was made, and have no position in it; `build` places them
-    missing: int = 0
+    layouts: Mapping[str, Layout]  # by name: the whole text, then the aspects of the lens
+    sampled: int | None  # documents with computed positions, the rest placed near them; None: all
+    missing: int = 0  # came after the map was made; `build` places them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,10 +58,8 @@ class MapValues:
     """One value per document, to colour a map by: numbers or categories, never both."""
 
     by: str  # what was asked for, such as "year" or "cluster"
-    # (n,) float32, NaN for a document without a value; None for categories
-    numbers: NDArray[np.float32] | None = None
-    # (n,) int32 places in `names`, -1 for a document without a value; None for numbers
-    codes: NDArray[np.int32] | None = None
+    numbers: NDArray[np.float32] | None = None  # (n,) float32, NaN: none
+    codes: NDArray[np.int32] | None = None  # (n,) int32 places in `names`, -1: none
     names: tuple[str, ...] = ()  # of the categories, most frequent first; () for numbers
 
 
@@ -78,9 +67,7 @@ class MapValues:
 class MapOverlay:
     """Documents that are laid over a map."""
 
-    # "judged" (of a project), "pool" (that any of its queries has in its pool), "unpooled" (that no
-    # pool of it reached), or "results" (a system's first 20 for a query)
-    kind: OverlayKind
+    kind: OverlayKind  # judged, in a pool, in no pool, or the first 20 of a system
     rows: NDArray[np.int32]  # (m,) int32 rows of the map; results are in the order of the ranking
     titles: tuple[str, ...]  # of these documents
 

@@ -13,9 +13,7 @@ TRYING_OUT = 10  # Requests at most that find out what an endpoint can do
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a task has left to do, and what it asks of a model at most; from lengths of texts, not
-    a tokenizer.
-    """
+    """What a task has left to do and asks of a model at most, by lengths of texts."""
 
     calls: int = 0  # questions: as many requests where every answer can be read at once
     input_tokens: int | None = None  # input_tokens, output_tokens: None without an endpoint
@@ -28,8 +26,7 @@ class Estimate:
 
     @property
     def most_calls(self) -> int:
-        """Requests at most, repeats and trying the endpoint out included; a run that was
-        announced by this estimate ends there."""
+        """Requests at most, repeats and the trial included; a run that was announced ends there."""
         return CALLS_EACH * self.calls + TRYING_OUT if self.calls else 0
 
 
@@ -56,11 +53,8 @@ class ModelUsage:
     endpoint: str = ""  # its address
     calls: int = 0  # requests sent: trying the endpoint out and repeats included
     cached: int = 0  # answers that the ledger had, at no cost
-    # questions, or items, without a usable answer in spite of repeats; they are asked about again
-    # in the next run
-    failed: int = 0
-    # input_tokens, output_tokens: as the endpoint reported them, or estimated
-    input_tokens: int = 0
+    failed: int = 0  # without a usable answer; asked about again in the next run
+    input_tokens: int = 0  # as reported, or estimated
     output_tokens: int = 0
     cost: float | None = None  # None where no price is known
     seconds: float = 0.0  # from beginning to end
@@ -68,14 +62,11 @@ class ModelUsage:
     problem: str = ""  # the words for it, or for the last failure
     notes: tuple[str, ...] = ()  # plain sentences on what is odd
     rounds: int = 0  # how often somebody waited for the answers to a batch of questions
-    # different questions: ``answered + cached + failed + unread`` of them are settled, the rest
-    # were not reached
-    asked: int = 0
+    asked: int = 0  # different questions; those not settled were not reached
     answered: int = 0
     unread: int = 0  # answered twice in a form that could not be read; counted for nobody
     repeats: int = 0  # requests sent again after an error
-    # questions with shorter texts than was meant: the model could not take those
-    shortened: int = 0
+    shortened: int = 0  # questions cut for the model
     guessed: int = 0  # calls whose tokens are estimated, as the endpoint reported none
 
     @property
@@ -119,10 +110,8 @@ class ModelReport(ModelUsage):
     depth: int
     queries: int = 0  # how many were asked about
     questions: int = 0  # put by the algorithms; those to be answered from the ledger included
-    # questions without a usable answer for whatever reason; they count for nobody
-    unanswered: int = 0
-    # probability that the first of two equally good documents is preferred, the mean over the
-    # queries; 0.5 is none, None where nothing was compared
+    unanswered: int = 0  # without a usable answer; count for nobody
+    # probability that the first of two equals is preferred, mean over queries; None: no pairs
     position_bias: float | None = None
     first_share: float | None = None  # mean probability given to the document shown first
     cut: int = 0  # documents of which the model saw the beginning only

@@ -1,4 +1,4 @@
-"""Who may open SeedLens when it is served, and who somebody is by a provider's claims."""
+"""People who may open SeedLens, and how they log in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.types.annotating import Role
 
 CALLBACK = "/oauth2callback"  # Where Streamlit expects people back from a provider
 CLAIMS = ("is_logged_in", "provider", "email", "email_verified")
-"""What is read of what Streamlit says of somebody."""
+"""Claims of a provider that are read."""
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
@@ -56,8 +56,7 @@ Part = TypeVar("Part", bound=ForPerson)
 
 
 def acting_as(whole: Part, person: Person) -> Part:
-    """The same object for a person: it shares all state with ``whole``, and so do the parts of it
-    that are for a person too."""
+    """The same object for a person, sharing all state, and so its parts that are for a person."""
     copies: dict[int, ForPerson] = {}
 
     def copied(part: ForPerson) -> ForPerson:
@@ -78,9 +77,7 @@ class Provider:
     """One OpenID Connect provider."""
 
     name: str  # as in `[auth.NAME]`; "default" where `[auth]` itself names one
-    # addresses of this provider count although it does not say that they were verified
-    # (`trust_emails = true`)
-    trusts_emails: bool = False
+    trusts_emails: bool = False  # unverified addresses count (`trust_emails = true`)
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,8 @@ class GivenPassage:
     number: int  # counted from 1, in the order of the ranking
     document: Document
     span: Span  # where it stands in the document's text; the whole text where that is short
-    # sentences in it that the question matched best, as spans of the text
-    matched: tuple[Span, ...] = ()
-    # what went along as further context, a text each; empty when none did
-    scenarios: tuple[str, ...] = ()
+    matched: tuple[Span, ...] = ()  # sentences that match best
+    scenarios: tuple[str, ...] = ()  # further context
 
     @property
     def doc_id(self) -> str:
@@ -45,9 +43,7 @@ class Citation:
     """A passage that an answer names."""
 
     number: int
-    # the sentence of the document that shares most words with what is claimed; None where none
-    # shares enough. A likeness of words, not a proof.
-    span: Span | None = None
+    span: Span | None = None  # sentence of most shared words with the claim; None: too few
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +64,7 @@ class AskRequest:
     system: str = "hybrid"  # finds the passages
     k: int = 6  # how many passages the model is given
     use_scenarios: bool = False  # the documents' scenarios go along as further context
-    # the id of the answer that the question is about; "" for a question by itself
-    follows: str = ""
+    follows: str = ""  # id of the answer it follows up; "" for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +133,7 @@ class ReadAnswer:
     doc_ids: tuple[str, ...]  # the documents that it was given, in their order
     gold: tuple[str, ...]  # those of them that are relevant
     answer: str | None = None  # None when there is none: a failed call, or a run that ended before
-    # ROUGE-1 recall of the reference answer, 0 to 1; None without an answer
-    rouge: float | None = None
+    rouge: float | None = None  # ROUGE-1 recall, 0 to 1
     grade: float | None = None  # by a judge, 0 to 100; None where none was asked for or given
 
 

@@ -22,8 +22,7 @@ class EndpointInfo:
     model: str
     set_up: bool  # an address and a model are set, usable or not
     tried: bool = False  # it has answered before, and what it can do is known
-    # it tells probabilities; None while nothing is known. Likewise `reasons` (it thinks before it
-    # answers, which costs) and `context` (tokens).
+    # tells probabilities; None: unknown, likewise `reasons` (thinks first), `context` (tokens)
     logprobs: bool | None = None
     reasons: bool | None = None
     context: int | None = None
@@ -36,9 +35,7 @@ class RerankRequest:
     """What a model is asked to rank."""
 
     query: Query
-    # mode, depth: how the first documents of the search are reranked, and how many of them. They do
-    # not count where the system of the query asks a model by itself.
-    mode: str = "pairwise"
+    mode: str = "pairwise"  # mode and depth count where the system does not ask a model itself
     depth: int = DEFAULT_DEPTH
 
 
@@ -49,8 +46,7 @@ class Move:
     doc_id: str
     rank: int  # rank, first_rank: now and in the first stage; 1 is best
     first_rank: int
-    # 0.5 to 1, how surely it is on its side of the cut behind the top 20; None where documents were
-    # not compared
+    # 0.5 to 1, that it is on its side of rank 20; None: not compared
     confidence: float | None = None
     reranked: bool = True  # it was within the depth; the others follow in their order
 
@@ -64,8 +60,7 @@ class Move:
 class Reranking:
     """A page of results in the model's order."""
 
-    # a document's `score` is still the first stage's, and falls no more with rank
-    results: SearchResults
+    results: SearchResults  # `score` is the first stage's
     moves: Mapping[str, Move]  # doc_id -> where it came from, for every document of the ranking
     report: ModelReport
     partial: bool = False  # more questions were meant to be asked; this is the best order so far
@@ -81,9 +76,8 @@ class RankingProgress:
     rounds: int = 0  # done so far; `done` of `total` questions of the current one are settled
     done: int = 0
     total: int = 0
-    # doc_id -> 0.5 to 1, once it is known; see `Move`
-    confidence: Mapping[str, float] = field(default_factory=dict)
-    # doc_id -> score, where they are not the first stage's
+    confidence: Mapping[str, float] = field(default_factory=dict)  # doc_id -> as in `Move`
+    # doc_id -> score, where not the first stage's
     scores: Mapping[str, float] = field(default_factory=dict)
     queries: tuple[str, ...] = ()  # what a system that asks a model searched for
 
@@ -108,8 +102,7 @@ RerankJob = Job[RankingProgress, TaskReport[RankingProgress]]
 
 @dataclass(frozen=True, slots=True)
 class QuotedText:
-    """Words that do stand in a document: ``span`` are offsets into its text as stored. ``span`` is
-    None for words of the title."""
+    """Words of a document, at ``span`` of its text; None for those of the title."""
 
     text: str
     span: Span | None
@@ -122,8 +115,7 @@ class GeneratedExplanation:
     doc_id: str
     similar: bool  # what the model thinks
     text: str  # its words
-    # seed_quotes, document_quotes: its evidence, every quote looked up in the document
-    seed_quotes: tuple[QuotedText, ...]
+    seed_quotes: tuple[QuotedText, ...]  # evidence, each found in its document
     document_quotes: tuple[QuotedText, ...]
     unfounded: int  # quotes that it claimed and that occur nowhere; they are left out
     model: str  # model, endpoint: who said so
@@ -135,19 +127,16 @@ class GeneratedExplanation:
 class WordingReading:
     """What a model reads a free wording as. To be shown as the model's."""
 
-    # wanted, ruled_out: keys of the lens's aspects, in its order; no key stands in both
-    wanted: tuple[str, ...]
+    wanted: tuple[str, ...]  # keys of aspects, in the order of the lens; none in both
     ruled_out: tuple[str, ...]
-    # those words of the wording that say what documents should state, "" for none
-    content: str = ""
+    content: str = ""  # words on content; "" for none
     model: str = ""  # which read it
     words: tuple[str, ...] = ()  # terms, as `reading` has them
 
     def terms(self, query: Query) -> tuple[str, ...]:
-        """This reading as :attr:`Query.reading` of a query with the wording. As with the built-in
-        reading, an aspect that was chosen or sentences that were picked decide what is wanted.
-        Empty where nothing is left to name but the wording has content: then the built-in reading,
-        which compares it with the seed's sentences, does better."""
+        """This reading as :attr:`Query.reading`; a chosen aspect or picked sentences decide what is
+        wanted. Empty where only content is left, which the built-in reading compares with
+        sentences."""
         wanted: tuple[str, ...] = self.wanted
         if query.focus or query.aspect:
             wanted = (query.aspect.lower(),) if query.aspect and not query.focus else ()
@@ -170,20 +159,14 @@ class GapPoint:
     """Quality at one size of the candidate pool."""
 
     size: int  # candidates asked for per query
-    # documents, documents_infused: what the verifier read per query on the mean: fewer where the
-    # retrievers bring no more, more with what was put in
-    documents: float
+    documents: float  # read by the verifier per query, mean
     documents_infused: float
-    # share of the relevant documents that the pool holds, the mean over queries
-    found: float | None
+    found: float | None  # share of the relevant documents in the pool, mean over queries
     lower: float  # what the verifier makes of the pool: the best possible system does no worse
     upper: float  # the same with the missing relevant documents put in
-    # lower_interval, upper_interval: bootstrap intervals of 95 % over queries
-    lower_interval: Interval = None
+    lower_interval: Interval = None  # bootstrap, 95 %, over queries
     upper_interval: Interval = None
-    # gap_lower_interval, gap_upper_interval: the same of the difference to the best retriever,
-    # query by query
-    gap_lower_interval: Interval = None
+    gap_lower_interval: Interval = None  # of the difference to the best retriever
     gap_upper_interval: Interval = None
 
 
@@ -201,7 +184,7 @@ class Gap:
     report: ModelReport
     lacking: int = 0  # relevant documents that the corpus does not hold: nobody can put them in
     notes: tuple[str, ...] = ()
-    # system -> bootstrap interval of 95 % over queries
+    # system -> bootstrap, 95 %
     retriever_intervals: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
@@ -238,8 +221,7 @@ class GapRequest:
 
     collection: str  # key of a `CollectionInfo`
     verifier: str = "pairwise"
-    # the retrievers; their rankings together make up the pools
-    systems: tuple[str, ...] = ("bm25", "dense", "aspect")
+    systems: tuple[str, ...] = ("bm25", "dense", "aspect")  # retrievers whose rankings are pooled
     sizes: tuple[int, ...] = (20, 50, 100, 200)
     sample: int | None = None
 

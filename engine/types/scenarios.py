@@ -14,8 +14,7 @@ from engine.types.jobs import Job
 from engine.types.models import TaskProgress, TaskReport
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
-"""Who wrote it: a language model, a small model that learned from one, or none (sentences of
-the document itself)."""
+"""Written by a language model, a small model that learned from one, or sentences as they are."""
 Component = Literal["M", "I", "E", "M+E", "I+E"]
 """What of a scenario is embedded: main topic, information need, explanation, or two of them."""
 COMPONENTS: tuple[Component, ...] = ("M", "I", "E", "M+E", "I+E")
@@ -115,9 +114,8 @@ class PairRequest:
     """Pairs to be graded."""
 
     corpus: str
-    # seeds, sampled from the corpus; the same ones, and more, with a larger number
-    documents: PositiveInt = DOCUMENTS
-    # for each aspect of a seed, half of them the nearest by that aspect, half by the whole document
+    documents: PositiveInt = DOCUMENTS  # seeds sampled; a larger sample contains a smaller one
+    # per aspect of a seed: half nearest by the aspect, half by the document
     candidates: Annotated[int, Field(ge=2, le=MOST_CANDIDATES)] = CANDIDATES
 
 
@@ -155,12 +153,9 @@ class Tuned:
 
     folder: Path  # what `--encoder` takes
     base: str  # the encoder that it was
-    # groups, held_out: groups learned from, and measured by; their seeds differ, and no seed
-    # measured by was a candidate in training
-    groups: int
+    groups: int  # learned from and measured by; no seed or candidate in both
     held_out: int
-    # before, after: share of the held-out pairs with different grades that the aspect's vectors
-    # order as graded, 0 to 1; the mean over the seeds
+    # share of held-out pairs that the aspect vectors order as graded, mean over seeds
     before: float
     after: float
     interval: tuple[float, float] | None  # 95 % of `after - before`; None with fewer than two seeds
@@ -205,14 +200,8 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """A model that was trained.
-
-    Attributes:
-        folder: give it to ``seedlens scenarios NAME --distilled``.
-        lessons, held_out: documents learned from, and documents measured by.
-        epochs: until it ended, the best one's weights are kept.
-        loss: per token on the held-out documents, of the best epoch.
-    """
+    """A model that was trained on ``lessons`` and measured on ``held_out`` documents (``loss`` per
+    token, best of ``epochs``)."""
 
     folder: Path
     base: str

@@ -133,13 +133,11 @@ AMOUNT = "has.amount."
 """For documents with an amount in the unit that follows: ``has.amount.USD>=100``."""
 NUMBER = "number"  # The unit of an amount without one, in a filter
 SELECTION = "in.selection"
-"""For documents that somebody selected: ``in.selection=KEY``, as
-:meth:`engine.explorer.Explorer.select` makes it. A key begins with how many they were."""
+"""The field of a selection, ``in.selection=KEY``; a key begins with its size."""
 
 
 def is_derived(field: str) -> bool:
-    """Whether a filter's field is no stored one: it is found in the documents themselves, or
-    names a selection of them."""
+    """Whether a field is found in the documents themselves, or names a selection of them."""
     return field in (ASPECT, DATE, PLACE, SELECTION) or field.startswith(AMOUNT)
 
 
@@ -149,8 +147,7 @@ class PlaceCount:
 
     code: str  # ISO 3166, as `Fact` has it
     name: str  # in English; the code where no name is known
-    # latitude and longitude in degrees, where most of its people live; None where that is not known
-    at: tuple[float, float] | None
+    at: tuple[float, float] | None  # latitude, longitude of most of its people; None: unknown
     documents: int  # that name it
 
 
@@ -160,30 +157,24 @@ class AmountCount:
 
     unit: str  # as a filter has it: "USD", "kg", `NUMBER` ...
     documents: int  # with such an amount
-    # the lowest, the three quartiles and the highest of their amounts
-    quantiles: tuple[float, float, float, float, float]
+    quantiles: tuple[float, float, float, float, float]  # minimum, quartiles, maximum
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """How many documents have what, where some filters hold. A facet is counted among the documents
-    that meet the filters on all *other* facets, so that it shows what another choice in it would
-    leave."""
+    """How many documents have what; each facet among those that meet the filters on all others."""
 
     documents: int  # that meet all filters
     total: int  # of the corpus
     years: Mapping[int, int]  # year -> documents, ascending; empty where the corpus has none
     undated: int  # documents without a year
-    # name -> its values, of which the most frequent ones and those filtered by are counted; fields
-    # that divide the corpus best come first
+    # name -> values, most frequent and filtered ones; most dividing fields first
     fields: Mapping[str, FieldValues]
-    # of the lens, each with the documents that have a sentence of it
-    aspects: tuple[tuple[Aspect, int], ...]
+    aspects: tuple[tuple[Aspect, int], ...]  # with documents that have a sentence of it
     aspects_of: int  # the documents among which aspects were counted
     dates: Mapping[int, int]  # year -> documents that state or imply a date in it, ascending
     places: tuple[PlaceCount, ...]  # most frequent first
-    # (latitude, longitude) of the south-western corners of squares of two degrees in which there
-    # are cities, to show places on; empty where there are none
+    # south-western corners (latitude, longitude) of 2-degree squares with cities
     land: tuple[tuple[int, int], ...]
     amounts: tuple[AmountCount, ...]  # by unit, most frequent first
     seconds: float  # that counting took
@@ -258,8 +249,8 @@ class Filter:
 
     @property
     def words(self) -> str:
-        """For people to read: ``venue = ACL or EMNLP``, ``year ≥ 2010``, ``has USD ≥ 100``,
-        ``within 312 selected documents``."""
+        """For people: ``venue = ACL or EMNLP``, ``has USD ≥ 100``, ``within 312 selected
+        documents``."""
         if self.field == SELECTION and self.op == "=":
             sizes = " or ".join(map(_size_of, self.values))
             return f"within {sizes} selected document{'s' * (sizes != '1')}"
@@ -296,12 +287,8 @@ class Query:
     text: str | None = None
     aspect: str | None = None
     instruction: str | None = None
-    # indices of single seed sentences to ask for "more like exactly this"; when given they take the
-    # place of the aspect's sentences
-    focus: tuple[int, ...] = ()
-    # corrects what aspect and wording were read as: the aspects asked for and ruled out by sign and
-    # key (`+method`, `-background`), the terms (`Term`), or `WHOLE`. Empty: they are read as they
-    # stand.
+    focus: tuple[int, ...] = ()  # indices of seed sentences, in place of those of the aspect
+    # correction: signed aspects (`+method`), terms (`Term`), or `WHOLE`; empty for none
     reading: tuple[str, ...] = ()
     system: str = "aspect"
     steer: float = 0.5  # 0 (whole document) to 1 (aspect only)
@@ -320,8 +307,7 @@ class Evidence:
     seed_text: str
     doc_text: str
     score: float  # cosine similarity of the two passages in context, -1 to 1
-    # seed_marks, doc_marks: spans of the words that carried the match (token alignment)
-    seed_marks: tuple[Span, ...] = ()
+    seed_marks: tuple[Span, ...] = ()  # spans of the aligned words
     doc_marks: tuple[Span, ...] = ()
     seed_role: int | None = None
     role: int | None = None  # index of the aspect that the document's passage serves, or None
@@ -334,15 +320,11 @@ class Result:
     rank: int  # 1 is best
     document: Document
     score: float
-    # places gained (positive) or lost against the same search without an aspect; None when it was
-    # not within the depth of that search
-    rank_change: int | None
+    rank_change: int | None  # places gained or lost against no aspect; None: not within its depth
     evidence: tuple[Evidence, ...]
     explanation: str | None = None
-    # the document's facts that answer the query's, where the search goes by facts
-    facts: tuple[FactMatch, ...] = ()
-    # its scenario that is nearest to the query, where the system goes by scenarios
-    scenario: ScenarioMatch | None = None
+    facts: tuple[FactMatch, ...] = ()  # answers to the query's facts
+    scenario: ScenarioMatch | None = None  # nearest to the query
     terms: tuple[TermPassage, ...] = ()  # how well it has each term of the query
     strength: str = ""  # of its likeness in what was asked for: weak, moderate or strong
 
@@ -356,13 +338,10 @@ class FoundDocument:
     """A document that words were looked up for, and where they were found."""
 
     document: Document
-    # `title` (all words, or its id), `text` (by BM25), or `meaning` (near to the words, which it
-    # need not have)
+    # title (all words, or id), text (BM25), or meaning (near)
     where: Literal["title", "text", "meaning"]
-    # the sentence that fits best; empty where the title says it, or there is none
-    snippet: str = ""
-    # title_marks, marks: spans of the words in the title, and in `snippet`
-    title_marks: tuple[Span, ...] = ()
+    snippet: str = ""  # best sentence; "" where the title says it
+    title_marks: tuple[Span, ...] = ()  # of the words, in title and snippet
     marks: tuple[Span, ...] = ()
 
 
@@ -377,24 +356,20 @@ class SearchResults:
     corpus_size: int
     truncated: bool  # True when more documents exist than the ranking holds
     seconds: float
-    # share of the top 20 that differs from the same search without an aspect, 0 to 1; None when the
-    # search has no aspect
+    # share of the top 20 not found without an aspect, 0 to 1; None: no aspect
     instruction_following: float | None
     weights: tuple[float, ...]  # how the aspect was read, one weight per seed sentence
-    # plain sentences about anything a reader should know of this ranking
-    notes: tuple[str, ...] = ()
-    # (aspect name, weight) that the query was read to ask for, sum to 1
-    understood: tuple[tuple[str, float], ...] = ()
+    notes: tuple[str, ...] = ()  # for readers of this ranking
+    understood: tuple[tuple[str, float], ...] = ()  # (aspect name, weight) as read, sum to 1
     avoided: tuple[str, ...] = ()  # names of the aspects that its wording rules out
     reading: tuple[str, ...] = ()  # the aspects asked for and ruled out, as `reading` has them
-    # indices of the seed's sentences that were picked, or that the wording quotes
-    sentences: tuple[int, ...] = ()
+    sentences: tuple[int, ...] = ()  # picked or quoted ones of the seed
     terms: tuple[TermUse, ...] = ()  # how far the ranking obeys each term of the query
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per result, best first. Columns: ``rank``, ``doc_id``, ``title``, ``year``,
-        ``score``, ``rank_change``, and of the strongest evidence ``seed_passage``, ``passage`` and
-        ``similarity``. Integers that may be missing have the type ``Int64``."""
+        """One row per result: ``rank``, ``doc_id``, ``title``, ``year``, ``score``,
+        ``rank_change``, and of the strongest evidence ``seed_passage``, ``passage``,
+        ``similarity``; integers are ``Int64``."""
         import pandas as pd
 
         best = [r.evidence[0] if r.evidence else None for r in self.results]

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from pages._annotate import (
-    agreement_tables,
-    assessor,
-    dashboard,
-    decide,
-    exchange_files,
-    pool_form,
-    project_form,
-)
+from pages._annotate import agreement, assessor, decide, exchange_files, pool_form, project_form
 from pages._annotate.annotate_url import (
     FOR_LEADS,
     NEW,
@@ -32,7 +25,7 @@ from pages._annotate.annotate_url import (
     set_annotator,
 )
 from pages._annotate.judging_view import judging_view, leave
-from pages._common.outside_text import escape
+from pages._common.kit import button, empty, select
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.url_state import corpus_box
 
@@ -69,13 +62,11 @@ def controls(
     st.session_state["annotate_project"] = view.project
     with st.container(key="annotate_controls", horizontal=True, vertical_alignment="bottom"):
         corpus_box(view, names, "annotate_corpus", width=140)
-        st.selectbox(
-            "Project", list(dict.fromkeys((*filter(None, named), ""))), key="annotate_project",
-            on_change=attempt, args=(_change_project,), width=210,
-            format_func=lambda name: name or EXPLORING,
-        )  # fmt: skip
+        projects = {**{name: name for name in named if name}, "": EXPLORING}
+        change: Any = {"on_change": attempt, "args": (_change_project,)}
+        select("Project", projects, "annotate_project", width=210, **change)
         if may_lead():
-            st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
+            button("New project", "annotate_new", go, NEW)
         if not names_come_from_login():
             name_field(who, "annotate_name", _come_as)
         view, refused = _parts(view, project, who)
@@ -89,25 +80,26 @@ def _parts(
 ) -> tuple[AnnotateView, tuple[str, str] | None]:
     """The parts that this annotator may see; another one that was asked for is replaced, and
     why is said."""
-    refused = None
-    leads = is_lead(project, who)
+    refused, leads = None, is_lead(project, who)
     parts = [part for part in PARTS if leads or part not in FOR_LEADS]
     if view.part not in (*parts, *((NEW,) if may_lead() else ())):
-        if view.part == NEW:
-            refused = ("Only leads can create projects.", "Ask a lead.")
-        else:
-            refused = (
-                f"Only leads of this project can open '{PARTS[view.part]}'.",
-                _who_leads(project, who),
-            )
+        refused = ("Only leads can create projects.", "Ask a lead.")
+        if view.part != NEW:
+            words = f"Only leads of this project can open '{PARTS[view.part]}'."
+            refused = (words, _who_leads(project, who))
         view = replace(view, part="judge")
     if len(parts) > 1:
         st.session_state["annotate_part"] = view.part if view.part in parts else None
         st.segmented_control(
-            "Part", parts, format_func=PARTS.__getitem__, key="annotate_part", width="content",
-            label_visibility="collapsed", on_change=attempt,
+            "Part",
+            parts,
+            format_func=PARTS.__getitem__,
+            key="annotate_part",
+            width="content",
+            label_visibility="collapsed",
+            on_change=attempt,
             args=(lambda: go(st.session_state["annotate_part"] or view.part),),
-        )  # fmt: skip
+        )
     return view, refused
 
 
@@ -149,7 +141,7 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         project_form.project_form(explorer, project, who, is_new=False)
     elif view.part == "agreement":
         with st.container(key="annotate_agreement"):
-            agreement_tables.agreement(explorer, project)
+            agreement.agreement(explorer, project)
     elif view.part == "disagreements":
         decide.disagreements(explorer, project, who)
     elif view.part == "files":
@@ -157,7 +149,7 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     elif not project.name:
         _without_project(view)
     elif view.part == "progress":
-        dashboard.dashboard(explorer, view, project)
+        agreement.dashboard(explorer, view, project)
     elif view.part == "pool":
         pool_form.pool(explorer, project)
     elif view.part == "model":
@@ -172,46 +164,36 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
         return
     if project.annotators and who not in (*project.annotators, *project.leads):
         words = "Ask a lead to add you." if names_come_from_login() else "Choose your name."
-        note(
-            f"'{who}' is not an annotator of this project.",
-            f"Annotators: {', '.join(project.annotators)}. {words}",
-        )
+        named = f"Annotators: {', '.join(project.annotators)}. {words}"
+        note(f"'{who}' is not an annotator of this project.", named)
         if not names_come_from_login():
             with st.container(horizontal=True, gap="small"):
                 for name in project.annotators[:MOST_NAMED]:
-                    st.button(
-                        f"Judge as {escape_label(name)}", key=f"annotate_as_{name}",
-                        on_click=_come_as, args=(name,),
-                    )  # fmt: skip
+                    label = f"Judge as {escape_label(name)}"
+                    button(label, f"annotate_as_{name}", _come_as, name)
         return
-    start = (view.query, view.doc) if view.doc else None
-    judging_view(explorer, project, who, start)
+    judging_view(explorer, project, who, (view.query, view.doc) if view.doc else None)
 
 
 def _nothing_to_judge(project: Project, who: str) -> None:
     leads = is_lead(project, who)
     named = f" ({', '.join(project.leads)})" if project.leads else ""
-    words = (
-        "Add queries, then fill the pool." if leads else f"Ask its leads{named} to fill the pool."
-    )
-    st.html(f'<div class="sl-empty">No items to judge yet. {escape(words)}</div>')
+    words = f"Ask its leads{named} to fill the pool."
+    empty(f"No items to judge yet. {'Add queries, then fill the pool.' if leads else words}")
     if leads:
-        _, middle, _ = st.columns([4, 2, 4])
-        middle.button(
-            "Queries and pool", key="annotate_to_pool", on_click=go, args=("pool",),
-            type="primary", width="stretch",
-        )  # fmt: skip
+        _way_on("Queries and pool", "annotate_to_pool", "pool")
 
 
 def _without_project(view: AnnotateView) -> None:
     if not may_lead():
-        words = "Choose a project above, or ask a lead to create one."
-        st.html(f'<div class="sl-empty">{words}</div>')
+        empty("Choose a project above, or ask a lead to create one.")
         return
-    words = f"Create a project to start annotating {view.corpus}."
-    st.html(f'<div class="sl-empty">{escape(words)}</div>')
+    empty(f"Create a project to start annotating {view.corpus}.")
+    _way_on("Create project", "annotate_make", NEW)
+
+
+def _way_on(label: str, key: str, part: str) -> None:
+    """A button in the middle that shows another part."""
     _, middle, _ = st.columns([4, 2, 4])
-    middle.button(
-        "Create project", key="annotate_make", on_click=go, args=(NEW,), type="primary",
-        width="stretch",
-    )  # fmt: skip
+    with middle:
+        button(label, key, go, part, type="primary", width="stretch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import unquote
 
 import streamlit as st
@@ -38,37 +39,25 @@ colleague's link judges under a name of their own."""
 
 @dataclass(frozen=True, slots=True)
 class AnnotateView(UrlState):
-    """A part of a project's page.
-
-    Attributes:
-        query, doc: the item that is judged; the browser keeps them up to date in the URL.
-        sample: ``<items>-<judged before>`` while a sample of a model's grades is checked.
-        where: filters of what is pooled.
-        measure, step: what the chart of agreement over time shows.
-    """
+    """A part of a project's page."""
 
     script = "annotate"
     corpus: str = param("corpus", "", shared=True)
     project: str = param("project", "")
     part: str = param("part", "judge", one_of((*PARTS, NEW)))
-    query: str = param("query", "")
+    query: str = param("query", "")  # query and doc: what is judged; the browser writes them
     doc: str = param("doc", "")
-    sample: str = param("sample", "")
-    where: str = param("where", "")
+    sample: str = param("sample", "")  # <items>-<judged before> while a model is checked
+    where: str = param("where", "")  # filters of what is pooled
     measure: str = param("measure", MEASURES[0], one_of(MEASURES))
     step: str = param("step", "items", one_of(("items", "day")))
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults and what belongs to other parts left out."""
         params = UrlState.to_params(self)
-        own = {
-            "judge": ("query", "doc"), "pool": ("where",), "model": ("sample",),
-            "progress": ("measure", "step"),
-        }  # fmt: skip
-        for part, names in own.items():
-            for name in names if part != self.part else ():
-                params.pop(name, None)
-        return params
+        own = {"query": "judge", "doc": "judge", "where": "pool", "sample": "model"}
+        own |= {"measure": "progress", "step": "progress"}
+        return {name: text for name, text in params.items() if own.get(name) in (None, self.part)}
 
 
 def of_project(project: Project, part: str = "judge") -> AnnotateView:
@@ -126,11 +115,9 @@ def name_field(who: str, key: str, change: Callable[[str], None]) -> None:
     """A field for the annotator's name, where no login says it; Enter leaves it. A name given on
     this visit is kept for the next one."""
     st.session_state[key] = who
-    st.text_input(
-        "Annotator", key=key, width=160,
-        on_change=attempt, args=(lambda: change(st.session_state[key]),),
-        help="Your display name. Saved with your judgments and in this browser.",
-    )  # fmt: skip
+    look: Any = {"on_change": attempt, "args": (lambda: change(st.session_state[key]),)}
+    words = "Your display name. Saved with your judgments and in this browser."
+    st.text_input("Annotator", key=key, width=160, help=words, **look)
     given = who if st.session_state.get(_WHO) else ""
     with st.container(key="who_keeper"):
         _NAME_KEEPER(key=f"{key}_keeper", data={"cookie": COOKIE, "name": given})

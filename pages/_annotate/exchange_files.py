@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import zipfile
+from typing import Any
 
 import streamlit as st
 
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import ImportedJudgments, Project
-from pages._common.outside_text import escape, with_marks
+from pages._common.kit import el, empty, facts, html, select
+from pages._common.outside_text import with_marks
 from pages._common.shared import error_boundary, escape_label, note, uploader
 
 SPREADSHEET = "spreadsheet"
@@ -41,24 +43,20 @@ def _export(explorer: Explorer, project: Project) -> None:
     judgments = explorer.annotation.judgments(project)
     people = list(dict.fromkeys(j.annotator for j in judgments if j.origin != "adjudication"))
     if not people:
-        st.html('<div class="sl-empty">No judgments in this project yet.</div>')
+        empty("No judgments in this project yet.")
         return
-    kind = st.selectbox("Format", list(FORMATS), format_func=FORMATS.__getitem__, key="annotate_as")
+    kind = select("Format", FORMATS, "annotate_as")
     whole = kind == "hand-over"
     choices = people if whole else [ADJUDICATED, EACH, *people]
     chosen = st.selectbox("Grades", choices, key=f"annotate_whose_{whole}", format_func=with_marks)
-    median = False
+    median = audit = False
     if not whole and chosen == ADJUDICATED:
-        median = st.toggle(
-            "Use the median for undecided items", key="annotate_median",
-            help="Otherwise items with disagreements are left out. Uses the lower median.",
-        )  # fmt: skip
-    audit = False
+        words = "Otherwise items with disagreements are left out. Uses the lower median."
+        label = "Use the median for undecided items"
+        median = st.toggle(label, key="annotate_median", help=words)
     if not whole and any(j.origin == "audit" for j in judgments):
-        audit = st.checkbox(
-            "Include audit grades", key="annotate_audit",
-            help="Grades that people gave to check a model are left out otherwise.",
-        )  # fmt: skip
+        words = "Grades that people gave to check a model are left out otherwise."
+        audit = st.checkbox("Include audit grades", key="annotate_audit", help=words)
     exported = explorer.annotation.exchange.export(
         project,
         "csv" if kind == SPREADSHEET else kind,
@@ -68,14 +66,11 @@ def _export(explorer: Explorer, project: Project) -> None:
         spreadsheet=kind == SPREADSHEET,
         audit=audit,
     )
-    made = exported.held()
-    name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
-    st.download_button(
-        escape_label(f"Download {name}"), data=data, file_name=name, key="annotate_download",
-        on_click="ignore", type="primary",
-    )  # fmt: skip
+    name, data = packed(exported.held(), f"{project.name or project.corpus}-{kind}.zip")
+    label, key = escape_label(f"Download {name}"), "annotate_download"
+    st.download_button(label, data, name, key=key, on_click="ignore", type="primary")
     for text in exported.notes:
-        st.html(f'<div class="sl-facts">{escape(text)}</div>')
+        facts(text)
 
 
 def packed(made: dict[str, bytes], archive: str) -> tuple[str, bytes]:
@@ -92,36 +87,28 @@ def packed(made: dict[str, bytes], archive: str) -> tuple[str, bytes]:
 def _import(explorer: Explorer, project: Project, who: str) -> None:
     st.header("Import", anchor=False)
     _report()
-    by_model = st.toggle(
-        "Grades by a model", key="annotate_import_by_model",
-        help="Not used in qrels unless enabled under Project; never used as examples.",
-    )  # fmt: skip
+    words = "Not used in qrels unless enabled under Project; never used as examples."
+    by_model = st.toggle("Grades by a model", key="annotate_import_by_model", help=words)
     adjudicated = False
     if by_model:
         name = st.text_input("Model", key="annotate_import_model", placeholder="model name")
     else:
-        name = st.text_input(
-            "Default annotator", who, key="annotate_import_who",
-            help="For files without annotators, such as TREC and BEIR.",
-        )  # fmt: skip
+        words = "For files without annotators, such as TREC and BEIR."
+        name = st.text_input("Default annotator", who, key="annotate_import_who", help=words)
         adjudicated = st.toggle("Adjudicated", key="annotate_import_adjudicated")
-    overwrite = st.toggle(
-        "File overrides existing grades", key="annotate_import_overwrite",
-        help="Earlier grades stay in the history.",
-    )  # fmt: skip
+    words, key = "Earlier grades stay in the history.", "annotate_import_overwrite"
+    overwrite = st.toggle("File overrides existing grades", key=key, help=words)
 
     def take(file: str, content: bytes) -> None:
-        path = explorer.library.save_upload(file, content)
-        st.session_state[_SAID] = explorer.annotation.exchange.import_(
-            project.corpus, path, project.name, annotator=name, adjudicated=adjudicated,
-            by_model=by_model, overwrite=overwrite,
-        )  # fmt: skip
+        path, how = explorer.library.save_upload(file, content), explorer.annotation.exchange
+        kinds: Any = {"adjudicated": adjudicated, "by_model": by_model, "overwrite": overwrite}
+        st.session_state[_SAID] = how.import_(
+            project.corpus, path, project.name, annotator=name, **kinds
+        )
 
-    uploader(
-        "TREC, BEIR (TSV or ZIP), CSV, JSONL or full annotator export", "annotate_upload", take,
-        megabytes=MEGABYTES, help_="Importing a file twice changes nothing. A file with invalid "
-        "lines is refused.",
-    )  # fmt: skip
+    words = "Importing a file twice changes nothing. A file with invalid lines is refused."
+    label = "TREC, BEIR (TSV or ZIP), CSV, JSONL or full annotator export"
+    uploader(label, "annotate_upload", take, megabytes=MEGABYTES, help_=words)
 
 
 def _report() -> None:
@@ -134,4 +121,4 @@ def _report() -> None:
     for title, lines in (("Conflicts", imported.conflicts), ("Skipped", imported.warnings)):
         if lines:
             with st.expander(f"{title} ({len(lines)})", expanded=True):
-                st.html("<br>".join(escape(line) for line in lines[:200]))
+                st.html(html(el("div", line) for line in lines[:200]))

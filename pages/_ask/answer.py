@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.documents import Span
-from engine.types.reading import AnswerPart, AskJob, GivenPassage, remarks
-from pages._ask.after import after, before
-from pages._ask.ask_page import shown_job
+from engine.types.limits import LONGEST_QUESTION
+from engine.types.reading import AnswerPart, AskJob, AskRequest, GivenPassage, remarks
+from pages._ask.ask_page import ask, price_of, reopen, shown_job
+from pages._ask.ask_url import AskView
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.job_words import duration, report_line
-from pages._common.outside_text import escape
-from pages._common.shared import attempt, engine, error_boundary, note
+from pages._common.kit import Html, button, dim, el, empty, line
+from pages._common.shared import download, engine, error_boundary, escape_label, note
 from pages._common.waiting import renew_when
 from pages._explore.explore_url import View
 from pages._login import login
+from pages._model.model_settings import endpoint
 
-POLL_SECONDS = 0.3
 AROUND = 3_000
 """Characters of a long document that are shown before and after a passage."""
 LONGEST_HEADING = 240
@@ -36,12 +38,9 @@ _ANSWER = component("ask")
 def answer(explorer: Explorer, job: AskJob | None) -> None:
     """The last answer of this visit, or what there will be."""
     if job is None:
-        st.html(
-            '<div class="sl-empty">The answer and its sources appear here. Click a number to '
-            "check its passage.</div>"
-        )
+        empty("The answer and its sources appear here. Click a number to check its passage.")
     elif job.running:
-        renew_when(lambda: _running() is None, _live, every=POLL_SECONDS)  # controls change too
+        renew_when(lambda: _running() is None, _live, every=0.3)  # controls change too
     else:
         _show(explorer, job)
 
@@ -58,28 +57,22 @@ def _live() -> None:
 
 
 def _show(explorer: Explorer, job: AskJob) -> None:
-    _open_seed(job)
-    before(explorer, job)
+    # A page can be left from a run only, and not from the click on a document.
+    if (doc_id := st.session_state.pop(_SEED, None)) is not None:
+        View.elsewhere(corpus=job.request.corpus, seed=doc_id, text_id="").go()
+
+    def clicked(event: Mapping[str, Any]) -> None:
+        st.session_state[_SEED] = event["doc_id"]
+
+    _before(explorer, job)
     _head(explorer, job)
     with st.container(key="ask_failure"):  # so that the answer keeps its place
         if job.state == "failed":
             note(job.error, job.remedy, kind="error")
-    _ANSWER(key="ask_answer", data=answer_data(job), on_seed_change=_on_seed())
-    after(explorer, job)
-
-
-def _on_seed() -> Any:
-    def go(event: Mapping[str, Any]) -> None:
-        st.session_state[_SEED] = event["doc_id"]
-
-    return listen("ask_answer", "seed", go)
-
-
-def _open_seed(job: AskJob) -> None:
-    """Go to Explore with the document that was clicked: a page can be left from a run only."""
-    doc_id = st.session_state.pop(_SEED, None)
-    if doc_id is not None:
-        View.elsewhere(corpus=job.request.corpus, seed=doc_id, text_id="").go()
+    data, heard = answer_data(job), listen("ask_answer", "seed", clicked)
+    _ANSWER(key="ask_answer", data=data, on_seed_change=heard)
+    if not job.running and job.progress.parts:
+        _after(explorer, job)
 
 
 def _head(explorer: Explorer, job: AskJob) -> None:
@@ -87,30 +80,72 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     asked = job.request
     scenarios = ", with scenarios" if asked.use_scenarios else ""
     passages = counted(len(job.progress.passages), "passage")
-    where = f"{asked.corpus} · {passages} by {asked.system}{scenarios}"
+    took = el("span", f"running, {duration(job.seconds)}")
+    if not job.running:
+        # The words for runs that end early are about rankings.
+        took = Html(report_line(replace(job.progress.report, stopped="")))
+    question = document_view.shortened(asked.question, LONGEST_HEADING)
     left, right = st.columns([7, 1], vertical_alignment="top")
     left.html(
-        f'<h2 class="ask-question" title="{escape(asked.question)}">'
-        f"{escape(document_view.shortened(asked.question, LONGEST_HEADING))}</h2>"
-        f'<div class="md-dim">{escape(where)}</div>'
-        f'<div class="md-line md-quiet">{_time_line(job)}</div>'
+        el("h2.ask-question", question, title=asked.question)
+        + el("div.sl-dim", f"{asked.corpus} · {passages} by {asked.system}{scenarios}")
+        + el("div.md-line.md-quiet", took)  # one line, so that nothing jumps
     )
     if job.running:
-        cancel = partial(explorer.reader.jobs.cancel, job.id)
         mine = login.acting().may_end(job.owner)
-        right.container(horizontal_alignment="right").button(
-            "Cancel", key="ask_cancel", on_click=attempt, args=(cancel,), disabled=not mine,
-            help="Stop; the partial answer is kept."
-            if mine else "Only its owner or a lead can cancel this.",
-        )  # fmt: skip
+        words = "Stop; the partial answer is kept."
+        look: Any = {"help": words if mine else "Only its owner or a lead can cancel this."}
+        with right.container(horizontal_alignment="right"):
+            cancel = partial(explorer.reader.jobs.cancel, job.id)
+            button("Cancel", "ask_cancel", cancel, disabled=not mine, **look)
 
 
-def _time_line(job: AskJob) -> str:
-    """How long it takes, or what it took: one line of HTML, so that nothing jumps."""
-    if job.running:
-        return f"<span>running, {duration(job.seconds)}</span>"
-    # The words for runs that end early are about rankings.
-    return report_line(replace(job.progress.report, stopped=""))
+def _before(explorer: Explorer, job: AskJob) -> None:
+    """For a follow-up, a way back to what it follows."""
+    with st.container(key="ask_before"):
+        if not job.request.follows:
+            return
+        try:
+            former = explorer.reader.find(job.request.follows)
+        except SeedLensError:  # forgotten meanwhile
+            return
+        question = escape_label(document_view.shortened(former.request.question))
+        button(
+            f"Follow-up to: {question}", "ask_former", reopen, explorer, former.id, type="tertiary"
+        )
+
+
+def _after(explorer: Explorer, job: AskJob) -> None:
+    """The answer as a file, a button that forgets it, and a question about it."""
+
+    def forget() -> None:
+        explorer.reader.forget(job.id)
+        AskView.change(lambda now: replace(now, answer=""))
+
+    with line("ask_export", "top"):
+        kinds: Any = {"Markdown": ("md", "text/markdown"), "JSON": ("json", "application/json")}
+        for name, (kind, mime) in kinds.items():
+            made, key = partial(explorer.reader.export, job, kind), f"ask_export_{kind}"
+            with st.container(width="content"):
+                download(f"Export as {name}", f"answer.{kind}", made, key=key, mime=mime)
+        words = "Deletes question and answer."
+        button("Delete", "ask_forget", forget, type="tertiary", help=words)
+    key, info = f"ask_follow_{job.id}", endpoint(explorer)
+    words = "Ask a follow-up (includes the previous answer)"
+    look: Any = {"placeholder": words, "max_chars": LONGEST_QUESTION}
+    st.text_area("Follow-up question", key=key, height=72, **look)
+
+    def request() -> AskRequest:
+        words = str(st.session_state.get(key) or "").strip()
+        asked: AskRequest = job.request
+        return replace(asked, question=words, follows=job.id)
+
+    def follow() -> None:
+        ask(explorer, request())
+
+    with line("ask_follow"):
+        button("Ask follow-up", "ask_follow_button", follow, disabled=not info.set_up)
+        dim(price_of(explorer, request(), info))
 
 
 # -- as plain data ---------------------------------------------------------------------------
@@ -118,49 +153,43 @@ def _time_line(job: AskJob) -> str:
 
 def answer_data(job: AskJob) -> dict[str, Any]:
     """What the component shows; all texts go in as text."""
-    cited = set(job.progress.cited)
+    progress = job.progress
+    by_number = {passage.number: passage for passage in progress.passages}
+    cited = set(progress.cited)
     return {
         "id": job.id,
         "state": job.state,
-        "model": job.progress.report.model,
-        "parts": [_part(part, job) for part in job.progress.parts],
+        "model": progress.report.model,
+        "parts": [_part(part, by_number) for part in progress.parts],
         "remarks": remarks(job),
-        "passages": [_passage(p, cited) for p in job.progress.passages],
+        "passages": [_passage(p, cited=p.number in cited) for p in progress.passages],
         "dark": dark(),
     }
 
 
-def _part(part: AnswerPart, job: AskJob) -> dict[str, Any]:
-    by_number = {p.number: p for p in job.progress.passages}
-    return {
-        "text": part.text,
-        "unfounded": part.unfounded,
-        "citations": [
-            {
-                "number": c.number,
-                "title": document_view.title_of(by_number[c.number].document),
-                "marks": [] if c.span is None else _shifted([c.span], by_number[c.number]),
-            }
-            for c in part.citations
-            if c.number in by_number
-        ],
-    }
+def _part(part: AnswerPart, by_number: Mapping[int, GivenPassage]) -> dict[str, Any]:
+    citations = []
+    for cited in part.citations:
+        if passage := by_number.get(cited.number):
+            title = document_view.title_of(passage.document)
+            marks = [] if cited.span is None else _shifted([cited.span], passage)
+            citations.append({"number": cited.number, "title": title, "marks": marks})
+    return {"text": part.text, "unfounded": part.unfounded, "citations": citations}
 
 
-def _passage(passage: GivenPassage, cited: set[int]) -> dict[str, Any]:
+def _passage(passage: GivenPassage, *, cited: bool) -> dict[str, Any]:
     text = passage.document.text
     first, last = _shown(passage)
-    start, end = passage.span
     return {
         "number": passage.number,
         "doc_id": passage.doc_id,
         "title": document_view.title_of(passage.document),
         "meta": document_view.meta(passage.document),
-        "cited": passage.number in cited,
+        "cited": cited,
         "text": text[first:last],
         "before": first > 0,
         "after": last < len(text),
-        "passage": [start - first, end - first],
+        "passage": _shifted([passage.span], passage)[0],
         "marks": _shifted(passage.matched, passage),
         "scenarios": list(passage.scenarios),
     }
@@ -172,7 +201,7 @@ def _shown(passage: GivenPassage) -> Span:
     return max(0, start - AROUND), min(len(passage.document.text), end + AROUND)
 
 
-def _shifted(spans: tuple[Span, ...] | list[Span], passage: GivenPassage) -> list[list[int]]:
+def _shifted(spans: Sequence[Span], passage: GivenPassage) -> list[list[int]]:
     """Spans of the document as spans of what is shown of it."""
     first, _ = _shown(passage)
     return [[start - first, end - first] for start, end in sorted(spans)]

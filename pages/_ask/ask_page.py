@@ -1,9 +1,10 @@
-"""The controls of the Ask page: the question, where it is asked, and what that costs."""
+"""The controls of the Ask page: the question, where it is asked, what it costs, earlier ones."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -12,19 +13,21 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.limits import LONGEST_QUESTION
 from engine.types.models import Estimate
-from engine.types.reading import MOST_PASSAGES, AskJob, AskRequest
+from engine.types.reading import MOST_PASSAGES, AskedQuestion, AskJob, AskRequest
 from engine.types.reranking import EndpointInfo
 from pages._ask.ask_url import AskView
-from pages._ask.earlier import earlier, examples
+from pages._common.document_view import shortened
 from pages._common.job_words import money, tokens
-from pages._common.outside_text import escape
-from pages._common.shared import attempt, show_error, system_label
+from pages._common.kit import button, dim, el, line
+from pages._common.shared import escape_label, show_error, system_label
 from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
 
 JOB = "ask_job"
 """Where the visit keeps the id of the answer that is shown."""
+WITHOUT_SCROLLING = 5
+"""Earlier questions that are shown at full height."""
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AskView:
@@ -51,33 +54,23 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
     """The question and its settings, the estimate, the button, and the model."""
     info = endpoint(explorer)
     has_scenarios = explorer.reader.has_scenarios(view.corpus)
-    _question(view)
-    examples(explorer, view)
+    look: Any = {"placeholder": "Answers use only this corpus.", "max_chars": LONGEST_QUESTION}
+    st.text_area("Question", **view.bound("question", "ask_question"), height=120, **look)
+    _examples(explorer, view)
     _settings(explorer, view, names, has_scenarios=has_scenarios)
-    busy = job is not None and job.running
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            "Ask",
-            key="ask_button",
-            type="primary",
-            on_click=attempt,
-            args=(lambda: ask(explorer, _asked()),),
-            disabled=not info.set_up or busy,
-        )
-        words = price_of(explorer, view.request(has_scenarios=has_scenarios), info)
-        st.html(f'<div class="md-dim ask-price">{escape(words)}</div>')
-    earlier(explorer, view)
+
+    def asked() -> None:
+        """What the widgets say now: a click may come together with the last change."""
+        state = st.session_state
+        fields = (state[f"ask_{one}"] for one in ("corpus", "system", "passages", "scenarios"))
+        ask(explorer, AskRequest(state["ask_question"].strip(), *fields))
+
+    with line("ask_go"):
+        blocked = not info.set_up or (job is not None and job.running)
+        button("Ask", "ask_button", asked, type="primary", disabled=blocked)
+        dim(price_of(explorer, view.request(has_scenarios=has_scenarios), info))
+    _earlier(explorer, view)
     folded_panel(explorer, "ask")
-
-
-def _question(view: AskView) -> None:
-    st.text_area(
-        "Question",
-        **view.bound("question", "ask_question"),
-        height=120,
-        max_chars=LONGEST_QUESTION,
-        placeholder="Answers use only this corpus.",
-    )
 
 
 def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenarios: bool) -> None:
@@ -85,42 +78,17 @@ def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenar
     box = left.container(gap="xsmall")
     box.selectbox("Corpus", names, **view.bound("corpus", "ask_corpus"))
     if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
-        box.html('<span class="sl-tag">synthetic, written for this demo</span>')
-    right.selectbox(
-        "Retriever",
-        explorer.systems,
-        **view.bound("system", "ask_system"),
-        format_func=system_label,
-        help="System that retrieves the passages.",
-    )
-    st.slider(
-        "Passages",
-        1,
-        MOST_PASSAGES,
-        **view.bound("passages", "ask_passages"),
-        help="Passages given to the model. More cost more.",
-    )
-    place = st.container(gap="xsmall")
-    place.toggle(
-        "Scenarios as context",
-        **view.bound("scenarios", "ask_scenarios", view.scenarios and has_scenarios),
-        disabled=not has_scenarios,
-        help="Adds scenarios to the context.",
-    )
-    if not has_scenarios:
-        place.html('<div class="md-dim">No scenarios yet. Write them on Library.</div>')
-
-
-def _asked() -> AskRequest:
-    """What the widgets say now: a click may come together with the last change."""
-    state = st.session_state
-    return AskRequest(
-        question=state["ask_question"].strip(),
-        corpus=state["ask_corpus"],
-        system=state["ask_system"],
-        k=state["ask_passages"],
-        use_scenarios=state["ask_scenarios"],
-    )
+        box.html(el("span.sl-tag", "synthetic, written for this demo"))
+    look: Any = {"help": "System that retrieves the passages.", "format_func": system_label}
+    right.selectbox("Retriever", explorer.systems, **view.bound("system", "ask_system"), **look)
+    bound, words = view.bound("passages", "ask_passages"), "Passages given to the model."
+    st.slider("Passages", 1, MOST_PASSAGES, **bound, help=f"{words} More cost more.")
+    with st.container(gap="xsmall"):
+        bound = view.bound("scenarios", "ask_scenarios", view.scenarios and has_scenarios)
+        look = {"help": "Adds scenarios to the context.", "disabled": not has_scenarios}
+        st.toggle("Scenarios as context", **bound, **look)
+        if not has_scenarios:
+            dim("No scenarios yet. Write them on Library.")
 
 
 def ask(explorer: Explorer, request: AskRequest) -> None:
@@ -154,3 +122,58 @@ def price_line(estimate: Estimate) -> str:
     if estimate.cost is not None:
         parts.append(f"up to {money(estimate.cost)}")
     return ", ".join(parts)
+
+
+# -- questions to begin with, and those that were asked before -----------------------------------
+
+
+def _examples(explorer: Explorer, view: AskView) -> None:
+    """Questions about what the corpus speaks of, while none is written."""
+    questions = []
+    if not view.question.strip():
+        with suppress(SeedLensError):  # the corpus says so itself, elsewhere on the page
+            questions = explorer.reader.examples(view.corpus)
+
+    def write(question: str) -> None:
+        AskView.change(lambda now: replace(now, question=question))
+
+    # The place is always there: what stands below it would otherwise be drawn as something new.
+    with st.container(gap="xsmall", key="ask_examples"):
+        if questions:
+            st.caption("Example questions")
+        for number, question in enumerate(questions):
+            key = f"ask_example_{number}"
+            button(escape_label(question), key, write, question, type="tertiary")
+
+
+def _earlier(explorer: Explorer, view: AskView) -> None:
+    """What was asked before, the newest first; a click brings question and answer back."""
+    asked = explorer.reader.asked(login.owner())
+    place = st.container(key="ask_history")
+    if not asked:
+        return
+    height: Any = 300 if len(asked) > WITHOUT_SCROLLING else "content"
+    label = f"Previous questions ({len(asked):,})"
+    inside: Any = {"gap": "xsmall", "border": False}
+    with place.expander(label), st.container(height=height, key="ask_earlier", **inside):
+        for one in asked:
+            look: Any = {"type": "tertiary", "disabled": one.id == view.answer}
+            button(_label(one, view), f"ask_reopen_{one.id}", reopen, explorer, one.id, **look)
+
+
+def _label(one: AskedQuestion, view: AskView) -> str:
+    """Question, time, and what else tells it apart."""
+    parts = [shortened(one.question), f"{one.time:%d %b %H:%M} UTC"]
+    if one.corpus != view.corpus:
+        parts.append(one.corpus)
+    if one.state != "done":
+        parts.append("incomplete")
+    return escape_label(" · ".join(parts))
+
+
+def reopen(explorer: Explorer, job_id: str) -> None:
+    """Show an answer again, with its question and settings."""
+    asked = explorer.reader.find(job_id).request
+    known = asked.corpus in explorer.library.names()
+    fields = (asked.question, asked.system, asked.k, asked.use_scenarios, job_id)
+    AskView.change(lambda now: AskView(asked.corpus if known else now.corpus, *fields))

@@ -67,10 +67,6 @@ class AskView(UrlState):
         UrlState.write(self)
 
     def request(self, *, has_scenarios: bool = True) -> AskRequest:
-        """What the view asks.
-
-        Args:
-            has_scenarios: the corpus has some that can go along.
-        """
+        """What the view asks. ``has_scenarios``: the corpus has some that can go along."""
         along = self.scenarios and has_scenarios
         return AskRequest(self.question.strip(), self.corpus, self.system, self.passages, along)

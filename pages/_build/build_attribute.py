@@ -11,11 +11,9 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.builds import BuildSpec
 from pages._annotate.annotate_url import annotator
-from pages._build.build_lines import where_it_stands
-from pages._build.build_url import BuildView, go
-from pages._common.outside_text import escape, with_marks
+from pages._build.build_words import BuildView, go, where_it_stands
+from pages._common.kit import Fields, button, el, line, select, submit
 from pages._common.shared import (
-    attempt_at,
     begun_from,
     error_boundary,
     escape_label,
@@ -36,7 +34,7 @@ LISTED = 20
 
 def new_build(explorer: Explorer, corpus: str) -> None:
     """The form for a new build, below those that there are."""
-    st.html(f'<div class="bd-about">{escape(ABOUT)}</div>')
+    st.html(el("div.bd-about", ABOUT))
     with error_boundary():
         _existing(explorer, corpus)
     st.header("New build", anchor=False)
@@ -52,150 +50,118 @@ def _existing(explorer: Explorer, corpus: str) -> None:
         for name in reversed(names[-LISTED:]):
             state = explorer.builds.open(corpus, name).state()
             left, right = st.columns([2, 9], vertical_alignment="center")
-            left.button(
-                escape_label(name), key=f"build_open_{name}", width="stretch",
-                on_click=BuildView.change,
-                args=(lambda now, name=name: replace(now, build=name, step=""),),
-            )  # fmt: skip
-            right.html(
-                f'<div class="bd-listed"><span>{escape(state.spec.attribute)}</span>'
-                f'<span class="md-dim">{escape(where_it_stands(state))}</span></div>'
-            )
+            with left:
+                view = BuildView(corpus, name)
+                button(escape_label(name), f"build_open_{name}", view.write, width="stretch")
+            at = el("span.sl-dim", where_it_stands(state))
+            right.html(el("div.bd-listed", el("span", state.spec.attribute), at))
 
 
 def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None:
     """What the collection is about and how it is made, to be saved."""
-    place = "new" if is_new else f"{spec.corpus}_{spec.name}"
-    begun = f"build_begun_{place}"
-    before = None if is_new else begun_from(begun, f"build_attribute_{place}", spec)
-    values: dict[str, str] = {}
-
-    def key(field: str) -> str:
-        values[field] = f"build_{field}_{place}"
-        return values[field]
-
-    with st.form(f"build_form_{place}", border=False):
+    fields = Fields("build", "new" if is_new else f"{spec.corpus}_{spec.name}")
+    begun = f"build_begun_{fields.place}"
+    before = None if is_new else begun_from(begun, fields("attribute"), spec)
+    with st.form(f"build_form_{fields.place}", border=False):
         with st.container(key="build_lens_pair"):
             left, right = st.columns([6, 5], gap="medium")
         with left:
-            _about(spec, key, is_new=is_new)
+            _about(spec, fields, is_new=is_new)
         with right:
-            _guidance(explorer, spec, key)
+            _guidance(explorer, spec, fields)
         with st.expander("Advanced: sizes, overlap, systems"):
-            _making(explorer, spec, key)
+            _making(explorer, spec, fields)
 
         def save() -> None:
-            state = st.session_state
-            read = _read(spec, {field: state[name] for field, name in values.items()})
+            read = _read(spec, fields.values)
             if is_new and (read.corpus, read.name) in explorer.builds.names(read.corpus):
-                raise BadInputError(
-                    f"'{read.corpus}' already has a build '{read.name}'.", "Choose another name."
-                )
+                words = f"'{read.corpus}' already has a build '{read.name}'."
+                raise BadInputError(words, "Choose another name.")
             saved = explorer.builds.save(read, annotator(explorer), before)
             step = "labels" if is_new else "attribute"
             BuildView.change(lambda now: replace(now, build=saved.name, step=step))
             if not is_new:
-                state.update({begun: saved, _SAVED: (saved.name, saved != before)})
+                st.session_state.update({begun: saved, _SAVED: (saved.name, saved != before)})
 
         show_problem(_PLACE)  # above the button, which may stand at the lower edge
-        st.form_submit_button(
-            "Save and continue" if is_new else "Save", type="primary",
-            key=f"build_save_{place}", on_click=attempt_at, args=(_PLACE, save),
-        )  # fmt: skip
-    if not is_new:
-        _saved(spec)
+        label = "Save and continue" if is_new else "Save"
+        submit(label, f"build_save_{fields.place}", save, place=_PLACE, type="primary")
+    name, changed = st.session_state.pop(_SAVED, ("", False)) if not is_new else ("", False)
+    if name == spec.name and not is_new:
+        words = "Affected steps are marked as outdated. Manual changes are kept."
+        said = el("div.sl-facts", f"Saved. {words}" if changed else "No changes.", role="status")
+        with line():
+            st.html(said, width="content")
+            button("Next: Labels", "build_on", go, "labels")
 
 
-def _saved(spec: BuildSpec) -> None:
-    """That it was saved, once, and the way on."""
-    name, changed = st.session_state.pop(_SAVED, ("", False))
-    if name != spec.name:
-        return
-    words = (
-        "Saved. Affected steps are marked as outdated. Manual changes are kept."
-        if changed
-        else "No changes."
-    )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f'<div class="sl-facts" role="status">{words}</div>', width="content")
-        st.button("Next: Labels", key="build_on", on_click=go, args=("labels",))
-
-
-def _about(spec: BuildSpec, key: Any, *, is_new: bool) -> None:
+def _about(spec: BuildSpec, fields: Fields, *, is_new: bool) -> None:
     if is_new:
-        st.text_input(
-            "Name", key=key("name"), placeholder="proof-without-words", max_chars=64,
-            help="Name of the collection and its project: letters, digits, - and _.",
-        )  # fmt: skip
+        words = "Name of the collection and its project: letters, digits, - and _."
+        shown = "proof-without-words"
+        st.text_input("Name", key=fields("name"), placeholder=shown, max_chars=64, help=words)
     st.text_area(
-        "Implicit attribute", spec.attribute, key=key("attribute"),
-        height=100, placeholder="How the authors found out that their method works: by measuring "
-        "it in the field, by asking people, by proof, ...",
+        "Implicit attribute",
+        spec.attribute,
+        100,
+        key=fields("attribute"),
+        placeholder="How the authors found out that their method works: by measuring it in the "
+        "field, by asking people, by proof, ...",
         help="The attribute to label in every document.",
-    )  # fmt: skip
-    st.text_area(
-        "Definition", spec.guidance, key=key("guidance"), height=130,
-        placeholder="Only what they did themselves, not what others did before them.",
-    )  # fmt: skip
+    )
+    shown = "Only what they did themselves, not what others did before them."
+    st.text_area("Definition", spec.guidance, 130, key=fields("guidance"), placeholder=shown)
 
 
-def _guidance(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
+def _guidance(explorer: Explorer, spec: BuildSpec, fields: Fields) -> None:
     st.text_area(
-        "Example labels, one per line", "\n".join(spec.examples), key=key("examples"),
-        height=130, placeholder="field trial over a season\nsurvey of those who use it",
+        "Example labels, one per line",
+        "\n".join(spec.examples),
+        130,
+        key=fields("examples"),
+        placeholder="field trial over a season\nsurvey of those who use it",
         help="Show the model how long and general a label is.",
-    )  # fmt: skip
+    )
     aspects = {a.key: a.name for a in explorer.library.lens(spec.corpus).aspects}
-    choices = ["", *aspects, *({spec.aspect} - {"", *aspects})]
+    names = {"": "anywhere in the document", **aspects}
+    names.setdefault(spec.aspect, spec.aspect)
     left, right = st.columns(2)
-    left.selectbox(
-        "Aspect", choices, choices.index(spec.aspect), key=key("aspect"),
-        format_func=lambda name: (
-            with_marks(aspects.get(name, name) or "") or "anywhere in the document"
-        ),
-        help="Points the model to its sentences; it reads all of them.",
-    )  # fmt: skip
+    words = "Points the model to its sentences; it reads all of them."
+    at = [*names].index(spec.aspect)
+    select("Aspect", names, fields("aspect"), left, index=at, help=words)
     size = explorer.library.corpus(spec.corpus).documents
-    right.number_input(
-        "Max documents", 1, None, spec.limit, step=100, key=key("limit"),
-        placeholder=f"all {size:,}",
-        help="Uses the first ones of the corpus, for a trial.",
-    )  # fmt: skip
+    words = "Uses the first ones of the corpus, for a trial."
+    shown: Any = {"placeholder": f"all {size:,}", "help": words, "step": 100}
+    right.number_input("Max documents", 1, None, spec.limit, key=fields("limit"), **shown)
 
 
-def _making(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
+def _making(explorer: Explorer, spec: BuildSpec, fields: Fields) -> None:
     first, second, third, fourth = st.columns(4, gap="medium")
-    first.slider(
-        "Clustering distance", 0.05, 0.95, spec.distance, 0.05, key=key("distance"),
-        help="Mean cosine distance of labels in a cluster. Lower gives more, narrower clusters.",
-    )  # fmt: skip
-    second.number_input(
-        "Min cluster size", 1, 10_000, spec.smallest, key=key("smallest"),
-        help="Smaller clusters become no query.",
-    )  # fmt: skip
-    third.number_input(
-        "Max cluster size", 1, 100_000, spec.largest, key=key("largest"),
-        help="Larger clusters become no query.",
-    )  # fmt: skip
-    fourth.slider(
-        "Max word overlap", 0, 100, round(spec.overlap * 100), 5, format="%d %%",
-        key=key("overlap"), help="Share of query words found in its documents but rare in the "
-        "corpus. Above it, the model retries.",
-    )  # fmt: skip
+    words = "Mean cosine distance of labels in a cluster. Lower gives more, narrower clusters."
+    key, label = fields("distance"), "Clustering distance"
+    first.slider(label, 0.05, 0.95, spec.distance, 0.05, key=key, help=words)
+    for column, name, field, most in (
+        (second, "Min cluster size", "smallest", 10_000),
+        (third, "Max cluster size", "largest", 100_000),
+    ):
+        words = f"{'Smaller' if field == 'smallest' else 'Larger'} clusters become no query."
+        column.number_input(name, 1, most, getattr(spec, field), key=fields(field), help=words)
+    words = "Share of query words found in its documents but rare in the corpus. Above it, the "
+    look: Any = {"format": "%d %%", "key": fields("overlap"), "help": f"{words}model retries."}
+    fourth.slider("Max word overlap", 0, 100, round(spec.overlap * 100), 5, **look)
     left, right = st.columns([3, 1], gap="medium")
-    left.multiselect(
-        "Systems", list(explorer.systems), list(spec.systems), key=key("systems"),
-        format_func=system_label, help="Top documents of each system are graded, deduplicated.",
-    )  # fmt: skip
-    right.number_input("Depth", 1, 1000, spec.depth, key=key("depth"),
-                       help="Number of top documents per system.")  # fmt: skip
+    words = "Top documents of each system are graded, deduplicated."
+    look = {"format_func": system_label, "key": fields("systems"), "help": words}
+    left.multiselect("Systems", list(explorer.systems), list(spec.systems), **look)
+    words = "Number of top documents per system."
+    right.number_input("Depth", 1, 1000, spec.depth, key=fields("depth"), help=words)
 
 
 def _read(spec: BuildSpec, given: dict[str, Any]) -> BuildSpec:
     """What the form says; the engine checks it."""
     examples = (line.strip() for line in given["examples"].splitlines())
-    return BuildSpec(
-        corpus=spec.corpus,
+    return replace(
+        spec,
         name=spec.name or str(given["name"]).strip(),
         attribute=str(given["attribute"]).strip(),
         guidance=str(given["guidance"]).strip(),

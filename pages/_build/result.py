@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from engine.errors import UnknownNameError
@@ -15,9 +15,9 @@ from engine.types.builds import BuildSpec, BuildState, Provenance, StepState
 from engine.types.searches import Query
 from pages._annotate.annotate_url import of_project
 from pages._annotate.exchange_files import packed
-from pages._build.build_lines import WORDS, many, percent
-from pages._build.build_reading import table_height
-from pages._common.outside_text import escape, table_with_marks
+from pages._build.build_tables import NUMBER, TEXT, table_height
+from pages._build.build_words import WORDS, many, percent
+from pages._common.kit import Html, empty, facts, grid, table
 from pages._common.shared import error_boundary, note
 from pages._evaluate.evaluate_url import EvaluateView
 
@@ -30,12 +30,24 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
     except UnknownNameError:  # not pooled yet
         return
     made = explorer.builds.provenance(spec.corpus, spec.name)
-    st.html(f'<div class="sl-facts">{escape(facts(made))}</div>')
-    note(
-        "Model grades are used where no human grade exists.",
-        "Check a sample before you rely on them.",
+    positives, more = sum(made.positives.values()), sum(made.found.values())
+    checked = counted(made.checked, "model grade") if made.checked else "no model grade"
+    facts(
+        f"{many(made.queries, 'query')} · {counted(positives, 'positive')} from clusters · "
+        f"{more:,} more by pooling · {checked} checked by people"
     )
-    _say_what_changed(state)
+    words = "Model grades are used where no human grade exists."
+    note(words, "Check a sample before you rely on them.")
+    # A collection that steps before it have overtaken is told from one that is up to date.
+    if first := next((s for s in state.steps if not s.is_complete), None):
+        if first.step == "expand":
+            note("Not up to date.", "Incomplete: the export contains partial grades.")
+        else:
+            note(
+                "Not up to date: an earlier step is outdated.",
+                "Queries, grades and export are unchanged; the provenance shows current "
+                "attribute, labels and clusters.",
+            )
     _ways_on(explorer, spec, project)
     with st.container(key="build_pair_result"):
         left, right = st.columns([7, 5], gap="large")
@@ -45,35 +57,6 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
         with right:
             st.header("Provenance", anchor=False)
             st.html(provenance_html(made, state.steps))
-
-
-def _say_what_changed(state: BuildState) -> None:
-    """A collection that steps before it have overtaken is told from one that is up to date."""
-    first = next((s for s in state.steps if not s.is_complete), None)
-    if first is None:
-        return
-    if first.step == "expand":
-        note(
-            "Not up to date.",
-            "Incomplete: the export contains partial grades.",
-        )
-        return
-    note(
-        "Not up to date: an earlier step is outdated.",
-        "Queries, grades and export are unchanged; the provenance shows current attribute, labels "
-        "and clusters.",
-    )
-
-
-def facts(made: Provenance) -> str:
-    """``22 queries, 312 positives from clusters, 140 by pooling; 12 checked by people``."""
-    positives, more = sum(made.positives.values()), sum(made.found.values())
-    return (
-        f"{many(made.queries, 'query')} · {counted(positives, 'positive')} from clusters · "
-        f"{more:,} more by pooling · "
-        f"{counted(made.checked, 'model grade') if made.checked else 'no model grade'} checked by "
-        "people"
-    )
 
 
 def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:
@@ -96,10 +79,9 @@ def _export(explorer: Explorer, spec: BuildSpec) -> None:
         return
     with popover, error_boundary():
         st.caption("Documents, queries and grades in BEIR format, TREC qrels and provenance.json.")
-        st.download_button(
-            "Download ZIP", data=archive(explorer, spec), mime="application/zip",
-            file_name=f"{spec.corpus}-{spec.name}.zip", key="build_download", on_click="ignore",
-        )  # fmt: skip
+        name, data = f"{spec.corpus}-{spec.name}.zip", archive(explorer, spec)
+        look: Any = {"mime": "application/zip", "on_click": "ignore", "key": "build_download"}
+        st.download_button("Download ZIP", data, name, **look)
 
 
 def archive(explorer: Explorer, spec: BuildSpec) -> bytes:
@@ -118,52 +100,40 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
         for query_id, positives in made.positives.items()
     ]
     if not rows:
-        st.html('<div class="sl-empty">No queries. Restore or write some in step Queries.</div>')
+        empty("No queries. Restore or write some in step Queries.")
         return
-    st.dataframe(
-        table_with_marks(pd.DataFrame(rows)), key="build_result_queries", hide_index=True,
-        height=table_height(len(rows), 16),
-        alt="Queries and their positives",
-        column_config={
-            "Query": st.column_config.TextColumn(width=300),
-            "From cluster": st.column_config.NumberColumn(format="localized", width=105),
-            "Added by pooling": st.column_config.NumberColumn(
-                format="localized", width=115,
-                help="Relevant documents outside the cluster."),
-        },
-    )  # fmt: skip
+    words = "Relevant documents outside the cluster."
+    columns = {
+        "Query": TEXT(width=300),
+        "From cluster": NUMBER(format="localized", width=105),
+        "Added by pooling": NUMBER(format="localized", width=115, help=words),
+    }
+    look: Any = {"height": table_height(len(rows), 16), "column_config": columns}
+    grid(rows, "build_result_queries", "Queries and their positives", **look)
 
 
-def provenance_html(made: Provenance, steps: Sequence[StepState]) -> str:
-    """Where a collection comes from, as a table; escaped."""
+def provenance_html(made: Provenance, steps: Sequence[StepState]) -> Html:
+    """Where a collection comes from, as a table."""
     spec = made.spec
     sizes = f"{spec.smallest:,} to {spec.largest:,} documents"
     out = "no exclusions"
     if made.dropped:
         out = f"{made.dropped:,} excluded (not {sizes}, or manually)"
+    present = f"{counted(made.labelled, 'document does', 'documents do')}, "
+    present += f"{counted(made.without, 'does', 'do')} not"
     rows = [
         ("Attribute", spec.attribute),
         ("Definition", spec.guidance or "–"),
         ("Examples", "; ".join(spec.examples) or "–"),
         ("Described by", f"{made.author}, {made.time.astimezone():%Y-%m-%d %H:%M}"),
         ("Corpus", f"{spec.corpus}, {many(made.labelled + made.without, 'document')} read"),
-        ("Present", _showing(made)),
+        ("Present", present),
         ("Clusters", f"{made.clusters:,}, {out}"),
         ("Overlap", f"{percent(made.overlap)} on average; the limit is {percent(spec.overlap)}"),
         ("Pooled", f"{', '.join(spec.systems)}, to a depth of {spec.depth:,}"),
         *((WORDS[step.step].by, _by(made, step)) for step in steps),
     ]
-    body = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in rows
-    )
-    return f'<table class="bd-provenance"><tbody>{body}</tbody></table>'
-
-
-def _showing(made: Provenance) -> str:
-    does = "does" if made.labelled == 1 else "do"
-    does_not = "does" if made.without == 1 else "do"
-    return f"{many(made.labelled, 'document')} {does}, {made.without:,} {does_not} not"
+    return table("Provenance", (), rows, "bd-provenance")
 
 
 def _by(made: Provenance, step: StepState) -> str:

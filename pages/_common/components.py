@@ -22,11 +22,7 @@ def _assets(names: Sequence[str], kind: str) -> str:
 
 
 def component(name: str, *parts: str) -> Any:
-    """The component of this name.
-
-    Args:
-        parts: other files that its script and its style sheet begin with.
-    """
+    """The component of this name; its script and its style sheet begin with those of ``parts``."""
     names = ("common", *parts, name)
     return st.components.v2.component(
         f"seedlens_{name}",

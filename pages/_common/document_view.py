@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
@@ -13,6 +13,9 @@ from engine.types.documents import Document, FactMatch, Sentence, Span, paper_li
 from engine.types.lenses import Lens
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence, TermPassage
+from pages._common.components import dark
+from pages._common.kit import Html, el, html
+from pages._common.kit import document as card
 
 NAME_CHARS = 200
 """Of a name or a venue, in a line; a file may have megabytes there, for each result of a page."""
@@ -73,6 +76,31 @@ def described(document: Document, lens: Lens) -> dict[str, Any]:
         "link": paper_link(document),
         "sentences": sentences(document, lens),
     }
+
+
+def by_role(
+    kicker: str,
+    document: Document,
+    lens: Lens,
+    on: Container[int] = (),
+    marked: Mapping[int, Sequence[str]] | None = None,
+) -> Html:
+    """A document as a card with its sentences by role.
+
+    Args:
+        on: sentences that stand out.
+        marked: who marked which.
+    """
+    rows = []
+    for number, sentence in enumerate(document.sentences):
+        role = "none" if sentence.role is None else sentence.role
+        who = ", ".join((marked or {}).get(number, ()))
+        by = who and html(" ", el("span.by", f"marked by {who}"))
+        text = el("span.text", sentence.text, by)
+        mark = el("span.letter", letter(sentence.role, lens))
+        rows.append(el(f"li.role-{role}{'.on' if number in on else ''}", mark, text))
+    kind = "sl-paper.dark" if dark() else "sl-paper"
+    return card(kicker, title_of(document), meta(document), el("ul", rows), kind=kind)
 
 
 def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:

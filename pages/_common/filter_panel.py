@@ -20,7 +20,7 @@ from engine.types.searches import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets, Fil
 from pages._common.components import component, dark, listen
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note
-from pages._common.url_state import UrlState
+from pages._common.state import PageView
 
 MOST_OFFERED = 200
 """Values of a field that are offered; of a field with more, the others can be typed."""
@@ -41,7 +41,7 @@ class PageFilters:
     """
 
     def __init__(
-        self, explorer: Explorer, corpus: str, state: type[UrlState], *, key: str, **also: Any
+        self, explorer: Explorer, corpus: str, state: type[PageView], *, key: str, **also: Any
     ) -> None:
         self._explorer, self._corpus, self._state = explorer, corpus, state
         self._key, self._also = key, also
@@ -67,17 +67,31 @@ class PageFilters:
         """What is set, each with a button that removes it; nothing where nothing is set."""
         with st.container():  # in any case: what follows keeps its place
             if self.unread:
-                self._unread()
+                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                    st.html(f"Invalid filter: <strong>{escape(self.unread)}</strong>")
+                    self._remover("Remove ", self.unread, partial(self._write, ()))
             if self.filters:
-                self._chips()
+                with st.container(horizontal=True, gap="small", key=f"{self._key}_filter_chips"):
+                    for one in dict.fromkeys(self.filters):
+                        drop = partial(self.change, partial(without, [one]))
+                        self._remover("× ", one.words, drop)
+                    if len(self.filters) > 1:
+                        clear, key = partial(self._write, ()), f"{self._key}_filter_clear"
+                        label = "Clear all filters"
+                        st.button(label, key, type="tertiary", on_click=attempt, args=(clear,))
+
+    def _remover(self, sign: str, words: str, do: Callable[[], None]) -> None:
+        label, key = escape_label(words), f"{self._key}_filter_remove_{words}"
+        help_ = f"Remove the filter {label}"
+        st.button(f"{sign}{label}", key, help_, on_click=attempt, args=(do,))
 
     def panel(self, *, unfolds: bool = True) -> None:
-        """Facets of the corpus, folded until something is set or somebody unfolds them.
+        """Facets of the corpus, folded until something is set or a person unfolds them.
 
         Nothing is counted while they are folded.
 
         Args:
-            unfolds: False: nobody but a person unfolds them.
+            unfolds: False: they stay folded until a person unfolds them.
         """
         key, count = self._key, len(self.filters) + bool(self.unread)
         opened = f"{key}_unfolded"
@@ -87,36 +101,11 @@ class PageFilters:
 
         # Streamlit forgets with the label whether it was open.
         st.session_state[f"{key}_filters"] = st.session_state.get(opened, unfolds and bool(count))
-        box = st.expander(
-            f"Filters ({count} set)" if count else "Filters", key=f"{key}_filters", on_change=fold
-        )
+        label = f"Filters ({count} set)" if count else "Filters"
+        box = st.expander(label, key=f"{key}_filters", on_change=fold)
         if box.open:
             with box:
                 self._facets()
-
-    def _unread(self) -> None:
-        text = self.unread
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(f"Invalid filter: <strong>{escape(text)}</strong>")
-            st.button(
-                f"Remove {escape_label(text)}", key=f"{self._key}_filter_remove_{text}",
-                on_click=attempt, args=(partial(self._write, ()),), type="tertiary",
-            )  # fmt: skip
-
-    def _chips(self) -> None:
-        key = self._key
-        with st.container(horizontal=True, gap="small", key=f"{key}_filter_chips"):
-            for one in dict.fromkeys(self.filters):
-                st.button(
-                    f"× {escape_label(one.words)}", key=f"{key}_filter_remove_{one.words}",
-                    on_click=attempt, args=(partial(self.change, partial(without, [one])),),
-                    help=f"Remove the filter {escape_label(one.words)}",
-                )  # fmt: skip
-            if len(self.filters) > 1:
-                st.button(
-                    "Clear all filters", key=f"{key}_filter_clear", type="tertiary",
-                    on_click=attempt, args=(partial(self._write, ()),),
-                )  # fmt: skip
 
     def _facets(self) -> None:
         explorer, corpus, filters = self._explorer, self._corpus, self.filters
@@ -126,7 +115,7 @@ class PageFilters:
             note(f"{error.message} Counts ignore active filters.", error.remedy)
             facets = explorer.facets(corpus)
         stored = explorer.library.open(corpus).fields
-        names = [name for name in by_use(stored) if name in facets.fields]
+        known = {name: stored[name] for name in by_use(stored) if name in facets.fields}
 
         def receive(event: Mapping[str, Any]) -> None:
             self.change(lambda now: chosen(now, event, stored))
@@ -138,7 +127,7 @@ class PageFilters:
                 "dark": dark(),
                 "documents": facets.documents,
                 "total": facets.total,
-                "sections": sections(facets, filters, {name: stored[name] for name in names}),
+                "sections": sections(facets, filters, known),
             },
             on_change_change=listen(key, "change", receive),
         )
@@ -160,98 +149,113 @@ def sections(
     Args:
         stored: the fields in the order in which they are shown, as the whole corpus has them.
     """
+    undated = f"{facets.undated:,} without a year" if facets.undated else ""
     found = [
-        _range(YEAR, "Year", facets.years, filters, facets.undated, "without a year"),
+        _range(YEAR, "Year", facets.years, filters, undated, opened=True),
         _aspects(facets, filters),
         *(
-            _field(name, facets.fields[name], stored[name], filters, unfolded=i < MOST_UNFOLDED)
+            _field(name, facets.fields[name], stored[name], filters, opened=i < MOST_UNFOLDED)
             for i, name in enumerate(stored)
         ),
-        _range(DATE, "Dates in the text", facets.dates, filters, 0, ""),
+        _range(DATE, "Dates in the text", facets.dates, filters),
         _places(facets, filters),
         _amounts(facets, filters),
     ]
     return [section for section in found if section is not None]
 
 
+def _section(
+    kind: str, field: str, title: str, is_set: bool, opened: bool, **more: Any
+) -> dict[str, Any]:
+    """What all sections have; one in which something is set is open."""
+    about = {"kind": kind, "field": field, "title": title}
+    return {**about, "set": is_set, "open": opened or is_set, **more}
+
+
+def _bounds(filters: Filters, field: str) -> dict[str, Any]:
+    """The ends of a range that filters set; "" for none."""
+    ends = {f.op: f.value for f in reversed(filters) if f.field == field}
+    return {"low": ends.get(">=", ends.get("=", "")), "high": ends.get("<=", ends.get("=", ""))}
+
+
 def _range(
-    field: str, title: str, counts: Mapping[int, int], filters: Filters, lacking: int, words: str
+    field: str,
+    title: str,
+    counts: Mapping[int, int],
+    filters: Filters,
+    note: str = "",
+    *,
+    opened: bool = False,
 ) -> dict[str, Any] | None:
-    own = [f for f in filters if f.field == field]
-    if not counts and not own:
+    is_set = any(f.field == field for f in filters)
+    if not counts and not is_set:
         return None
-    bounds = {f.op: f.value for f in reversed(own)}
-    return {
-        "kind": "range", "field": field, "title": title, "set": bool(own),
-        "open": field == YEAR or bool(own), "bars": [[year, n] for year, n in counts.items()],
-        "low": bounds.get(">=", bounds.get("=", "")), "high": bounds.get("<=", bounds.get("=", "")),
-        "note": f"{lacking:,} {words}" if lacking else "",
-    }  # fmt: skip
+    bars = [[year, n] for year, n in counts.items()]
+    more = {"bars": bars, "note": note, **_bounds(filters, field)}
+    return _section("range", field, title, is_set, opened, **more)
 
 
 def _aspects(facets: Facets, filters: Filters) -> dict[str, Any] | None:
     if not facets.aspects or not facets.total:
         return None
     wanted = {value for f in filters if f.field == ASPECT for value in f.values}
-    return {
-        "kind": "values", "field": ASPECT, "title": "Aspects", "set": bool(wanted), "open": True,
-        "of": facets.aspects_of, "every": True,
-        "values": [
-            {"value": a.key, "name": a.name, "count": n, "on": a.key in wanted, "role": role}
-            for role, (a, n) in enumerate(facets.aspects)
-        ],
-    }  # fmt: skip
+    values = [
+        {"value": a.key, "name": a.name, "count": n, "on": a.key in wanted, "role": role}
+        for role, (a, n) in enumerate(facets.aspects)
+    ]
+    more = {"of": facets.aspects_of, "every": True, "values": values}
+    return _section("values", ASPECT, "Aspects", bool(wanted), True, **more)
 
 
 def _field(
-    name: str, counted: FieldValues, stored: FieldValues, filters: Filters, *, unfolded: bool
+    name: str, counted: FieldValues, stored: FieldValues, filters: Filters, *, opened: bool
 ) -> dict[str, Any]:
     wanted = values_set(filters, name)
     typed = len(stored.counts) > MOST_OFFERED
     offered = [v for v, count in counted.counts.items() if count > 1 or not typed]
-    return {
-        "kind": "values", "field": name, "title": name, "set": bool(wanted),
-        "open": unfolded or bool(wanted), "typed": typed, "distinct": len(stored.counts),
-        "of": max(counted.counts.values(), default=0),
-        "note": f"{counted.without:,} without" if counted.without else "",
-        "values": [
-            {"value": v, "name": v, "count": counted.counts.get(v, 0), "on": v in wanted}
-            for v in dict.fromkeys([*wanted, *offered[:MOST_OFFERED]])
-        ],
-    }  # fmt: skip
+    values = [
+        {"value": v, "name": v, "count": counted.counts.get(v, 0), "on": v in wanted}
+        for v in dict.fromkeys([*wanted, *offered[:MOST_OFFERED]])
+    ]
+    return _section(
+        *("values", name, name, bool(wanted), opened),
+        typed=typed,
+        distinct=len(stored.counts),
+        of=max(counted.counts.values(), default=0),
+        note=f"{counted.without:,} without" if counted.without else "",
+        values=values,
+    )
 
 
 def _places(facets: Facets, filters: Filters) -> dict[str, Any] | None:
-    wanted = values_set(filters, PLACE)
     if not facets.places:
         return None
-    return {
-        "kind": "values", "field": PLACE, "title": "Places in the text", "set": bool(wanted),
-        "open": bool(wanted), "of": facets.places[0].documents, "land": _land_path(facets.land),
-        "values": [
-            {"value": p.code, "name": p.name, "count": p.documents, "on": p.code in wanted,
-             "at": p.at}
-            for p in facets.places[:MOST_OFFERED]
-        ],
-    }  # fmt: skip
+    wanted = values_set(filters, PLACE)
+    values = [
+        {"value": p.code, "name": p.name, "count": p.documents, "on": p.code in wanted, "at": p.at}
+        for p in facets.places[:MOST_OFFERED]
+    ]
+    more = {"of": facets.places[0].documents, "land": _land_path(facets.land), "values": values}
+    return _section("values", PLACE, "Places in the text", bool(wanted), False, **more)
 
 
 def _amounts(facets: Facets, filters: Filters) -> dict[str, Any] | None:
     if not facets.amounts:
         return None
-    units = []
-    for amount in facets.amounts:
-        own = {f.op: f.value for f in filters if f.field == f"{AMOUNT}{amount.unit}"}
-        units.append({
-            "field": f"{AMOUNT}{amount.unit}", "unit": amount.unit, "count": amount.documents,
-            "quantiles": amount.quantiles, "low": own.get(">=", own.get("=", "")),
-            "high": own.get("<=", own.get("=", "")), "set": bool(own),
-        })  # fmt: skip
+    units = [
+        {
+            "field": (field := f"{AMOUNT}{amount.unit}"),
+            "unit": amount.unit,
+            "count": amount.documents,
+            "quantiles": amount.quantiles,
+            "set": any(f.field == field for f in filters),
+            **_bounds(filters, field),
+        }
+        for amount in facets.amounts
+    ]
+    units.sort(key=lambda unit: not unit["set"])
     is_set = any(unit["set"] for unit in units)
-    return {
-        "kind": "amounts", "field": AMOUNT, "title": "Amounts in the text", "set": is_set,
-        "open": is_set, "units": sorted(units, key=lambda unit: not unit["set"]),
-    }  # fmt: skip
+    return _section("amounts", AMOUNT, "Amounts in the text", is_set, False, units=units)
 
 
 @lru_cache(maxsize=1)
@@ -318,11 +322,8 @@ def _replaced(now: Filters, field: str, new: Filters) -> list[Filter]:
 
 def with_values(now: Filters, name: str, values: Sequence[str]) -> list[Filter]:
     """Filters with these values for a field, in the place of the first one it has."""
-    former = next((f for f in now if f.field == name and f.op == "="), None)
     new = [Filter.any_of(name, values)] if values else []
-    if former is None:
-        return [*now, *new]
-    at = list(now).index(former)
+    at = next((i for i, f in enumerate(now) if f.field == name and f.op == "="), len(now))
     return [*now[:at], *new, *now[at + 1 :]]
 
 

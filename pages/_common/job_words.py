@@ -8,9 +8,9 @@ from typing import Any
 
 from engine.text import counted
 from engine.types.models import Estimate, ModelReport, ModelUsage, TaskProgress, TaskReport
-from engine.types.reranking import EndpointInfo, Move, Reranking, RerankJob
+from engine.types.reranking import Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
-from pages._common.outside_text import escape
+from pages._common.kit import Html, el, html
 
 _ENDS = {
     "": "Done",
@@ -46,10 +46,7 @@ def money(cost: float) -> str:
 def at_most(estimate: Estimate) -> str:
     """``360 requests, up to 730 including retries, about 0.42 M tokens, cost about 1.20``; no
     tokens or cost that nobody knows."""
-    parts = [
-        counted(estimate.calls, "request"),
-        f"up to {estimate.most_calls:,} including retries",
-    ]
+    parts = [counted(estimate.calls, "request"), f"up to {estimate.most_calls:,} including retries"]
     if estimate.input_tokens is not None:
         parts.append(f"about {tokens(estimate.input_tokens + (estimate.output_tokens or 0))}")
     if estimate.cost is not None:
@@ -134,20 +131,6 @@ def estimate_line(estimate: Estimate) -> str:
     return ", ".join([asked, *others] if estimate.exact else [f"about {asked}", *others[1:]])
 
 
-def endpoint_parts(info: EndpointInfo) -> list[str]:
-    """What is known of an endpoint, a few plain words each."""
-    if not info.tried:
-        return ["not tested yet"]
-    parts = []
-    if info.logprobs is not None:
-        parts.append("token probabilities" if info.logprobs else "no token probabilities")
-    if info.reasons:
-        parts.append("reasoning model: slower, more tokens")
-    if info.context:
-        parts.append(f"context window: {info.context:,} tokens")
-    return parts
-
-
 def change(reranking: Reranking) -> float:
     """Share of the top 20 that was not among the top 20 before the model, 0 to 1."""
     top, moves = _top(reranking)
@@ -222,70 +205,62 @@ def asked_so_far(estimate: Estimate, report: ModelReport) -> list[str]:
 
 def report_line(report: ModelReport) -> str:
     """What a model was asked and how it went, in one line of HTML; definitions in tooltips."""
-    parts = [(report.model, f"Model at {report.endpoint}"), *_spent(report)]
-    parts.append((duration(report.seconds), "Elapsed time"))
-    if report.unanswered:
-        parts.append(
-            (
-                f"{report.unanswered:,} unanswered ({report.failed:,} failed, "
-                f"{report.unread:,} unreadable)",
-                "Questions without a valid response; not counted. "
-                + (report.problem or "Unreadable: invalid format twice."),
-            )
-        )
-    if report.position_bias is not None:
-        parts.append(
-            (
-                f"position bias {report.position_bias:.0%}",
-                "Position bias: how often the first of two equal documents wins. 50 % means none. "
-                "Corrected in the ranking.",
-            )
-        )
-    if report.cut:
-        cut = counted(report.cut, "document truncated", "documents truncated")
-        parts.append((cut, "Truncated to fit the context window"))
-    if report.shortened:
-        shortened = counted(report.shortened, "question shortened", "questions shortened")
-        parts.append((shortened, "Texts shortened to fit the context window"))
-    if report.stopped:
-        parts.insert(0, (_STOPPED.get(report.stopped, report.stopped), report.problem))
-    return "".join(_span(text, title) for text, title in parts)
+    parts: list[tuple[object, str]] = [
+        (_STOPPED.get(report.stopped, report.stopped), report.problem),
+        (report.model, f"Model at {report.endpoint}"),
+        *_spent(report),
+        (duration(report.seconds), "Elapsed time"),
+        (
+            report.unanswered
+            and f"{report.unanswered:,} unanswered ({report.failed:,} failed, {report.unread:,} "
+            "unreadable)",
+            "Questions without a valid response; not counted. "
+            + (report.problem or "Unreadable: invalid format twice."),
+        ),
+        (
+            report.position_bias is not None and f"position bias {report.position_bias:.0%}",
+            "Position bias: how often the first of two equal documents wins. 50 % means none. "
+            "Corrected in the ranking.",
+        ),
+        (
+            report.cut and counted(report.cut, "document truncated", "documents truncated"),
+            "Truncated to fit the context window",
+        ),
+        (
+            report.shortened
+            and counted(report.shortened, "question shortened", "questions shortened"),
+            "Texts shortened to fit the context window",
+        ),
+    ]
+    return html(el("span", text, title=title) for text, title in parts if text)
 
 
-def _spent(report: ModelReport) -> list[tuple[str, str]]:
+def _spent(report: ModelReport) -> list[tuple[object, str]]:
     """What was sent and what it cost, with definitions."""
     kept = counted(report.cached, "answer")
     if not report.calls and report.cached:
         return [(f"no requests: {kept} cached", "From cache, free")]
-    parts = [
+    used = f"{report.input_tokens:,} input and {report.output_tokens:,} output"
+    if report.guessed:
+        used += f"; estimated for {counted(report.guessed, 'request')}"
+    return [
         (
             f"{counted(report.calls, 'request')} in {counted(report.rounds, 'round')}",
             "Requests sent, including retries and the test; each round is sent at once",
         ),
-        (tokens(report.tokens), _tokens_title(report)),
+        (tokens(report.tokens), f"{used}, as the endpoint reported"),
+        (
+            report.cost is not None and money(report.cost),
+            "Computed from token usage and the configured prices",
+        ),
+        (report.cached and f"{kept} cached", "From cache, free"),
+        (
+            report.repeats and counted(report.repeats, "retry", "retries"),
+            "Requests sent again after an error",
+        ),
     ]
-    if report.cost is not None:
-        parts.append((money(report.cost), "Computed from token usage and the configured prices"))
-    if report.cached:
-        parts.append((f"{kept} cached", "From cache, free"))
-    if report.repeats:
-        repeats = counted(report.repeats, "retry", "retries")
-        parts.append((repeats, "Requests sent again after an error"))
-    return parts
 
 
-def _tokens_title(report: ModelReport) -> str:
-    told = f"{report.input_tokens:,} input and {report.output_tokens:,} output"
-    if report.guessed:
-        told += f"; estimated for {counted(report.guessed, 'request')}"
-    return f"{told}, as the endpoint reported"
-
-
-def joined(parts: Iterable[str]) -> str:
+def joined(parts: Iterable[str]) -> Html:
     """What fits into one line of HTML, escaped; nothing for the empty ones."""
-    return "".join(_span(part, "") for part in parts if part)
-
-
-def _span(text: str, title: str) -> str:
-    shown = f' title="{escape(title)}"' if title else ""
-    return f"<span{shown}>{escape(text)}</span>"
+    return html(el("span", part) for part in parts if part)

@@ -30,15 +30,10 @@ def seed_finder(
     key: str,
     label: str = "Choose another seed",
 ) -> None:
-    """A button that opens three ways to a seed.
+    """A button that opens three ways to a seed: ``on_document`` gets the doc_id that was picked,
+    ``on_text`` the id of the text that was pasted.
 
     Typing runs the finder alone; the page runs once something was chosen.
-
-    Args:
-        on_document: gets the doc_id that was picked.
-        on_text: gets the id of the text that was pasted.
-        key: of the popover, and the beginning of the keys within.
-        label: of the button.
     """
 
     def chosen(use: Callable[[str], None], value: str) -> None:
@@ -112,16 +107,7 @@ def _row(found: FoundDocument, *, browsed: bool = False) -> dict[str, Any]:
 def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
     """Titles to choose one from."""
     if documents:
-        rows = [
-            {
-                "doc_id": d.doc_id,
-                "title": document_view.title_of(d),
-                "year": d.year,
-            }
-            for d in documents
-        ]
-        _PICKER(
-            key=key,
-            data={"documents": rows, "dark": dark()},
-            on_pick_change=listen(key, "pick", on_pick),
-        )
+        titles = document_view.title_of
+        rows = [{"doc_id": d.doc_id, "title": titles(d), "year": d.year} for d in documents]
+        heard = listen(key, "pick", on_pick)
+        _PICKER(key=key, data={"documents": rows, "dark": dark()}, on_pick_change=heard)

@@ -32,7 +32,7 @@ def open_engine() -> Explorer:
 
 
 def engine() -> Explorer:
-    """The engine, which does for whoever is here what they may do.
+    """The engine, acting as the visitor, with their role.
 
     Raises:
         NotLoggedInError, RefusedError, LoginSetupError: nobody is, who may be.
@@ -109,8 +109,8 @@ def attempt_at(place: str, do: Callable[..., object], *args: object) -> None:
 def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[], None]:
     """What a button does with values of widgets, as long as they are as when it was drawn.
 
-    While a page is drawn anew, its buttons of before can still be clicked; and what was typed is
-    only told by the click.
+    While a page is drawn again, its former buttons can still be clicked; and typed text arrives
+    with the click.
 
     Args:
         widgets: their keys; one that ends in ``_`` stands for all that begin with it.
@@ -126,10 +126,7 @@ def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[],
     def checked() -> None:
         now = values()
         if any(now.get(key) != value for key, value in drawn.items()):
-            raise BadInputError(
-                "Settings changed before your click.",
-                "Check and click again.",
-            )
+            raise BadInputError("Settings changed before your click.", "Check and click again.")
         do()
 
     return checked
@@ -212,7 +209,7 @@ def remembered(key: str, basis: object, make: Callable[[], T]) -> T:
 def begun_from(key: str, field: str, now: T) -> T:
     """What the fields of a form were filled from: ``now``, unless the form is shown already.
 
-    While it is shown, Streamlit keeps what stands in its fields. What was changed elsewhere since
+    While it is shown, Streamlit keeps the content of its fields. What was changed elsewhere since
     is not there, and saving them would undo it; a note says so.
 
     Args:
@@ -224,10 +221,7 @@ def begun_from(key: str, field: str, now: T) -> T:
     value: T = st.session_state[key]
     with st.container():  # always there: the fields below it keep their place
         if value != now:
-            note(
-                "Edited by someone else.",
-                "Copy your text and reload.",
-            )
+            note("Edited by someone else.", "Copy your text and reload.")
     return value
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from pages._login import login
-from pages._login.visit_cookie import COOKIE, VISIT
+from pages._login.cookies import VISIT, VISIT_COOKIE
 
 _WITHOUT_COOKIE = "visit_memory"
 
@@ -50,7 +50,7 @@ class Visits:
         """What a visit of a person holds; empty at first.
 
         Args:
-            person: whoever is logged in; "" where nobody logs in.
+            person: who is logged in; "" where nobody logs in.
         """
         now = self._clock()
         with self._lock:
@@ -87,13 +87,13 @@ def memory() -> Memory:
 
 
 def forget_visit() -> None:
-    """Forget what this visit holds: whoever was here logs out."""
+    """Forget what this visit holds: the visitor logs out."""
     _VISITS.forget(_visit(), _person())
 
 
 def _visit() -> str:
     """The id in this browser's cookie; "" for none."""
-    cookie = st.context.cookies.get(COOKIE, "")
+    cookie = st.context.cookies.get(VISIT_COOKIE, "")
     return cookie if isinstance(cookie, str) and VISIT.fullmatch(cookie) else ""
 
 

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.comparisons import Sensitivity, SensitivityJob
+from engine.types.evaluations import CSFCUBE_NDCG, NDCG
+from pages._common.charts import frame_csv
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, time_left
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, download, engine, error_boundary, note, show_error
-from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
-from pages._compare.compare_url import CompareView
+from pages._common.shared import attempt, download, error_boundary, note, show_error
+from pages._common.state import control
+from pages._common.tables import SENSITIVITY, SIMILARITY, floats, table
+from pages._compare.compare_state import ComparePage, CompareView
+from pages._compare.sections import similarity_chart
+from pages._evaluate.published import COLUMNS, published
 from pages._login import login
 
 SYSTEMS = ("aspect", "instructed", "dense")
+_SIMILAR = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
+_BOUNDED = [f"{m}{end}" for m in (CSFCUBE_NDCG, "p-MRR") for end in ("", " low", " high")]
+_OVERVIEW = ("system", "variant", *_BOUNDED, *SENSITIVITY, *_SIMILAR)
+"""Columns of the table on the page; the file has all."""
 WORDINGS = tuple(name for name in Explorer.wording_sets if name != "reverse")
-"""Compared unless somebody says otherwise. SICR and WISE need the reverse, shown or not."""
+"""Compared by default. SICR and WISE need the reverse, shown or not."""
 
 
-def whole_collection(explorer: Explorer, view: CompareView) -> None:
+def whole_collection(page: ComparePage) -> None:
     """Choose what to compare, start the table, watch it grow, read it."""
+    comparing, corpus = page.explorer.comparing, page.corpus
     try:
-        collection = explorer.comparing.collection(view.corpus)
+        collection = comparing.collection(corpus)
     except SeedLensError as error:
         show_error(error)
-        paper_table()
+        _paper_table()
         return
     pairs = sum(bool(t.aspect and t.seed) for t in collection.topics)
     st.html(
@@ -39,103 +50,205 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
         "aspect, every variant, every system. Systems get the instruction only, not the "
         "aspect.</div>"
     )
-    systems, sets = _asked_of(explorer, view)
-    job = explorer.comparing.find_sensitivity(view.corpus, systems, sets)
-    _choices(explorer, systems, sets, disabled=job is not None and job.running)
-    if job is not None and job.running:
-        _progress(job)
+    chosen = _chosen(page.view)
+    job = comparing.find_sensitivity(corpus, *chosen)
+    running = job is not None and job.running
+    choices = (
+        ("systems", "Systems", Explorer.systems),
+        ("wordings", "Variants", Explorer.wording_sets),
+    )
+    for (field, label, options), values in zip(choices, chosen, strict=True):
+        control(
+            *(page.view, field, st.pills, label, options),
+            shown=list(values),
+            read=partial(_or_before, values),
+            selection_mode="multi",
+            disabled=running,
+            help=None
+            if field == "systems"
+            else "RBO, tau and overlap: compared with base. SICR and WISE: with no instruction "
+            "and reverse.",
+        )
+    if job is not None and running:
+        JobCard(
+            lambda: comparing.find_sensitivity(corpus, *chosen),
+            key="compare_table",
+            label="Computing the table",
+            line=_progress_line,
+            cancel=comparing.jobs.cancel,
+            border=False,
+            what_stays="Stops after the current query. No results saved.",
+        ).show(job)
     elif job is not None and job.report is not None:
         with error_boundary():
-            _downloads(explorer, job.report)
-            collection_tables(job.report)
+            _table(page.explorer, job.report)
     else:
-        _start_button(explorer)
+        st.button(
+            *("Compute table", "compare_start"),
+            type="primary",
+            on_click=attempt,
+            args=(lambda: _start(page.explorer),),
+        )
+        st.html('<div class="cmp-dim">Not computed yet.</div>')
         if job is not None and job.state == "cancelled":
             note("Cancelled. No results saved.")
         elif job is not None:
             note(f"The table was not finished. {job.error}", job.remedy, kind="error")
-    paper_table()
+    _paper_table()
 
 
-def _asked_of(explorer: Explorer, view: CompareView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _or_before(before: tuple[str, ...], now: list[str]) -> tuple[str, ...]:
+    """What was chosen; without any there would be nothing to compute, and the last one stays."""
+    return tuple(now) or before
+
+
+def _chosen(view: CompareView) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Systems and sets of wordings that the view asks for, in the order of the engine."""
-    systems = view.systems or SYSTEMS
-    sets = view.wordings or WORDINGS
+    systems, wordings = view.systems or SYSTEMS, view.wordings or WORDINGS
     return (
-        tuple(s for s in explorer.systems if s in systems),
-        tuple(s for s in explorer.wording_sets if s in sets),
+        tuple(s for s in Explorer.systems if s in systems),
+        tuple(s for s in Explorer.wording_sets if s in wordings),
     )
 
 
-def _choices(
-    explorer: Explorer, systems: Sequence[str], sets: Sequence[str], *, disabled: bool
-) -> None:
-    def choose(field: str) -> None:
-        chosen = tuple(st.session_state[f"compare_{field}"])
-        change: dict[str, Any] = {field: chosen}
-        # Without any there would be nothing to compute: the last one stays.
-        CompareView.change(lambda now: replace(now, **change) if chosen else now)
+def _start(explorer: Explorer) -> None:
+    def started(now: CompareView) -> CompareView:
+        systems, wordings = _chosen(now)
+        explorer.comparing.start_sensitivity(now.corpus, systems, wordings, login.owner())
+        return replace(now, systems=systems, wordings=wordings)
 
-    st.session_state.update(compare_systems=list(systems), compare_wordings=list(sets))
-    st.pills(
-        "Systems", explorer.systems, selection_mode="multi", key="compare_systems",
-        on_change=attempt, args=(lambda: choose("systems"),), disabled=disabled,
-    )  # fmt: skip
-    st.pills(
-        "Variants", explorer.wording_sets, selection_mode="multi", key="compare_wordings",
-        on_change=attempt, args=(lambda: choose("wordings"),), disabled=disabled,
-        help="RBO, tau and overlap: compared with base. SICR and WISE: with no instruction and "
-             "reverse.",
-    )  # fmt: skip
+    CompareView.change(started)
 
 
-def _start_button(explorer: Explorer) -> None:
-    def start() -> None:
-        def asked(now: CompareView) -> CompareView:
-            systems, wordings = _asked_of(explorer, now)
-            explorer.comparing.start_sensitivity(now.corpus, systems, wordings, login.owner())
-            return replace(now, systems=systems, wordings=wordings)
-
-        CompareView.change(asked)
-
-    st.button("Compute table", key="compare_start", type="primary", on_click=attempt, args=(start,))
-    st.html('<div class="cmp-dim">Not computed yet.</div>')
-
-
-def _progress(job: SensitivityJob) -> None:
-    comparing, asked = engine().comparing, job.request
-    corpus, _, systems, wordings = asked
-    JobCard(
-        lambda: comparing.find_sensitivity(corpus, systems, wordings), key="compare_table",
-        label="Computing the table", line=progress_line, cancel=comparing.jobs.cancel,
-        border=False,
-        what_stays="Stops after the current query. No results saved.",
-    ).show(job)  # fmt: skip
-
-
-def progress_line(job: SensitivityJob) -> str:
+def _progress_line(job: SensitivityJob) -> str:
     """Queries and time left, in one line of HTML."""
     now = job.progress
-    return joined([
-        f"{now.done:,} of {counted(now.total, 'query', 'queries')}",
-        time_left(now.seconds_left) if now.done > 2 else "",
-        "runs in the background",
-    ])  # fmt: skip
+    done = f"{now.done:,} of {counted(now.total, 'query', 'queries')}"
+    left = time_left(now.seconds_left) if now.done > 2 else ""
+    return joined([done, left, "runs in the background"])
 
 
-def _downloads(explorer: Explorer, table: Sensitivity) -> None:
+# -- the table -----------------------------------------------------------------------------
+
+
+def sensitivity_frame(found: Sensitivity) -> pd.DataFrame:
+    """A row per system and variant, with intervals and the figures by aspect.
+
+    Behind the paraphrases of a system is their mean, which is what the paper reports.
+    """
+    rows: list[dict[str, Any]] = []
+    for system in found.systems:
+        own: list[dict[str, Any]] = []
+        for row in system.rows:
+            cells: dict[str, Any] = {"system": system.system, "variant": row.variant}
+            cells |= row.metrics
+            for name, bounds in row.intervals.items():
+                cells[f"{name} low"], cells[f"{name} high"] = bounds or (None, None)
+            cells["correct aspect"] = row.read_as_asked
+            for aspect, measures in row.by_aspect.items():
+                cells |= {f"{measure} {aspect}": v for measure, v in measures.items()}
+            own.append(cells | {"system's Robustness@10": system.robustness})
+        places = [i for i, row in enumerate(own) if row["variant"].startswith("paraphrase-")]
+        if len(places) > 1:
+            mean = pd.DataFrame([own[i] for i in places]).mean(numeric_only=True)
+            ends = [n for n in mean.index if n.endswith((" low", " high"))]
+            named = {"system": system.system, "variant": "paraphrases, mean"}
+            own.insert(places[-1] + 1, named | mean.drop(ends).to_dict())
+        rows += own
+    return floats(rows, *(name for row in rows for name in list(row)[2:]))
+
+
+def matrix_frame(found: Sensitivity) -> pd.DataFrame:
+    """A row per system, measure and ordered pair of variants: the mean over queries."""
+    return pd.DataFrame(
+        [
+            {"system": s.system, "measure": measure, "first": a, "second": b, "mean": value}
+            for s in found.systems
+            for measure, matrix in s.matrix.items()
+            for a, row in matrix.items()
+            for b, value in row.items()
+        ]
+    )
+
+
+def _table(explorer: Explorer, found: Sensitivity) -> None:
+    frame = sensitivity_frame(found)
+    files = {
+        "Table (CSV)": ("sensitivity-table.csv", lambda: frame_csv(frame)),
+        "Rank similarity (CSV)": ("sensitivity-matrix.csv", lambda: frame_csv(matrix_frame(found))),
+        "Everything (JSON)": (
+            "sensitivity-table.json",
+            lambda: explorer.comparing.sensitivity_json(found),
+        ),
+    }
     with st.popover("Export"):
-        download(
-            "Table (CSV)", "sensitivity-table.csv", lambda: table_csv(table),
-            key="compare_collection_table.csv", mime="text/csv",
-        )  # fmt: skip
-        download(
-            "Rank similarity (CSV)", "sensitivity-matrix.csv",
-            lambda: matrix_csv(table), key="compare_collection_matrix.csv", mime="text/csv",
-        )  # fmt: skip
-        download(
-            "Everything (JSON)", "sensitivity-table.json",
-            lambda: explorer.comparing.sensitivity_json(table),
-            key="compare_collection_table.json", mime="application/json",
-        )  # fmt: skip
+        for label, (file, make) in files.items():
+            mime = "text/csv" if file.endswith("csv") else "application/json"
+            download(label, file, make, key=f"compare_collection_{file}", mime=mime)
         st.caption("Copy the address to share this page.")
+    st.html(
+        f'<div class="cmp-dim">{found.queries} queries. Queries with a judged pool rank only its '
+        "documents.</div>"
+    )
+    compared = {name: f"{SIMILARITY[key][1]} Compared with base." for name, key in _SIMILAR.items()}
+    own = frame[[name for name in _OVERVIEW if name in frame]]
+    table(own, "compare_sensitivity", "Sensitivity to the instruction", compared, most=24)
+    if found.single_aspect:
+        words = "No seed is judged for two aspects, so p-MRR is undefined."
+        note(words, "RBO, tau and overlap need no judgments.")
+    aspects = sorted({name for s in found.systems for r in s.rows for name in r.by_aspect})
+    if aspects:
+        figures = [f"{measure} {a}" for measure in (CSFCUBE_NDCG, "p-MRR") for a in aspects]
+        own = frame[["system", "variant", *(name for name in figures if name in frame)]]
+        with st.expander("By aspect"):
+            table(own, "compare_by_aspect", "Measures of every variant by aspect", most=24)
+    _similarity(found)
+
+
+def _similarity(found: Sensitivity) -> None:
+    st.html("<h3>Rank similarity</h3>")
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    systems = {s.system: s for s in found.systems}
+    chosen = left.selectbox("System", list(systems), key="compare_matrix_system")
+    system = systems[chosen]
+    keys = {name.split("@")[0].lower().replace("-", "_"): name for name in system.matrix}
+    known = [key for key in SIMILARITY if key in keys]
+    if not known:
+        return
+    measure = right.segmented_control(
+        *("Measure", known),
+        format_func=lambda key: SIMILARITY[key][0],
+        default=known[0],
+        required=True,
+        key="compare_matrix_measure",
+    )
+    measure = measure or known[0]
+    matrix = system.matrix[keys[measure]]
+    values = {(a, b): value for a, row in matrix.items() for b, value in row.items()}
+    names = [row.variant for row in system.rows]
+    mean = f"Mean over {counted(found.queries, 'query', 'queries')}."
+    similarity_chart(
+        *(names, values, measure, f"between variants, system {system.system}"),
+        words=f"{SIMILARITY[measure][1]} {mean}",
+        source=f"Corpus {found.corpus}.",
+        file=f"rank similarity {system.system} {measure}",
+        key="compare_collection_matrix",
+    )
+
+
+def _paper_table() -> None:
+    """The published figures for the same wordings."""
+    tables = {measure: published("wordings", measure) for measure in (NDCG, "p-MRR")}
+    frame = tables[NDCG][["Ranker"]].rename(columns={"Ranker": "Variant"})
+    frame = frame.reset_index(drop=True)
+    for place, column in enumerate(COLUMNS):
+        for measure, own in tables.items():
+            name = measure if not place else f"{measure} {column.capitalize()}"
+            frame[name] = own[column].to_numpy()
+    st.html(
+        '<h3>Published figures</h3><div class="cmp-dim">GritLM-7B as published: Maheshwari, '
+        "Mysore and Zamani, “Can Instructed Retrieval Models Really Support Exploration?”, CHIIR "
+        "2026, Table 3. Not directly comparable: it re-ranks 200 candidates out of 800,000 "
+        "papers. Compare how the rows differ.</div>"
+    )
+    table(frame, "compare_paper", "Published figures of GritLM-7B")

@@ -8,14 +8,19 @@ from typing import Any
 
 from engine.errors import BadInputError
 from engine.types.comparisons import Comparison, MoverEvidence, Variant
-from engine.types.lenses import Lens
 from pages._common import document_view
+from pages._common.charts import FigureFile
 from pages._common.components import component, dark, listen
-from pages._common.figure_file import FigureFile
 from pages._common.shared import system_label
-from pages._common.url_state import join
 from pages._compare import compare_charts
-from pages._compare.compare_url import MOST_VARIANTS, CompareView, free_name, variants_from_rows
+from pages._compare.compare_state import (
+    MOST_VARIANTS,
+    ComparePage,
+    CompareView,
+    Row,
+    free_name,
+    variants_from_rows,
+)
 
 PAIRS_SHOWN = 2
 _VARIANTS = component("compare_variants")
@@ -23,52 +28,32 @@ _FLOW = component("compare_flow", "figure")
 _DOCUMENTS = component("compare_papers")
 
 
-def variant_rows(
-    variants: Sequence[Variant],
-    read: Sequence[str],
-    models: Sequence[str],
-    systems: Sequence[str],
-    steered: Sequence[str],
-    readers: Sequence[str],
-    lens: Lens,
-) -> None:
+def variant_rows(page: ComparePage, read: Sequence[str], models: Sequence[str]) -> None:
     """The variants as rows to edit, copy, add and remove.
 
     Args:
         read: what each wording was understood to ask for, in words.
         models: which model read it, "" for none.
-        steered: those of the systems that read steer.
-        readers: those that read wordings; one that is added is on such a system.
     """
+    explorer, variants = page.explorer, page.view.variants
+    own = [variant.system for variant in variants]
+    systems = list(dict.fromkeys([*explorer.systems_of(page.corpus), *own]))
 
     def change(event: Mapping[str, Any]) -> None:
-        own = edited(event["rows"], len(variants))
-        CompareView.change(lambda now: now.with_variants(own))
+        changed = edited(event["rows"], len(variants))
+        CompareView.change(lambda now: now.with_variants(changed))
 
-    rows = [
-        {
-            "name": v.name,
-            "wording": v.instruction,
-            "system": v.system,
-            "steer": v.steer,
-            "subset": v.subset,
-            "aspect": v.aspect,
-            "sentences": join(v.focus),
-            "reading": join(v.reading),
-        }
-        for v in variants
-    ]
     _VARIANTS(
         key="compare_variants",
         data={
-            "rows": rows,
+            "rows": [Row.of(variant).model_dump() for variant in variants],
             "read": list(read),
             "models": list(models),
-            "systems": list(systems),
+            "systems": systems,
             "names": {name: system_label(name) for name in systems},
-            "steered": list(steered),
-            "readers": list(readers),
-            "aspects": [{"key": a.key, "name": a.name} for a in lens.aspects],
+            "steered": [name for name in systems if explorer.reads_steer(name)],
+            "readers": [name for name in systems if explorer.reads_wording(name)],
+            "aspects": [{"key": a.key, "name": a.name} for a in page.lens.aspects],
             "most": MOST_VARIANTS,
             "dark": dark(),
         },
@@ -80,10 +65,7 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
     """Variants as the editor sent them.
 
     A row that was added or duplicated gets a name of its own; one that a person gave a name
-    that is taken keeps it, and the comparison says so.
-
-    Raises:
-        BadInputError: rows that the editor cannot have made.
+    that is taken keeps it, and the comparison refuses it.
     """
     try:
         variants = variants_from_rows(rows)
@@ -93,26 +75,22 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
         return variants
     named: list[Variant] = []
     for v in variants:
-        name = free_name(v.name, [n.name for n in named])
-        named.append(replace(v, name=name))
+        named.append(replace(v, name=free_name(v.name, [n.name for n in named])))
     return tuple(named)
 
 
-def flow(view: CompareView, comparison: Comparison, of: str) -> None:
-    """Documents through the variants' rankings, one line each; a click opens one.
-
-    Args:
-        of: what the comparison is of, for the exported figure.
-    """
+def flow(page: ComparePage, comparison: Comparison) -> None:
+    """Documents through the variants' rankings, one line each; a click opens one."""
+    view, count = page.view, len(comparison.variants)
     ranks = compare_charts.rank_flow(comparison, view.depth)
     grades = [line["grade"] for line in ranks["lines"]]
-    count = len(comparison.variants)
-    title = f"Rank flow: the top {view.depth}"
-    caption = f"{of} One line per document."
+    under = f" under {count} variants" if count > 1 else ""
     file = FigureFile(
-        "rank flow", title + (f" under {count} variants" if count > 1 else ""), caption,
+        "rank flow",
+        f"Rank flow: the top {view.depth}{under}",
+        f"{page.about(comparison)} One line per document.",
         *compare_charts.flow_rows(ranks),
-    )  # fmt: skip
+    )
     _FLOW(
         key="compare_flow",
         data={
@@ -127,7 +105,9 @@ def flow(view: CompareView, comparison: Comparison, of: str) -> None:
     )
 
 
-def moved_documents(comparison: Comparison, lens: Lens, opened: MoverEvidence | None) -> None:
+def moved_documents(
+    page: ComparePage, comparison: Comparison, opened: MoverEvidence | None
+) -> None:
     """The biggest movers, and the document opened elsewhere, with the evidence of the latter."""
     titles = {m.doc_id: m.title or m.doc_id for m in comparison.movers}
     if opened is not None and opened.document.doc_id not in titles:
@@ -140,7 +120,7 @@ def moved_documents(comparison: Comparison, lens: Lens, opened: MoverEvidence | 
                 {"doc_id": d, "title": title, "ranks": list(comparison.ranks_of(d))}
                 for d, title in titles.items()
             ],
-            "opened": None if opened is None else _opened(opened, comparison, lens),
+            "opened": None if opened is None else _opened(page, comparison, opened),
             "dark": dark(),
         },
         on_open_change=listen("compare_papers", "open", _open),
@@ -153,9 +133,8 @@ def _open(event: Mapping[str, Any]) -> None:
     CompareView.change(lambda now: replace(now, document="" if doc_id == now.document else doc_id))
 
 
-def _opened(opened: MoverEvidence, comparison: Comparison, lens: Lens) -> Mapping[str, Any]:
-    document = opened.document
-    blocks = []
+def _opened(page: ComparePage, comparison: Comparison, opened: MoverEvidence) -> dict[str, Any]:
+    document, lens, blocks = opened.document, page.lens, []
     columns = zip(
         comparison.variants,
         comparison.ranks_of(document.doc_id),
@@ -167,16 +146,17 @@ def _opened(opened: MoverEvidence, comparison: Comparison, lens: Lens) -> Mappin
         same = number > 0 and bool(pairs) and not gained
         new = {(e.seed_span, e.doc_span) for e in gained} if number else set()
         # What is only here comes first: it is what changed.
-        ordered = sorted(pairs, key=lambda e: (e.seed_span, e.doc_span) not in new)
-        shown = [] if same else ordered[:PAIRS_SHOWN]
+        marked = sorted(
+            ((e, (e.seed_span, e.doc_span) in new) for e in pairs), key=lambda pair: not pair[1]
+        )
         blocks.append(
             {
                 "name": ranking.variant.name,
                 "rank": rank,
                 "same": same,
                 "pairs": [
-                    {**document_view.evidence(e, lens), "gained": (e.seed_span, e.doc_span) in new}
-                    for e in shown
+                    {**document_view.evidence(e, lens), "gained": is_new}
+                    for e, is_new in ([] if same else marked[:PAIRS_SHOWN])
                 ],
             }
         )

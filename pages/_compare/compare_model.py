@@ -27,11 +27,17 @@ from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, engine, note, show_error
-from pages._compare.compare_session import Stamp, asked, compared, estimated
-from pages._compare.compare_url import RERANK_DEPTH, CompareView
+from pages._common.shared import attempt, note, show_error
+from pages._compare.compare_state import (
+    RERANK_DEPTH,
+    ComparePage,
+    CompareView,
+    Stamp,
+    estimated,
+    request_of,
+)
 from pages._compare.sections import KINDS
-from pages._explore.explore_url import DEEPEST
+from pages._explore.explore_state import DEEPEST
 from pages._login import login
 from pages._model.model_form import folded_panel, is_panel_busy
 from pages._model.model_settings import chosen, endpoint
@@ -54,7 +60,8 @@ BESIDE = (
     "Each system is also reranked once without an instruction: the difference shows whether the "
     "model follows instructions."
 )
-_Key = tuple[VariantsRequest, Stamp, str, str]
+_Key = tuple[VariantsRequest | None, Stamp, str, str]
+_NOTHING = VariantsSoFar(Estimate(), ModelOrders(), (), ModelReport(mode="", depth=0, endpoint=""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,58 +74,53 @@ class ModelRun:
     """
 
     info: EndpointInfo
-    request: VariantsRequest | None
-    stamp: Stamp
-    job: VariantsJob | None
+    request: VariantsRequest | None = None
+    stamp: Stamp = ()
+    job: VariantsJob | None = None
+
+    @property
+    def key(self) -> _Key:
+        """By which the visit keeps its jobs."""
+        return self.request, self.stamp, self.info.address, self.info.model
+
+    @property
+    def so_far(self) -> VariantsSoFar:
+        """What the model made of the rankings so far; nothing before its first report."""
+        return so_far(self.job) if self.job else _NOTHING
+
+    @property
+    def has_orders(self) -> bool:
+        """Whether the model has ranked anything yet."""
+        return bool(self.so_far.orders.variants)
 
 
 def so_far(job: VariantsJob) -> VariantsSoFar:
-    """What the model made of the rankings so far; nothing before its first report."""
-    nothing = VariantsSoFar(
-        Estimate(), ModelOrders(), (), ModelReport(mode="", depth=0, endpoint="")
-    )
-    found: VariantsSoFar = job.progress.partial or nothing
+    """What a job made so far."""
+    found: VariantsSoFar = job.progress.partial or _NOTHING
     return found
 
 
-def no_run(explorer: Explorer) -> ModelRun:
-    """Where there is nothing that could be reranked."""
-    return ModelRun(endpoint(explorer), None, (), None)
-
-
-def open_run(
-    explorer: Explorer, view: CompareView, asked: ComparisonRequest, stamp: Stamp
-) -> ModelRun:
+def open_run(page: ComparePage) -> ModelRun:
     """The model's part in a view. Asks nothing; what the ledger knows is there at once."""
-    info = endpoint(explorer)
-    request = _wanted(view, asked)
+    explorer, info = page.explorer, endpoint(page.explorer)
+    request = _wanted(page.view, page.request)
+    run = ModelRun(info, request, page.stamp)
     if request is None or not info.set_up:
-        return ModelRun(info, request, stamp, None)
-    known, key = _jobs(explorer), (request, stamp, info.address, info.model)
-    job = known.find(key)
+        return run
+    known, by_model = _jobs(explorer), explorer.comparing.by_model
+    job = known.find(run.key)
     # While the endpoint is tried out, what it can do is not known: no answer would match.
     if job is None and info.tried and not is_panel_busy():
-        by_model = explorer.comparing.by_model
-        job = known.recall(key, lambda: by_model.recall(request, chosen(explorer)))
-    return ModelRun(info, request, stamp, job)
+        job = known.recall(run.key, lambda: by_model.recall(request, chosen(explorer)))
+    return ModelRun(info, request, page.stamp, job)
 
 
-def _wanted(view: CompareView, asked: ComparisonRequest) -> VariantsRequest | None:
+def _wanted(view: CompareView, request: ComparisonRequest) -> VariantsRequest | None:
     """What the model is to rerank in a view; None when it is not to."""
     if not view.rerank:
         return None
-    same = {field.name: getattr(asked, field.name) for field in fields(asked)}
+    same = {field.name: getattr(request, field.name) for field in fields(request)}
     return VariantsRequest(**same, mode=view.rerank, depth=view.rerank_depth)
-
-
-def _start(explorer: Explorer, run: ModelRun) -> None:
-    # A click may come before the page has caught up: other variants are not what was agreed to.
-    now = CompareView.read()
-    if run.request is None or _wanted(now, asked(explorer, now)) != run.request:
-        return
-    job_id = explorer.comparing.by_model.start(run.request, chosen(explorer), owner=login.owner())
-    _jobs(explorer).keep((run.request, run.stamp, run.info.address, run.info.model), job_id)
-    st.session_state[ORDER] = OWN
 
 
 def _jobs(explorer: Explorer) -> VisitJobs[_Key]:
@@ -129,26 +131,19 @@ def _jobs(explorer: Explorer) -> VisitJobs[_Key]:
 # -- the controls ----------------------------------------------------------------------------
 
 
-def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None:
+def model_controls(page: ComparePage, run: ModelRun) -> None:
     """The switch under the variants, how to rerank, and the panel to connect a model."""
-
-    rerank_controls(
-        explorer,
-        "compare",
-        view,
-        DEPTHS,
-        depth_field="rerank_depth",
-        words="A language model reorders the top documents of each variant by its instruction.",
-    )
+    explorer, view = page.explorer, page.view
+    words = "A language model reorders the top documents of each variant by its instruction."
+    rerank_controls(explorer, "compare", view, DEPTHS, depth_field="rerank_depth", words=words)
     if view.rerank and not run.info.set_up:
         st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original rankings.</div>')
-    other_jobs(
-        _jobs(explorer), run.job, "compare_cancel_others", "other comparison", "other comparisons"
-    )
+    one, many = "other comparison", "other comparisons"
+    other_jobs(_jobs(explorer), run.job, "compare_cancel_others", one, many)
     folded_panel(explorer, "compare", needed=bool(view.rerank))
 
 
-def run_area(explorer: Explorer, run: ModelRun) -> None:
+def run_area(page: ComparePage, run: ModelRun) -> None:
     """What the model is to do, how far it is, or what it took; of the same height throughout."""
     job = run.job
     if run.request is None:
@@ -160,26 +155,29 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
         )
         return
     if job is not None and job.running:
-        _running(job)
-        if _has_orders(job):
-            order_switch(ORDER, "Order of the rankings")
-        return
-    if job is not None and job.state == "failed":
+        _running(page.explorer, run, job)
+    elif job is not None and job.state == "failed":
         note(job.error, f"{job.remedy} Showing the original rankings.", kind="error")
     elif job is not None:
-        what_was_asked(so_far(job).report)
-    _switch_and_button(explorer, run)
+        what_was_asked(run.so_far.report)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if run.has_orders:
+            order_switch(ORDER, "Order of the rankings")
+        if job is None or not (job.running or is_whole(job, run.so_far.report)):
+            _button(page.explorer, run)
+    if job is None:
+        words = f"{run.info.model} will reorder the top documents of each variant."
+        st.html(f'<div class="md-dim">Not reranked yet. {escape(words)}</div>')
 
 
-def _running(job: VariantsJob) -> None:
-    whole = len(so_far(job).whole)
+def _running(explorer: Explorer, run: ModelRun, job: VariantsJob) -> None:
+    whole, jobs = len(run.so_far.whole), explorer.comparing.by_model.jobs
 
     def is_news(now: VariantsJob) -> bool:
         """Another variant is ranked, and its ranking is looked at, or the first that can be."""
-        follows = not whole or (_has_orders(job) and shows_model(ORDER))
+        follows = not whole or (run.has_orders and shows_model(ORDER))
         return len(so_far(now).whole) > whole and follows
 
-    jobs = engine().comparing.by_model.jobs
     JobCard(
         lambda: jobs.job(job.id),
         key="compare",
@@ -193,40 +191,29 @@ def _running(job: VariantsJob) -> None:
     ).show(job)
 
 
-def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
-    """Which order is shown, and the button that asks for what is missing, with its estimate."""
-    job = run.job
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if _has_orders(job):
-            order_switch(ORDER, "Order of the rankings")
-        if job is None or not is_whole(job, so_far(job).report):
-            _button(explorer, run)
-    if job is None:
-        model = escape(run.info.model)
-        st.html(
-            f'<div class="md-dim">Not reranked yet. {model} will reorder the top documents of each '
-            "variant.</div>"
-        )
-
-
 def _button(explorer: Explorer, run: ModelRun) -> None:
-    if run.request is None:
+    """The button that asks for what is missing, with its estimate."""
+    request = run.request
+    if request is None:
         return
     try:
-        estimate = estimated(explorer, run.request, run.stamp, run.info, chosen(explorer))
+        estimate = estimated(explorer, request, run.stamp, run.info, chosen(explorer))
     except SeedLensError as error:
         show_error(error)
         return
-    job = run.job
-    st.button(
-        ask_label("Rerank", job),
-        key="compare_ask",
-        type="primary",
-        on_click=attempt,
-        args=(lambda: _start(explorer, run),),
-    )
-    line, count = estimate_line(estimate), len(run.request.variants)
-    if job is not None and so_far(job).report.questions:
+
+    def start() -> None:
+        # A click may come before the page has caught up: other variants are not what was agreed to.
+        now = CompareView.read()
+        if _wanted(now, request_of(explorer, now)) == request:
+            ask = explorer.comparing.by_model.start
+            _jobs(explorer).keep(run.key, ask(request, chosen(explorer), owner=login.owner()))
+            st.session_state[ORDER] = OWN
+
+    label = ask_label("Rerank", run.job)
+    st.button(label, "compare_ask", type="primary", on_click=attempt, args=(start,))
+    line, count = estimate_line(estimate), len(request.variants)
+    if run.so_far.report.questions:
         line += "; cached answers are free"
     elif count > 1:
         line = f"All {count} variants: {line}"
@@ -245,33 +232,22 @@ def progress_line(job: VariantsJob) -> str:
 # -- the rankings ----------------------------------------------------------------------------
 
 
-def _has_orders(job: VariantsJob | None) -> bool:
-    """Whether the model has ranked anything yet."""
-    return job is not None and bool(so_far(job).orders.variants)
-
-
-def shown(
-    explorer: Explorer, view: CompareView, run: ModelRun, comparison: Comparison | None
-) -> Comparison | None:
+def in_order(page: ComparePage, run: ModelRun, comparison: Comparison) -> Comparison:
     """The comparison in the model's order where there is one and it is looked at."""
-    job, request = run.job, run.request
-    looked_at = _has_orders(job) and shows_model(ORDER)
-    if comparison is None or request is None or job is None or not looked_at:
+    job = run.job
+    if job is None or not (run.has_orders and shows_model(ORDER)):
         return comparison
-    which = job.id, job.state, len(so_far(job).whole)
-    return compared(explorer, asked(explorer, view), run.stamp, which, so_far(job).orders)
+    return page.compared((job.id, job.state, len(run.so_far.whole)), run.so_far.orders)
 
 
-def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapping[str, str]:
+def changes(before: Comparison, after: Comparison, run: ModelRun) -> Mapping[str, str]:
     """For each variant that a model reranked, what that changed: plain text."""
     kinds = {v.variant: KINDS[v.kind][0] for v in before.verdicts}
     sentences: dict[str, str] = {}
-    if after is None or run.job is None:
-        return sentences
     for old, new in zip(before.variants, after.variants, strict=True):
         name = new.variant.name
         if name in after.by_model:
-            whole = name in so_far(run.job).whole
+            whole = name in run.so_far.whole
             moved = moved_sentence(old.ranking.doc_ids, new.ranking.doc_ids, whole=whole)
             sentences[name] = f"{moved} Original: {kinds[name]}."
     return sentences
@@ -281,7 +257,7 @@ def moved_sentence(before: tuple[str, ...], after: tuple[str, ...], *, whole: bo
     """What a model changed in the first 20; ``whole``: it has no more to say.
 
     >>> moved_sentence(("a", "b", "c"), ("b", "a", "c"))
-    'The model moved 2 of the top 3; none came in from below.'
+    'The model moved 2 of the top 3, none of them new.'
     """
     first, top = before[:PAGE_SIZE], after[:PAGE_SIZE]
     moved = sum(a != b for a, b in zip(first, top, strict=True))

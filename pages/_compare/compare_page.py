@@ -1,210 +1,146 @@
-"""The Compare page: its state, the controls on the left, and the comparison itself."""
+"""The left column of the Compare page: seed, aspect, variants and filters."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
-from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Variant
 from engine.types.documents import Document
-from engine.types.lenses import Lens
-from engine.types.searches import Query
-from pages._common import workspace
 from pages._common.document_view import meta
 from pages._common.filter_panel import PageFilters
 from pages._common.outside_text import escape
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note
-from pages._common.url_state import (
-    aspect_that_is_there,
-    corpus_box,
-    seed_is_there,
-)
+from pages._common.state import corpus_box, pages
 from pages._compare.compare_components import variant_rows
-from pages._compare.compare_url import MOST_VARIANTS, CompareView, reworded
-from pages._explore.explore_url import OWN, View
+from pages._compare.compare_state import (
+    ComparePage,
+    CompareView,
+    against_instructed,
+    five_kinds,
+    paraphrases,
+    reworded,
+)
+from pages._explore.explore_state import OWN, View
+from pages._model.wording_reading import (
+    ModelReading,
+    is_on,
+    question,
+    read_wordings,
+    reading_switch,
+    taken_over,
+)
 
-OPENING_SYSTEMS = ("aspect", "instructed", "dense")
-"""One wording on a system that reads it, one that is told it, and one that does neither."""
-DEMO_ASPECT = "result"
-"""Of the demo's first seed: there the three systems differ most plainly."""
-
-
-# -- state ---------------------------------------------------------------------------------
-
-
-def open_view(explorer: Explorer, names: list[str]) -> CompareView:
-    """The view of the address, with what it leaves open filled in: there is a comparison to
-    read at once."""
-    view = CompareView.opened_on(explorer, names)
-    lens = explorer.library.lens(view.corpus)
-    keys = [aspect.key for aspect in lens.aspects]
-    view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
-    if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
-        seed, aspect = starting_point(explorer, view.corpus, keys)
-        view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect)
-    if not view.aspect:
-        view = replace(view, aspect=read_aspect(explorer, view, keys))
-    if not view.variants:
-        known = view.aspect if view.aspect in keys else keys[0]
-        view = view.with_variants(against_instructed(explorer, view.corpus, known))
-    view.write()
-    return view
-
-
-def read_aspect(explorer: Explorer, view: CompareView, keys: Sequence[str]) -> str:
-    """The aspect that Explore's wording asks for most; without one, Method where there is one."""
-    usual = "method" if "method" in keys else keys[0]
-    own = next((v for v in view.variants if v.name == OWN), None)
-    if own is None:
-        return usual
-    searcher = explorer.searcher(view.corpus)
-    text = explorer.notebook.text(view.text_id) if view.text_id else None
-    query = Query(
-        view.corpus, seed=None if text else view.seed, text=text,
-        instruction=own.instruction or None, focus=own.focus, reading=own.reading,
-    )  # fmt: skip
-    try:
-        focus = searcher.interpret(query, searcher.seed(query)).focus
-    except SeedLensError:
-        return usual  # shown where the comparison would be
-    return usual if focus is None else keys[int(focus.aspect_weights.argmax())]
-
-
-def starting_point(explorer: Explorer, corpus: str, keys: Sequence[str]) -> tuple[str, str]:
-    """A seed and an aspect that have something to show: judged for two aspects, if any is."""
-    if corpus == explorer.demo_corpus and DEMO_ASPECT in keys:
-        return explorer.starting_point(corpus)[0], DEMO_ASPECT
-    try:
-        topics = explorer.comparing.collection(corpus).topics
-    except SeedLensError:
-        return explorer.starting_point(corpus)
-    known = explorer.library.open(corpus).row_of
-    pairs = [(t.seed, t.aspect) for t in topics if t.seed and t.seed in known]
-    return telling_pair(pairs, keys) or explorer.starting_point(corpus)
-
-
-def telling_pair(
-    judged: Sequence[tuple[str, str | None]], keys: Sequence[str]
-) -> tuple[str, str] | None:
-    """The first seed that is judged for two of the aspects ``keys``, for its method if possible.
-
-    >>> telling_pair([("a", "method"), ("b", "result"), ("b", "method")], ["method", "result"])
-    ('b', 'method')
-    """
-    pairs = [(seed, aspect) for seed, aspect in judged if aspect in keys]
-    count = Counter(seed for seed, _ in pairs)
-    twice = [(seed, aspect) for seed, aspect in pairs if aspect and count[seed] > 1]
-    twice.sort(key=lambda pair: pair[1] != "method")  # stable: else in the collection's order
-    return twice[0] if twice else None
-
-
-def against_instructed(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
-    """The base wording on a system that has the aspect built in, and on two that have not."""
-    base = next(v for v in explorer.comparing.presets(corpus, aspect) if v.name == "base")
-    return tuple(
-        replace(base, name=base.name if system == base.system else f"base-{system}", system=system)
-        for system in OPENING_SYSTEMS
-    )
-
-
-def five_kinds(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
-    """Base, generic, definition, a paraphrase and the subset, as far as the lens has them."""
-    wanted = ("base", "generic", "definition", "paraphrase-1", "subset")
-    return tuple(v for v in explorer.comparing.presets(corpus, aspect) if v.name in wanted)
-
-
-def paraphrases(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
-    """Base and its paraphrases."""
-    presets = explorer.comparing.presets(corpus, aspect)
-    chosen = [v for v in presets if v.name == "base" or v.name.startswith("paraphrase")]
-    return tuple(chosen[:MOST_VARIANTS])
-
-
-PRESETS = {
-    "Five kinds": (five_kinds, "Base, generic, definition, one paraphrase, aspect's sentences "
-                   "only."),
+PRESETS: dict[str, tuple[Callable[[Explorer, str, str], tuple[Variant, ...]], str]] = {
+    "Five kinds": (
+        five_kinds,
+        "Base, generic, definition, one paraphrase, aspect's sentences only.",
+    ),
     "Paraphrases": (paraphrases, "The base instruction and its paraphrases."),
-    "Aspect against instructed": (against_instructed, "The base instruction on an "
-                                  "aspect-conditioned system, an instruction-following one and a "
-                                  "baseline."),
-}  # fmt: skip
+    "Aspect against instructed": (
+        against_instructed,
+        "The base instruction on an aspect-conditioned system, an instruction-following one and a "
+        "baseline.",
+    ),
+}
 
 
-# -- the left column -----------------------------------------------------------------------
+def left_column(
+    page: ComparePage, comparison: Comparison | None, found: Sequence[ModelReading]
+) -> None:
+    """Corpus, seed, aspect and the variants; all there even when nothing can be compared.
+
+    Args:
+        found: what a model reads the variants' wordings as.
+    """
+    explorer, view = page.explorer, page.view
+    box, finder = st.columns([2, 3], vertical_alignment="bottom")
+    with box:
+        corpus_box(view, page.corpora, "compare_corpus")
+    with finder:
+
+        def use(seed: str = "", text_id: str = "") -> None:
+            CompareView.change(lambda now: replace(now, seed=seed, text_id=text_id, document=""))
+
+        key, text = "compare_finder", partial(use, "")
+        seed_finder(explorer, view.corpus, on_document=use, on_text=text, key=key)
+    if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
+        st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
+    if comparison is not None:
+        _seed_words(page, comparison.seed)
+    _aspect_box(page)
+    with st.container(horizontal=True, gap="small", key="compare_presets"):
+        for name, (make, meaning) in PRESETS.items():
+            key, take = f"compare_preset_{make.__name__}", partial(_take_preset, explorer, make)
+            st.button(name, key, meaning, on_click=attempt, args=(take,))
+    count = 0 if comparison is None else len(view.variants)
+    read = [_reading(comparison, i) for i in range(count)] if comparison else []
+    variant_rows(page, read, [one.model if one.in_use else "" for one in found])
+    filters = PageFilters(explorer, view.corpus, CompareView, key="compare")
+    filters.chips()
+    filters.panel()
+    _reading_control(page, found)
 
 
-def seed_box(explorer: Explorer, view: CompareView) -> None:
-    """Ways to another seed."""
-
-    def use(seed: str, text_id: str) -> None:
-        CompareView.change(lambda now: replace(now, seed=seed, text_id=text_id, document=""))
-
-    seed_finder(
-        explorer,
-        view.corpus,
-        on_document=lambda doc_id: use(doc_id, ""),
-        on_text=lambda text_id: use("", text_id),
-        key="compare_finder",
-    )
+def _take_preset(
+    explorer: Explorer, make: Callable[[Explorer, str, str], tuple[Variant, ...]]
+) -> None:
+    CompareView.change(lambda now: now.with_variants(make(explorer, now.corpus, now.aspect)))
 
 
-def seed_words(seed: Document, lens: Lens, aspect: str) -> None:
+def _seed_words(page: ComparePage, seed: Document) -> None:
     """The seed, and its sentences of the aspect."""
-    keys = [a.key for a in lens.aspects]
-    index = keys.index(aspect) if aspect in keys else None
+    about, parts = meta(seed), []
+    if about:
+        parts.append(f'<div class="cmp-meta">{escape(about)}</div>')
+    keys = [a.key for a in page.lens.aspects]
+    index = keys.index(page.view.aspect) if page.view.aspect in keys else None
     serving = [s.text for s in seed.sentences if s.role == index]
-    title = escape(seed.title or "Pasted text")
-    parts = [f'<div class="cmp-seed"><div class="cmp-title">{title}</div>']
-    about = meta(seed)
-    parts += [f'<div class="cmp-meta">{escape(about)}</div>'] if about else []
-    if index is not None and serving:
-        name = escape(lens.aspects[index].name)
+    name = "" if index is None else page.lens.aspects[index].name
+    if name and serving:
         noun = "sentence" if len(serving) == 1 else "sentences"
         items = "".join(f"<li>{escape(text)}</li>" for text in serving)
-        parts.append(
-            f"<details><summary>{len(serving)} {noun} of {name}</summary><ul>{items}</ul></details>"
-        )
-    st.html("".join(parts) + "</div>")
-    if index is not None and not serving:
+        summary = f"{len(serving)} {noun} of {escape(name)}"
+        parts.append(f"<details><summary>{summary}</summary><ul>{items}</ul></details>")
+    title = escape(seed.title or "Pasted text")
+    st.html(f'<div class="cmp-seed"><div class="cmp-title">{title}</div>{"".join(parts)}</div>')
+    if name and not serving:
         note(
-            f"The seed has no sentence of {lens.aspects[index].name}.",
+            f"The seed has no sentence of {name}.",
             "Instructions for this aspect have no matching sentence in the seed.",
         )
 
 
-def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
+def _aspect_box(page: ComparePage) -> None:
     """Which aspect is meant. Built-in wordings follow it, words of one's own stay."""
-    names = {a.key: escape_label(f"{a.letter} · {a.name}") for a in lens.aspects}
+    view, key = page.view, "compare_aspect"
+    names = {a.key: escape_label(f"{a.letter} · {a.name}") for a in page.lens.aspects}
 
     def change() -> None:
-        key = st.session_state["compare_aspect"]
-        if key:
-            CompareView.change(lambda now: reworded(explorer, now, key))
+        if aspect := st.session_state[key]:
+            CompareView.change(lambda now: reworded(page.explorer, now, aspect))
 
-    st.session_state["compare_aspect"] = view.aspect if view.aspect in names else None
+    st.session_state[key] = view.aspect if view.aspect in names else None
     st.segmented_control(
-        "Similar in",
-        list(names),
+        *("Similar in", list(names)),
         format_func=names.__getitem__,
-        key="compare_aspect",
+        key=key,
         on_change=attempt,
         args=(change,),
         help="Target aspect for verdicts and measures.",
     )
-    words = about_no_aspect(view, workspace.pages().found(View), lens)
-    if words:
+    meant = next((a.name for a in page.lens.aspects if a.key == view.aspect), "")
+    if words := _about_no_aspect(view, pages().found(View), meant):
         st.html(f'<div class="cmp-dim">{escape(words)}</div>')
 
 
-def about_no_aspect(view: CompareView, search: View, lens: Lens) -> str:
-    """How a search without an aspect, as Explore has it, stands here; "" where it has one."""
-    meant = next((a.name for a in lens.aspects if a.key == view.aspect), "")
+def _about_no_aspect(view: CompareView, search: View, meant: str) -> str:
+    """How a search without an aspect, as Explore has it, appears here; "" where it has one."""
     if search.aspect or not meant:
         return ""
     if search.variant(search.system) is None:
@@ -214,85 +150,45 @@ def about_no_aspect(view: CompareView, search: View, lens: Lens) -> str:
     return f"“{OWN}” has no aspect: its instruction decides. Verdicts and measures use {meant}."
 
 
-def presets_bar(explorer: Explorer) -> None:
-    """Sets of variants to start from."""
-
-    def choose(make: Callable[[Explorer, str, str], tuple[Variant, ...]]) -> None:
-        CompareView.change(lambda now: now.with_variants(make(explorer, now.corpus, now.aspect)))
-
-    with st.container(horizontal=True, gap="small", key="compare_presets"):
-        for name, (make, meaning) in PRESETS.items():
-            st.button(
-                name,
-                key=f"compare_preset_{make.__name__}",
-                help=meaning,
-                on_click=attempt,
-                args=(lambda make=make: choose(make),),
-            )
-
-
-def variants_box(
-    explorer: Explorer,
-    view: CompareView,
-    lens: Lens,
-    comparison: Comparison | None,
-    models: Sequence[str],
-) -> None:
-    """The variants as rows to edit."""
-    chosen = (variant.system for variant in view.variants)
-    systems = list(dict.fromkeys([*explorer.systems_of(view.corpus), *chosen]))
-    variant_rows(
-        view.variants,
-        [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
-        models,
-        systems,
-        [system for system in systems if explorer.reads_steer(system)],
-        [system for system in systems if explorer.reads_wording(system)],
-        lens,
-    )
+# -- what wordings are interpreted as ------------------------------------------------------
 
 
 def _reading(comparison: Comparison, index: int) -> str:
     """What a wording was understood to ask for, in one line."""
     ranked = comparison.variants[index]
-    terms = [f"{'+' if u.term.wanted else '−'} “{u.term.text}”" for u in ranked.terms]
-    if ranked.understood or terms:
-        wanted = sorted(ranked.understood, key=lambda pair: -pair[1])
-        parts = [*(f"{name} {weight:.0%}" for name, weight in wanted), *terms]
-        said = f"Interpreted as {', '.join(parts)}."
-    elif not ranked.variant.instruction.strip() and not ranked.variant.aspect:
-        said = "No instruction (seed only)."
-    else:
-        said = ""
-    ruled_out = f"Excludes {', '.join(ranked.avoided)}." if ranked.avoided else ""
-    return " ".join(part for part in (said, ruled_out, *ranked.notes) if part)
+    parts = [f"{name} {w:.0%}" for name, w in sorted(ranked.understood, key=lambda pair: -pair[1])]
+    parts += [f"{'+' if u.term.wanted else '−'} “{u.term.text}”" for u in ranked.terms]
+    words = f"Interpreted as {', '.join(parts)}." if parts else ""
+    if not parts and not ranked.variant.instruction.strip() and not ranked.variant.aspect:
+        words = "No instruction (seed only)."
+    avoided = f"Excludes {', '.join(ranked.avoided)}." if ranked.avoided else ""
+    return " ".join(filter(None, (words, avoided, *ranked.notes)))
 
 
-def left_column(
-    explorer: Explorer,
-    view: CompareView,
-    names: list[str],
-    lens: Lens,
-    comparison: Comparison | None,
-    models: Sequence[str],
-) -> None:
-    """Corpus, seed, aspect and the variants; all there even when nothing can be compared.
+def open_reading(explorer: Explorer, view: CompareView) -> tuple[CompareView, list[ModelReading]]:
+    """The view with the model's reading of its variants' wordings, as far as it is there."""
+    lens = explorer.library.lens(view.corpus)
+    found = read_wordings(explorer, lens, [question(view.corpus, v) for v in view.variants])
+    readings = zip(view.variants, taken_over("compare", found), strict=True)
+    variants = tuple(replace(v, reading=reading) for v, reading in readings)
+    if variants != view.variants:
+        view = view.with_variants(variants)
+        view.write()
+    questions = [question(view.corpus, v) for v in variants]
+    return view, [replace(one, query=q) for one, q in zip(found, questions, strict=True)]
 
-    Args:
-        models: for each variant the model that read its wording, "" for none.
-    """
-    top = st.columns([2, 3], vertical_alignment="bottom")
-    with top[0]:
-        corpus_box(view, names, "compare_corpus")
-    with top[1]:
-        seed_box(explorer, view)
-    if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
-        st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
-    if comparison is not None:
-        seed_words(comparison.seed, lens, view.aspect)
-    aspect_box(explorer, view, lens)
-    presets_bar(explorer)
-    variants_box(explorer, view, lens, comparison, models)
-    filters = PageFilters(explorer, view.corpus, CompareView, key="compare")
-    filters.chips()
-    filters.panel()
+
+def _reading_control(page: ComparePage, found: Sequence[ModelReading]) -> None:
+    """The switch under the variants."""
+    view, by_model = page.view, {one.query for one in found if one.in_use}
+
+    def switched(on: bool) -> None:
+        def changed(now: CompareView, variant: Variant) -> Variant:
+            ends = on or question(now.corpus, variant) in by_model
+            return replace(variant, reading=()) if ends else variant
+
+        CompareView.change(lambda now: now.with_variants([changed(now, v) for v in now.variants]))
+
+    if is_on() or any(v.instruction.strip() for v in view.variants):
+        label = "Interpret with a model"
+        reading_switch(page.explorer, "compare", label, found, view.corpus, switched)

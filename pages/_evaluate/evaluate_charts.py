@@ -1,4 +1,4 @@
-"""Figures of evaluations and gaps: pure data in, Plotly out."""
+"""Charts of evaluations and gaps: a frame each, which is also the file, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from engine.types.evaluations import NDCG, Evaluation, Interval
-from engine.types.reranking import Gap, GapPoint
-from pages._common.chart_style import (
+from engine.types.reranking import Gap
+from pages._common.charts import (
     ACCENT,
     COUNTER,
     INK,
@@ -21,6 +22,7 @@ from pages._common.chart_style import (
     styled,
     wrapped,
 )
+from pages._common.tables import floats
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "pentagon")
 """One per aspect, so that colour is never the only difference."""
@@ -29,179 +31,106 @@ ROW_HEIGHT, LEAST_HEIGHT = 50, 330
 """Pixels."""
 JITTER = 0.3
 """Half the height over which the dots of a system are spread, in rows."""
-Rows = list[list[object]]
+_KINDS = {"system": "circle", "human": "star", "run": "diamond"}
 
 
-def strip_plot(
-    evaluation: Evaluation,
-    measure: str,
-    titles: Mapping[str, str],
-    aspects: Sequence[str],
-    *,
-    dark: bool,
-) -> go.Figure:
-    """One dot a query per system, coloured by aspect; a line marks the mean.
-
-    Args:
-        titles: query_id -> what the hover says of the seed.
-        aspects: in the order of the lens, which gives them their colours.
-    """
-    names = _best_last(evaluation, measure)
-    figure = go.Figure()
-    for aspect in [*aspects, None]:
-        x, y, text, said = [], [], [], []
-        for row, name in enumerate(names):
-            for query in evaluation.systems[name].per_query:
-                if query["aspect"] == aspect and query[measure] is not None:
-                    x.append(query[measure])
-                    y.append(row + _jitter(name, query["query_id"]))
-                    text.append(label(titles.get(query["query_id"], query["query_id"]), 90))
-                    said.append(number(query[measure], signed=measure == SIGNED))
-        if x:
-            figure.add_scatter(
-                x=x, y=y, text=text, mode="markers", name=label(aspect or "queries"),
-                marker=_marker(aspects, aspect, dark), customdata=said,
-                hovertemplate="%{text}<br>%{customdata}<extra>%{fullData.name}</extra>",
-            )  # fmt: skip
-    for row, name in enumerate(names):
-        _mean_line(figure, row, name, evaluation.systems[name].metrics[measure], measure, dark)
-    return _rows_styled(figure, names, measure, dark)
-
-
-def strip_rows(evaluation: Evaluation, measure: str, titles: Mapping[str, str]) -> Rows:
-    """System, query, seed, aspect and value of every dot."""
-    return [
-        [name, q["query_id"], titles.get(q["query_id"], ""), q["aspect"] or "", q[measure]]
-        for name in reversed(_best_last(evaluation, measure))
-        for q in evaluation.systems[name].per_query
-        if q[measure] is not None
-    ]
-
-
-def interval_plot(
-    evaluation: Evaluation, measure: str, aspects: Sequence[str], *, dark: bool
-) -> go.Figure:
-    """The mean of every aspect per system, with its 95 % interval where there is one."""
-    names = _best_last(evaluation, measure)
-    shown = [a for a in aspects if any(a in s.by_aspect for s in evaluation.systems.values())]
-    figure = go.Figure()
-    for position, aspect in enumerate(shown):
-        offset = 0.22 * ((len(shown) - 1) / 2 - position)
-        points = [
-            (row + offset, mean, scores.confidence_by_aspect.get(aspect, {}).get(measure))
-            for row, scores in enumerate(evaluation.systems[name] for name in names)
-            if (mean := scores.by_aspect.get(aspect, {}).get(measure)) is not None
-        ]
-        figure.add_scatter(
-            x=[mean for _, mean, _ in points], y=[row for row, _, _ in points], mode="markers",
-            name=label(aspect), marker=_marker(aspects, aspect, dark, size=9, opacity=1.0),
-            error_x=_error_bars([m for _, m, _ in points], [b for *_, b in points], 1.3, 3),
-            customdata=[
-                [number(v, signed=measure == SIGNED) for v in (mean, *(bounds or (None, None)))]
-                for _, mean, bounds in points
-            ],
-            hovertemplate="%{customdata[0]} (95 % interval %{customdata[1]} to "
-            "%{customdata[2]})<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
-    return _rows_styled(figure, names, measure, dark)
-
-
-def interval_rows(evaluation: Evaluation, measure: str, aspects: Sequence[str]) -> Rows:
-    """System, aspect, mean and the bounds of its interval, "" where there is none."""
-    return [
-        [
-            name,
-            aspect,
-            mean,
-            *(scores.confidence_by_aspect.get(aspect, {}).get(measure) or ("", "")),
-        ]
-        for name in reversed(_best_last(evaluation, measure))
-        for scores in [evaluation.systems[name]]
-        for aspect in aspects
-        if (mean := scores.by_aspect.get(aspect, {}).get(measure)) is not None
-    ]
-
-
-def trade_off(evaluation: Evaluation, *, dark: bool) -> go.Figure:
-    """Relevance against instruction following, a point per system with both intervals."""
-    figure = go.Figure()
-    colour, quiet = ACCENT[dark], INK[dark]
-    points = [(n, s) for n, s in evaluation.systems.items() if s.metrics[SIGNED] is not None]
-    points.sort(key=lambda point: point[1].metrics[NDCG] or 0.0)
-    means = [s.metrics[NDCG] or 0.0 for _, s in points]
-    bounds = [b for _, s in points if (b := s.confidence[NDCG]) is not None]
-    low, high = min([*means, *(b[0] for b in bounds)]), max([*means, *(b[1] for b in bounds)])
-    room = 0.14 * max(high - low, 0.05)
-    for position, (name, scores) in enumerate(points):
-        x, y = scores.metrics[NDCG], scores.metrics[SIGNED]
-        side = _side(means, position, (low, high))
-        figure.add_scatter(
-            x=[x], y=[y], mode="markers+text", text=[wrapped(name, 22)], name=label(name),
-            textposition=f"{('top', 'bottom')[position % 2]} {side}",
-            marker={
-                "size": 10, "color": colour if scores.kind == "system" else quiet,
-                "symbol": {"system": "circle", "human": "star", "run": "diamond"}[scores.kind],
-            },
-            error_x=_error_bars([x], [scores.confidence[NDCG]], 1, 3, quiet),
-            error_y=_error_bars([y], [scores.confidence[SIGNED]], 1, 3, quiet),
-            customdata=[[number(x), number(y, signed=True)]],
-            hovertemplate=NDCG + " %{customdata[0]}<br>p-MRR %{customdata[1]}"
-            "<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
-    return styled(
-        figure, dark=dark, height=340, showlegend=False,
-        margin={"l": 10, "r": 16, "t": 12, "b": 10},
-        xaxis={"title": f"Relevance, {NDCG}", "zeroline": False,
-               "range": [low - room, high + room]},
-        yaxis={"title": "Instruction following, p-MRR", "zeroline": True, "tickformat": "+.2f"},
-    )  # fmt: skip
-
-
-def _side(means: Sequence[float], position: int, ends: tuple[float, float]) -> str:
-    """On which side of a point its name stands: away from its nearest neighbour, if it fits."""
-    mean, (low, high) = means[position], ends
-    place = (mean - low) / ((high - low) or 1.0)
-    if not 0.3 < place < 0.7:
-        return "right" if place < 0.5 else "left"
-    near = min((m for i, m in enumerate(means) if i != position), key=lambda m: abs(m - mean),
-               default=mean)  # fmt: skip
-    return "right" if near < mean else "left"
-
-
-def trade_off_rows(evaluation: Evaluation) -> Rows:
-    """System, then mean and bounds of nDCG@20 and of p-MRR; "" where there is no interval."""
-    return [
-        [
-            name,
-            *(scores.metrics[NDCG], *(scores.confidence[NDCG] or ("", ""))),
-            *(scores.metrics[SIGNED], *(scores.confidence[SIGNED] or ("", ""))),
-        ]
-        for name, scores in evaluation.systems.items()
-        if scores.metrics[SIGNED] is not None
-    ]
-
-
-def _error_bars(
-    values: Sequence[float | None],
-    bounds: Sequence[Interval],
-    thickness: float,
-    width: int,
-    colour: str | None = None,
-) -> dict[str, Any]:
-    """Bars from the lower to the upper bounds; none where a value or its bounds are missing."""
-    pairs = zip(values, bounds, strict=True)
-    known = [(v, *(b or (v, v))) if v is not None else (0.0, 0.0, 0.0) for v, b in pairs]
-    return {
-        "type": "data", "symmetric": False, "array": [high - v for v, _, high in known],
-        "arrayminus": [v - low for v, low, _ in known], "thickness": thickness, "width": width,
-        "color": colour, "visible": any(high > low for _, low, high in known),
-    }  # fmt: skip
+def _bounds(interval: Interval) -> dict[str, float | None]:
+    low, high = interval or (None, None)
+    return {"low": low, "high": high}
 
 
 def _best_last(evaluation: Evaluation, measure: str) -> list[str]:
     """Systems by their mean, the best at the end: Plotly draws rows from the bottom."""
     means = {n: s.metrics.get(measure) for n, s in evaluation.systems.items()}
     return sorted(means, key=lambda n: (means[n] is not None, means[n] or 0.0))
+
+
+def _error_bars(frame: pd.DataFrame, value: str, **look: Any) -> dict[str, Any]:
+    """Bars from ``low`` to ``high``; none where a value or its bounds are missing."""
+    above = (frame["high"] - frame[value]).fillna(0.0)
+    below = (frame[value] - frame["low"]).fillna(0.0)
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": above.tolist(),
+        "arrayminus": below.tolist(),
+        "visible": bool((above + below > 0).any()),
+        **look,
+    }
+
+
+def _intervals(frame: pd.DataFrame) -> list[str]:
+    """``(95 % interval 0.5 to 0.7)`` of every row; "" where there is none."""
+    bounds = zip(frame["low"], frame["high"], strict=True)
+    return [
+        f"(95 % interval {number(low)} to {number(high)})" if low == low else ""
+        for low, high in bounds
+    ]
+
+
+# -- queries -------------------------------------------------------------------------------
+
+
+def strip_frame(evaluation: Evaluation, measure: str, titles: Mapping[str, str]) -> pd.DataFrame:
+    """System, query, seed, aspect and value of every dot."""
+    rows = [
+        {
+            "system": name,
+            "query": query["query_id"],
+            "seed": titles.get(query["query_id"], query["query_id"]),
+            "aspect": query["aspect"] or "",
+            measure: query[measure],
+        }
+        for name in reversed(_best_last(evaluation, measure))
+        for query in evaluation.systems[name].per_query
+        if query[measure] is not None
+    ]
+    return floats(rows, measure)
+
+
+def strip_plot(
+    frame: pd.DataFrame, evaluation: Evaluation, aspects: Sequence[str], *, dark: bool
+) -> go.Figure:
+    """One dot a query per system, coloured by aspect; a line marks the mean.
+
+    Args:
+        frame: of :func:`strip_frame`; its last column is the measure.
+        aspects: in the order of the lens, which gives them their colours.
+    """
+    figure, measure = go.Figure(), str(frame.columns[-1])
+    names, value = _best_last(evaluation, measure), f"%{{x:{_format(measure)}}}"
+    for aspect in [*aspects, ""]:
+        part = frame[frame["aspect"] == aspect]
+        if len(part):
+            dots = zip(part["system"], part["query"], strict=True)
+            figure.add_scatter(
+                x=part[measure].tolist(),
+                y=[names.index(name) + _jitter(name, query) for name, query in dots],
+                text=[label(seed, 90) for seed in part["seed"]],
+                mode="markers",
+                name=label(aspect or "queries"),
+                marker=_marker(aspects, aspect, dark),
+                hovertemplate=f"%{{text}}<br>{value}<extra>%{{fullData.name}}</extra>",
+            )
+    for row, name in enumerate(names):
+        mean = evaluation.systems[name].metrics[measure]
+        if mean is not None:
+            figure.add_scatter(
+                x=[mean, mean],
+                y=[row - JITTER - 0.1, row + JITTER + 0.1],
+                mode="lines",
+                line={"color": ACCENT[dark], "width": 2.5},
+                showlegend=False,
+                # A name inside the template itself would have its own %{...} filled in.
+                text=[label(name, 60)] * 2,
+                hovertemplate=f"mean of %{{text}}: {value}<extra></extra>",
+            )
+    return _rows_styled(figure, names, measure, dark)
+
+
+def _format(measure: str) -> str:
+    """The format of a measure in Plotly's templates."""
+    return "+.3f" if measure == SIGNED else ".3f"
 
 
 def _jitter(name: str, query_id: str) -> float:
@@ -211,47 +140,163 @@ def _jitter(name: str, query_id: str) -> float:
 
 
 def _marker(
-    aspects: Sequence[str], aspect: str | None, dark: bool, size: int = 7, opacity: float = 0.7
+    aspects: Sequence[str], aspect: str, dark: bool, size: int = 7, opacity: float = 0.7
 ) -> dict[str, Any]:
-    if aspect is None:
+    if not aspect:
         return {"size": size, "color": INK[dark], "opacity": opacity}
     index = list(aspects).index(aspect) % len(SYMBOLS)
     return {
-        "size": size, "color": ROLE_COLOURS[dark][index], "symbol": SYMBOLS[index],
-        "opacity": opacity, "line": {"width": 0.5, "color": PAPER[dark]},
-    }  # fmt: skip
-
-
-def _mean_line(
-    figure: go.Figure, row: int, name: str, mean: float | None, measure: str, dark: bool
-) -> None:
-    if mean is None:
-        return
-    said = number(mean, signed=measure == SIGNED)
-    figure.add_scatter(
-        x=[mean, mean], y=[row - JITTER - 0.1, row + JITTER + 0.1], mode="lines",
-        line={"color": ACCENT[dark], "width": 2.5}, name=label(name), showlegend=False,
-        # A name inside the template itself would have its own %{...} filled in.
-        text=[label(name, 60)] * 2, customdata=[said] * 2,
-        hovertemplate="mean of %{text}: %{customdata}<extra></extra>",
-    )  # fmt: skip
+        "size": size,
+        "color": ROLE_COLOURS[dark][index],
+        "symbol": SYMBOLS[index],
+        "opacity": opacity,
+        "line": {"width": 0.5, "color": PAPER[dark]},
+    }
 
 
 def _rows_styled(figure: go.Figure, names: Sequence[str], measure: str, dark: bool) -> go.Figure:
+    low = -1.03 if measure == SIGNED else -0.03
+    texts = []
+    for name in names:  # what reranks a system stands below its name
+        system, _, mode = name.partition("+")
+        texts.append(f"{wrapped(system)}<br>+ {label(mode)}" if mode else wrapped(name))
     return styled(
-        figure, dark=dark, height=max(LEAST_HEIGHT, 80 + ROW_HEIGHT * len(names)),
-        margin={"l": 10, "r": 16, "t": 34, "b": 10},
-        xaxis={"title": measure, "zeroline": measure == SIGNED,
-               "range": [-1.03, 1.03] if measure == SIGNED else [-0.03, 1.03]},
-        yaxis={"tickvals": list(range(len(names))), "ticktext": [row_label(n) for n in names],
-               "range": [-0.6, len(names) - 0.4], "showgrid": False, "zeroline": False},
-    )  # fmt: skip
+        figure,
+        dark=dark,
+        height=max(LEAST_HEIGHT, 80 + ROW_HEIGHT * len(names)),
+        xaxis={"title": {"text": measure}, "zeroline": measure == SIGNED, "range": [low, 1.03]},
+        yaxis={
+            "tickvals": list(range(len(names))),
+            "ticktext": texts,
+            "range": [-0.6, len(names) - 0.4],
+            "showgrid": False,
+            "zeroline": False,
+        },
+    )
 
 
-def row_label(name: str) -> str:
-    """A system's name beside its row; what reranks it stands below."""
-    system, _, mode = name.partition("+")
-    return f"{wrapped(system)}<br>+ {label(mode)}" if mode else wrapped(name)
+# -- aspects -------------------------------------------------------------------------------
+
+
+def interval_frame(evaluation: Evaluation, measure: str, aspects: Sequence[str]) -> pd.DataFrame:
+    """System, aspect, mean and the bounds of its interval."""
+    rows = [
+        {
+            "system": name,
+            "aspect": aspect,
+            measure: mean,
+            **_bounds(scores.confidence_by_aspect.get(aspect, {}).get(measure)),
+        }
+        for name in reversed(_best_last(evaluation, measure))
+        for scores in [evaluation.systems[name]]
+        for aspect in aspects
+        if (mean := scores.by_aspect.get(aspect, {}).get(measure)) is not None
+    ]
+    return floats(rows, measure, "low", "high")
+
+
+def interval_plot(
+    frame: pd.DataFrame, evaluation: Evaluation, aspects: Sequence[str], *, dark: bool
+) -> go.Figure:
+    """The mean of every aspect per system, with its 95 % interval where there is one."""
+    measure = str(frame.columns[2])
+    value = f"%{{x:{_format(measure)}}}"
+    names, shown = (
+        _best_last(evaluation, measure),
+        [a for a in aspects if a in set(frame["aspect"])],
+    )
+    figure = go.Figure()
+    for position, aspect in enumerate(shown):
+        part = frame[frame["aspect"] == aspect]
+        offset = 0.22 * ((len(shown) - 1) / 2 - position)
+        figure.add_scatter(
+            x=part[measure].tolist(),
+            y=[names.index(name) + offset for name in part["system"]],
+            mode="markers",
+            name=label(aspect),
+            marker=_marker(aspects, aspect, dark, size=9, opacity=1.0),
+            error_x=_error_bars(part, measure, thickness=1.3, width=3),
+            customdata=_intervals(part),
+            hovertemplate=f"{value} %{{customdata}}<extra>%{{fullData.name}}</extra>",
+        )
+    return _rows_styled(figure, names, measure, dark)
+
+
+# -- relevance against instruction following -----------------------------------------------
+
+
+def trade_off_frame(evaluation: Evaluation) -> pd.DataFrame:
+    """System, kind, then mean and bounds of nDCG@20 and of p-MRR, by nDCG@20."""
+    rows = [
+        {
+            "system": name,
+            "kind": scores.kind,
+            **{f"{m}{end}": v for m in (NDCG, SIGNED) for end, v in _measured(scores, m).items()},
+        }
+        for name, scores in evaluation.systems.items()
+        if scores.metrics[SIGNED] is not None
+    ]
+    numbers = [f"{m}{end}" for m in (NDCG, SIGNED) for end in ("", " low", " high")]
+    return floats(rows, *numbers).sort_values(NDCG, ignore_index=True)
+
+
+def _measured(scores: Any, measure: str) -> dict[str, float | None]:
+    low, high = scores.confidence[measure] or (None, None)
+    return {"": scores.metrics[measure], " low": low, " high": high}
+
+
+def trade_off(frame: pd.DataFrame, *, dark: bool) -> go.Figure:
+    """Relevance against instruction following, a point per system with both intervals."""
+    figure = go.Figure()
+    edges = pd.concat([frame[NDCG], frame[f"{NDCG} low"], frame[f"{NDCG} high"]])
+    low, high = edges.min(), edges.max()
+    for position, (name, kind) in enumerate(zip(frame["system"], frame["kind"], strict=True)):
+        point = frame.iloc[[position]]
+        x, y = point[NDCG].iloc[0], point[SIGNED].iloc[0]
+        bars = {
+            axis: _error_bars(
+                point.rename(columns={f"{m} low": "low", f"{m} high": "high"}),
+                m,
+                thickness=1,
+                width=3,
+                color=INK[dark],
+            )
+            for axis, m in (("error_x", NDCG), ("error_y", SIGNED))
+        }
+        side = "right" if x <= (low + high) / 2 else "left"
+        figure.add_scatter(
+            x=[x],
+            y=[y],
+            mode="markers+text",
+            text=[wrapped(name, 22)],
+            name=label(name),
+            textposition=f"{('top', 'bottom')[position % 2]} {side}",
+            marker={
+                "size": 10,
+                "color": ACCENT[dark] if kind == "system" else INK[dark],
+                "symbol": _KINDS[kind],
+            },
+            hovertemplate=NDCG + " %{x:.3f}<br>p-MRR %{y:+.3f}<extra>%{fullData.name}</extra>",
+            **bars,
+        )
+    room = 0.14 * max(high - low, 0.05)
+    return styled(
+        figure,
+        dark=dark,
+        height=340,
+        showlegend=False,
+        margin_t=12,
+        xaxis={
+            "title": {"text": f"Relevance, {NDCG}"},
+            "zeroline": False,
+            "range": [low - room, high + room],
+        },
+        yaxis={
+            "title": {"text": "Instruction following, p-MRR"},
+            "zeroline": True,
+            "tickformat": "+.2f",
+        },
+    )
 
 
 # -- the gap -----------------------------------------------------------------------------
@@ -263,13 +308,34 @@ NEAR = 0.045
 TINT = {False: "rgba(61, 90, 115, 0.10)", True: "rgba(143, 178, 208, 0.14)"}
 
 
-def gap_chart(gap: Gap, *, dark: bool) -> go.Figure:
+def gap_frame(gap: Gap) -> pd.DataFrame:
+    """What is drawn: which line, the pool's size, the value and the bounds of its interval."""
+    rows: list[dict[str, Any]] = [
+        {
+            "line": f"{side} bound",
+            "pool": point.size,
+            gap.measure: getattr(point, side),
+            **_bounds(getattr(point, f"{side}_interval")),
+        }
+        for side in ("upper", "lower")
+        for point in gap.points
+    ]
+    rows += [
+        {"line": name, "pool": "", gap.measure: v, **_bounds(gap.retriever_intervals.get(name))}
+        for name, v in gap.best_first
+    ]
+    return floats(rows, gap.measure, "low", "high")
+
+
+def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
     """Both bounds against pool size, every retriever as a line, the gap marked at each pool.
 
     Pools stand side by side at equal distances, whatever their sizes.
+
+    Args:
+        frame: of :func:`gap_frame`.
     """
-    figure = go.Figure()
-    places = list(range(len(gap.points)))
+    figure, places = go.Figure(), list(range(len(gap.points)))
     least, most = gap.extent
     room = 0.06 * max(most - least, 0.1)
     low, high = max(0.0, least - room), min(1.02, most + room)
@@ -279,64 +345,75 @@ def gap_chart(gap: Gap, *, dark: bool) -> go.Figure:
         ("lower bound: as retrieved", "lower", ACCENT[dark], "circle"),
     )
     for name, side, colour, symbol in sides:
-        values = [getattr(point, side) for point in gap.points]
-        bounds = [getattr(point, f"{side}_interval") for point in gap.points]
+        part = frame[frame["line"] == f"{side} bound"]
         figure.add_scatter(
-            x=places, y=values, name=name, mode="lines+markers",
+            x=places,
+            y=part[gap.measure].tolist(),
+            name=name,
+            mode="lines+markers",
             line={"color": colour, "width": 2},
-            marker={"color": colour, "size": 10, "symbol": symbol,
-                    "line": {"width": 2, "color": colour}},
-            error_y=_error_bars(values, bounds, 1, 4, colour),
-            fill="tonexty" if side == "lower" else None, fillcolor=TINT[dark],
-            customdata=[
-                [f"{point.size:,}", *map(number, (value, *(interval or (None, None))))]
-                for point, value, interval in zip(gap.points, values, bounds, strict=True)
-            ],
-            hovertemplate="pool %{customdata[0]}: %{customdata[1]}<br>95 % interval "
-            "%{customdata[2]} to %{customdata[3]}<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+            marker={
+                "color": colour,
+                "size": 10,
+                "symbol": symbol,
+                "line": {"width": 2, "color": colour},
+            },
+            error_y=_error_bars(part, gap.measure, thickness=1, width=4, color=colour),
+            fill="tonexty" if side == "lower" else None,
+            fillcolor=TINT[dark],
+            text=[f"pool {size:,}" for size in part["pool"]],
+            customdata=_intervals(part),
+            hovertemplate="%{text}: %{y:.3f}<br>%{customdata}<extra>%{fullData.name}</extra>",
+        )
     _bracket(figure, gap, places[-1], dark)
+    ticks = []
+    for point in gap.points:
+        first, last = (number(value, signed=True) for value in gap.gap(point))
+        ticks.append(f"{point.size:,}<br>gap {first}<br>to {last}")
     longest = max(len(label(name)) for name in gap.retrievers)
     return styled(
-        figure, dark=dark, height=GAP_HEIGHT, legend_traceorder="normal",
-        margin={"l": 10, "r": 64 + 7 * longest, "t": 36, "b": 10},
-        xaxis={"title": "candidates per query", "tickvals": places,
-               "ticktext": [_tick(gap, p) for p in gap.points], "zeroline": False,
-               "range": [-0.45, len(places) - 0.42], "showgrid": False},
-        yaxis={"title": gap.measure, "range": [low, high], "zeroline": False,
-               "tickformat": ".2f"},
-    )  # fmt: skip
-
-
-def gap_rows(gap: Gap) -> Rows:
-    """What is drawn: which line, the pool's size, the value and the bounds of its interval."""
-    rows: Rows = [
-        [f"{side} bound", point.size, getattr(point, side),
-         *(getattr(point, f"{side}_interval") or ("", ""))]
-        for side in ("upper", "lower")
-        for point in gap.points
-    ]  # fmt: skip
-    alone = ([n, "", v, *(gap.retriever_intervals.get(n) or ("", ""))] for n, v in gap.best_first)
-    return [*rows, *alone]
+        figure,
+        dark=dark,
+        height=GAP_HEIGHT,
+        legend_traceorder="normal",
+        margin_r=64 + 7 * longest,
+        xaxis={
+            "title": {"text": "candidates per query"},
+            "tickvals": places,
+            "ticktext": ticks,
+            "zeroline": False,
+            "range": [-0.45, len(places) - 0.42],
+            "showgrid": False,
+        },
+        yaxis={
+            "title": {"text": gap.measure},
+            "range": [low, high],
+            "zeroline": False,
+            "tickformat": ".2f",
+        },
+    )
 
 
 def _retrievers(figure: go.Figure, gap: Gap, ends: tuple[float, float], dark: bool) -> None:
     """A line for each, the best one solid; names on the right, none over another."""
     least = NEAR * (ends[1] - ends[0])
-    place = ends[1] + least
+    place, ink = ends[1] + least, INK[dark]
     for name, value in gap.best_first:
         best = name == gap.best
-        figure.add_hline(
-            y=value, line={"color": INK[dark], "width": 1.8 if best else 1,
-                           "dash": "solid" if best else "dot"}, opacity=1.0 if best else 0.65,
-        )  # fmt: skip
+        line = {"color": ink, "width": 1.8 if best else 1, "dash": "solid" if best else "dot"}
+        figure.add_hline(y=value, line=line, opacity=1.0 if best else 0.65)
         place = min(value, place - least)
-        shown = f"{label(name)} {number(value)}"
+        text = f"{label(name)} {number(value)}"
         figure.add_annotation(
-            x=1.0, xref="paper", xanchor="left", y=place, yanchor="middle", showarrow=False,
-            text=f"<b>{shown}</b>" if best else shown, xshift=6,
-            font={"size": 12, "color": INK[dark]},
-        )  # fmt: skip
+            x=1.0,
+            xref="paper",
+            xanchor="left",
+            y=place,
+            yanchor="middle",
+            showarrow=False,
+            text=f"<b>{text}</b>" if best else text,
+            xshift=6,
+        )
 
 
 def _bracket(figure: go.Figure, gap: Gap, x: float, dark: bool) -> None:
@@ -348,13 +425,5 @@ def _bracket(figure: go.Figure, gap: Gap, x: float, dark: bool) -> None:
     figure.add_shape(type="line", x0=beside, x1=beside, y0=min(ends), y1=max(ends), line=line)
     for y in ends:
         figure.add_shape(type="line", x0=beside - reach, x1=beside, y0=y, y1=y, line=line)
-    figure.add_annotation(
-        x=beside, y=(min(ends) + max(ends)) / 2, xanchor="left", text="gap", showarrow=False,
-        xshift=4, font={"size": 12, "color": INK[dark]},
-    )  # fmt: skip
-
-
-def _tick(gap: Gap, point: GapPoint) -> str:
-    """The size of a pool, and the gap there."""
-    low, high = (number(value, signed=True) for value in gap.gap(point))
-    return f"{point.size:,}<br>gap {low}<br>to {high}"
+    middle = (min(ends) + max(ends)) / 2
+    figure.add_annotation(x=beside, y=middle, xanchor="left", text="gap", showarrow=False, xshift=4)

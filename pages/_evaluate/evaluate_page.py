@@ -1,94 +1,55 @@
-"""The Evaluate page: its state, what the collection is, and the evaluation that runs."""
+"""The Evaluate page around its numbers: controls, the run, and previous runs."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from engine.errors import SeedLensError
-from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.evaluations import (
-    CollectionInfo,
-    Evaluation,
-    EvaluationJob,
-    EvaluationRecord,
-    EvaluationRequest,
+from engine.types.evaluations import CollectionInfo, Evaluation, EvaluationJob, EvaluationRecord
+from engine.types.jobs import Job
+from engine.types.models import Estimate
+from pages._common.job_words import estimate_line
+from pages._common.outside_text import escape, with_marks
+from pages._common.shared import as_drawn, attempt, error_boundary, escape_label, note, system_label
+from pages._common.state import control, weight_slider
+from pages._evaluate.evaluate_state import (
+    DEEPEST,
+    PARTS,
+    SAMPLES,
+    EvaluatePage,
+    EvaluateView,
+    collection_label,
+    moment,
+    of_request,
+    seeds_of,
+    sizes_of,
 )
-from pages._common.outside_text import escape
-from pages._common.shared import error_boundary, escape_label, note, show_error
-from pages._evaluate.evaluate_url import EvaluateView, of_request
 from pages._login import login
-from pages._model.model_form import apply_model_style
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_form import apply_model_style, calls_box, folded_panel, most_calls
+from pages._model.model_settings import chosen, usable
 from pages._model.task_panel import TaskPanel, Tasks
 
+MOST = "evaluate_most_calls"
 DRAWN_BUSY = "evaluate_drawn_busy"
 """Whether the button was drawn while something ran."""
 PREVIOUS_RUNS = 8
 """Listed at most."""
 
 
-def connected(explorer: Explorer) -> str:
-    """Which model would be asked, as evaluations are told apart by it; "" where none is."""
-    return explorer.evaluations.model(chosen(explorer)) if endpoint(explorer).set_up else ""
-
-
-def request_of(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> EvaluationRequest:
-    """What the view asks for; without a model, as whichever one answered it last."""
-    request = view.request(info, connected(explorer))
-    if view.needs_model and not request.model and view.systems:
-        return explorer.evaluations.answered_by(request)
-    return explorer.evaluations.checked(request) if view.systems else request
-
-
-def open_view(
-    explorer: Explorer, collections: Sequence[CollectionInfo]
-) -> tuple[EvaluateView, CollectionInfo]:
-    """The view of the address, with a collection that is there."""
-    known = {info.key: info for info in collections}
-    view = EvaluateView.opened()
-    try:
-        if st.query_params and view.collection and view.collection not in known:
-            explorer.collections.info(view.collection)  # says why not
-    except SeedLensError as error:
-        show_error(error)
-    if view.collection not in known:
-        first = explorer.demo_corpus if explorer.demo_corpus in known else collections[0].key
-        view = replace(view, collection=first)
-    view.write()
-    return view, known[view.collection]
-
-
-def nothing_to_evaluate() -> None:
-    """No corpus of this home came with judgments."""
-    st.html(
-        '<div class="sl-empty">No collection with judgments. Import one on the Library page '
-        "(CSFCube, BEIR, ImpliRet, or a folder with topics.jsonl and qrels.txt), or upload "
-        "judgments below.</div>"
-    )
-
-
-def collection_label(info: CollectionInfo) -> str:
-    """``csfcube``, or ``mine.qrels on demo`` for judgments that the corpus did not come with."""
-    by_itself = info.uploaded or info.key.startswith(f"{info.corpus}@")
-    return f"{Path(info.source).name} on {info.corpus}" if by_itself else info.key
-
-
 def about(info: CollectionInfo) -> None:
     """What the collection is, in one line, and what is odd in it."""
     if info.problem:
+        note(info.problem, "Correct the file; it is read again when it changes.", kind="error")
         return
+    zeros = ", unjudged documents count as 0" if info.complete else ""
     parts = [
         f"{counted(info.queries, 'query', 'queries')} over {counted(info.seeds, 'seed')}",
         ", ".join(info.aspects) or "no aspects",
-        counted(info.judgments, "grade")
-        + (", unjudged documents count as 0" if info.complete else ""),
+        counted(info.judgments, "grade") + zeros,
         "ranks each query's judged pool" if info.pooled else f"ranks the corpus {info.corpus}",
     ]
     if info.annotators:
@@ -99,52 +60,195 @@ def about(info: CollectionInfo) -> None:
         note(warning)
 
 
-def broken(info: CollectionInfo) -> None:
-    """A collection whose files cannot be read."""
-    note(info.problem, "Correct the file; it is read again when it changes.", kind="error")
+def empty(words: str) -> None:
+    """What to do where there is nothing to show."""
+    st.html(f'<div class="sl-empty">{escape(words)}</div>')
 
 
-def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Evaluation | None:
-    """The stored answer, or how far it is, or what to do to get it.
+# -- controls ------------------------------------------------------------------------------
 
-    What a run left that ended early counts as an answer, and is marked as what it is.
-    """
-    if not view.systems:
-        st.html('<div class="sl-empty">Choose at least one system.</div>')
-        return None
-    evaluations, request = explorer.evaluations, request_of(explorer, view, info)
-    panel, job = measuring(evaluations, "evaluation", "evaluate"), evaluations.job()
-    evaluation = evaluations.find(request)
-    failed = job is not None and job.request == request and bool(_problem(job))
-    running = job is not None and job.running
-    if evaluation is None and not failed and not running and not evaluations.missing(request):
-        evaluations.measure(request, login.owner())
-        job = evaluations.job()
-    if job is not None and job.running:
-        apply_model_style()
-        panel.card(resume=False)
-        return evaluation
-    if st.session_state.get(DRAWN_BUSY):
-        st.rerun()  # it ended while the page was drawn: the button above is out of date
-    if job is not None and job.request == request and (evaluation is None or _problem(job)):
-        if job.state != "done" or _problem(job):
-            panel.card(resume=False)
-        if evaluation is None and job.report is not None:
-            evaluation = job.report.result.evaluation
-    if evaluation is None:
-        names = ", ".join(evaluations.missing(request)) or "these systems"
-        lacks_model = view.needs_model and not connected(explorer)
-        to_do = "Connect a language model" if lacks_model else "Press Run"
-        st.html(
-            f'<div class="sl-empty">Not ranked yet with these settings: {escape(names)}. '
-            f"{to_do}.</div>"
+
+def choose_collection(page: EvaluatePage) -> None:
+    """The collection, and which of the page's two measurements."""
+    labels = {c.key: with_marks(collection_label(c)) for c in page.collections}
+    left, right = st.columns([4, 8])
+    # Each collection and measurement has a number of seeds that is quick enough.
+    control(
+        *(page.view, "collection", left.selectbox, "Test collection", list(labels)),
+        format_func=labels.__getitem__,
+        also={"seeds": None},
+    )
+    control(
+        *(page.view, "part", right.segmented_control, "Measurement", list(PARTS)),
+        format_func=PARTS.__getitem__,
+        required=True,
+        also={"seeds": None},
+    )
+
+
+def seeds_box(page: EvaluatePage) -> None:
+    """How many seeds to ask for, where there is a choice."""
+    wanted, total = page.seeds or 0, page.info.seeds
+    choices = sorted({n for n in (*SAMPLES, wanted) if 0 < n < total})
+    if choices:
+        control(
+            *(page.view, "seeds", st.selectbox, "Seeds", [*choices, 0]),
+            shown=wanted if wanted in choices else 0,
+            width=150,
+            format_func=lambda n: f"{n} of {total:,}" if n else f"all {total:,}",
+            help="Fixed sample; larger samples contain smaller ones.",
         )
-    return evaluation
 
 
-def _problem(job: EvaluationJob) -> str:
-    """Why an evaluation ended early; "" where it did not."""
-    return job.error or (job.report.problem or job.report.stopped if job.report else "")
+def controls(page: EvaluatePage) -> None:
+    """What to evaluate, and the button that does it."""
+    explorer, view, info = page.explorer, page.view, page.info
+    choose_collection(page)
+    by_model, modes = explorer.model_systems, explorer.rerank_modes
+    left, right = st.columns([9, 3])
+    systems = dict.fromkeys([*explorer.systems_of(info.corpus), *by_model, *view.systems])
+    control(
+        *(view, "systems", left.multiselect, "Systems", systems),
+        format_func=partial(system_label, model=by_model),
+        help="Systems to evaluate. Uploaded runs are included.",
+    )
+    with right:
+        weight_slider(view, view.steer, help="0 %: whole document. 100 %: aspect only.")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        seeds_box(page)
+        control(
+            *(view, "rerank", st.selectbox, "Rerank with a model", ["", *modes]),
+            width=190,
+            format_func=lambda mode: mode or "no",
+            help="Adds a reranked row for each system. "
+            + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
+        )
+        if view.rerank:
+            control(
+                *(view, "depth", st.number_input, "Depth"),
+                min_value=1,
+                max_value=DEEPEST,
+                step=10,
+                width=130,
+                help="Number of top documents to rerank.",
+            )
+        people = bool(info.annotators)
+        control(
+            *(view, "human", st.toggle, "People"),
+            shown=view.human and people,
+            disabled=not people,
+            help="Adds a human upper bound: each annotator's grades evaluated against the "
+            "adjudicated grades."
+            if people
+            else "This collection has no grades of single annotators.",
+        )
+        if view.needs_model:
+            calls_box(explorer, MOST)
+
+        def run() -> None:
+            request = page.renewed().request
+            explorer.evaluations.start(request, chosen(explorer), most_calls(MOST), login.owner())
+
+        ready, lacks_model = bool(view.systems), view.needs_model and not page.connected
+        job = explorer.evaluations.job()
+        run_button(page, "Run", "evaluate_run", run, job, ready=ready, lacks_model=lacks_model)
+    if view.needs_model and view.systems and not info.problem:
+        with error_boundary():
+            model_row(page, explorer.evaluations.estimate(page.request, usable(explorer)))
+
+
+def run_button(
+    page: EvaluatePage,
+    label: str,
+    key: str,
+    run: Callable[[], object],
+    job: Job[Any, Any] | None,
+    *,
+    ready: bool,
+    lacks_model: bool,
+) -> None:
+    """The button that starts a measurement.
+
+    Args:
+        job: the last one; while it runs, no other can be started.
+        ready: there is something to be measured.
+        lacks_model: a model is needed, and none is connected.
+    """
+    busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
+    st.button(
+        label,
+        key=key,
+        type="primary",
+        on_click=attempt,
+        args=(as_drawn(page.view.widgets, run),),
+        disabled=busy or lacks_model or not ready or bool(page.info.problem),
+        help="Connect a language model first." if lacks_model else None,
+    )
+
+
+def model_row(page: EvaluatePage, estimate: Estimate) -> None:
+    """What it will cost, and the endpoint: open where none is connected."""
+    apply_model_style()
+    words = "All answers are cached: no requests."
+    if estimate.calls:
+        words = f"Cost: {estimate_line(estimate)}; cached answers are free."
+    with st.container(key="evaluate_model", gap="xsmall"):
+        st.html(f'<div class="md-line"><span>{escape(words)}</span></div>')
+        folded_panel(page.explorer, "evaluate")
+
+
+# -- controls of the gap --------------------------------------------------------------------
+
+
+def gap_controls(page: EvaluatePage) -> None:
+    """Which gap to measure, what that costs, and the button that does it."""
+    explorer, view, info = page.explorer, page.view, page.info
+    choose_collection(page)
+    modes = explorer.rerank_modes
+    left, middle, right = st.columns([6, 3, 3])
+    retrievers = dict.fromkeys([*explorer.systems_of(info.corpus), *view.retrievers])
+    control(
+        *(view, "retrievers", left.multiselect, "Retrievers", retrievers),
+        format_func=system_label,
+        help="Candidates come from all of them; the verifier is compared with the best one alone.",
+    )
+    control(
+        *(view, "verifier", middle.selectbox, "Verifier", list(modes)),
+        help="How the model ranks a pool. "
+        + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
+    )
+    control(
+        *(view, "sizes", right.text_input, "Pool sizes"),
+        shown=", ".join(map(str, view.sizes)),
+        read=sizes_of,
+        help="Candidates per query, separated by commas.",
+    )
+    estimate = _gap_estimate(page)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        seeds_box(page)
+        calls_box(explorer, MOST)
+
+        def run() -> None:
+            request = page.renewed().gap_request
+            explorer.gaps.start(request, chosen(explorer), most_calls(MOST), login.owner())
+
+        ready, lacks_model = estimate is not None, not page.connected
+        job, key = explorer.gaps.job(info.key), "evaluate_gap_run"
+        run_button(page, "Measure", key, run, job, ready=ready, lacks_model=lacks_model)
+    if estimate is not None:
+        model_row(page, estimate)
+
+
+def _gap_estimate(page: EvaluatePage) -> Estimate | None:
+    """What it will cost at most; None where there is nothing to measure."""
+    if page.info.problem or not page.view.retrievers:
+        return None
+    with error_boundary():
+        return page.explorer.gaps.estimate(page.gap_request, endpoint=usable(page.explorer))
+    return None
+
+
+# -- the run -------------------------------------------------------------------------------
 
 
 def measuring(tasks: Tasks[Any], key: Hashable, name: str) -> TaskPanel[Any, Any]:
@@ -156,21 +260,60 @@ def measuring(tasks: Tasks[Any], key: Hashable, name: str) -> TaskPanel[Any, Any
     )
 
 
-def history(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
-    """Previous runs on the collection, each a click away."""
-    records = explorer.evaluations.history(info.key)
-    previous_runs(
-        "evaluate_previous",
-        [(record_line(r), of_request(r.request, view.measure)) for r in records],
+def answered(page: EvaluatePage) -> Evaluation | None:
+    """The stored answer, or how far it is, or what to do to get it.
+
+    What a run left that ended early counts as an answer, and is marked as what it is.
+    """
+    view, request, evaluations = page.view, page.request, page.explorer.evaluations
+    if not view.systems:
+        empty("Choose at least one system.")
+        return None
+    panel, job = measuring(evaluations, "evaluation", "evaluate"), evaluations.job()
+    evaluation = evaluations.find(request)
+    missing = [] if evaluation is not None else evaluations.missing(request)
+    if evaluation is None and not missing and not _runs_or_failed(job, page):
+        evaluations.measure(request, login.owner())
+        job = evaluations.job()
+    if job is not None and job.running:
+        apply_model_style()
+        panel.card(resume=False)
+        return evaluation
+    if st.session_state.get(DRAWN_BUSY):
+        st.rerun()  # it ended while the page was drawn: the button above is out of date
+    if job is not None and job.request == request:
+        if _problem(job) or (evaluation is None and job.state != "done"):
+            panel.card(resume=False)
+        if evaluation is None and job.report is not None:
+            evaluation = job.report.result.evaluation
+    if evaluation is None:
+        names = ", ".join(missing) or "these systems"
+        lacks_model = view.needs_model and not page.connected
+        to_do = "Connect a language model" if lacks_model else "Press Run"
+        empty(f"Not ranked yet with these settings: {names}. {to_do}.")
+    return evaluation
+
+
+def _runs_or_failed(job: EvaluationJob | None, page: EvaluatePage) -> bool:
+    return job is not None and (
+        job.running or (job.request == page.request and _problem(job) != "")
     )
 
 
-def previous_runs(key: str, runs: Sequence[tuple[str, EvaluateView]]) -> None:
-    """A line for each, which opens its view.
+def _problem(job: EvaluationJob) -> str:
+    """Why an evaluation ended early; "" where it did not."""
+    return job.error or (job.report.problem or job.report.stopped if job.report else "")
 
-    Args:
-        key: begins the keys of the buttons.
-    """
+
+def history(page: EvaluatePage) -> None:
+    """Previous runs on the collection, each a click away."""
+    records = page.explorer.evaluations.history(page.info.key)
+    views = [(record_line(r), of_request(r.request, page.view.measure)) for r in records]
+    previous_runs("evaluate_previous", views)
+
+
+def previous_runs(key: str, runs: Sequence[tuple[str, EvaluateView]]) -> None:
+    """A line for each, which opens its view."""
     if not runs:
         return
     with st.expander(f"Previous runs ({len(runs)})", type="compact"), error_boundary():
@@ -182,28 +325,16 @@ def previous_runs(key: str, runs: Sequence[tuple[str, EvaluateView]]) -> None:
 
 def record_line(record: EvaluationRecord) -> str:
     """When, how it was asked, and who did best."""
-    asked = record.request
-    parts = [moment(record.time), ", ".join(asked.systems), f"aspect weight {asked.steer:.0%}"]
-    parts.append(seeds_of(asked.sample))
-    parts += [f"reranked {asked.rerank}, depth {asked.depth:,}"] if asked.rerank else []
-    parts += [asked.model.partition(" at ")[0]] if asked.model else []
+    request = record.request
     scored = {n: v for n, v in record.headline.items() if v is not None and n != "human"}
-    if scored:
-        best = max(scored, key=scored.__getitem__)
-        parts.append(f"best {best} {scored[best]:.3f}")
-    return " · ".join(parts)
-
-
-def moment(time: str) -> str:
-    """A time of the ledger on the clock of this machine: ``2026-11-22 14:05``."""
-    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
-
-
-def seeds_of(sample: int | None) -> str:
-    """Of how many seeds a measurement is."""
-    return counted(sample, "seed") if sample else "all seeds"
-
-
-def set_measure(view: EvaluateView) -> None:
-    """Show another measure in charts and tables."""
-    replace(view, measure=st.session_state["evaluate_measure"] or view.measure).write()
+    best = max(scored, key=scored.__getitem__, default="")
+    parts = [
+        moment(record.time),
+        ", ".join(request.systems),
+        f"aspect weight {request.steer:.0%}",
+        seeds_of(request.sample),
+        f"reranked {request.rerank}, depth {request.depth:,}" if request.rerank else "",
+        request.model.partition(" at ")[0],
+        f"best {best} {scored[best]:.3f}" if best else "",
+    ]
+    return " · ".join(filter(None, parts))

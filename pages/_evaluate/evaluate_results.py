@@ -6,42 +6,47 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.evaluations import NDCG, CollectionInfo, Evaluation
-from pages._common import figure_file, shared
-from pages._common.components import chart
-from pages._common.figure_file import FigureFile
+from engine.text import counted
+from engine.types.annotating import PoolRequest
+from engine.types.evaluations import NDCG, Evaluation
+from engine.types.reranking import Gap, GapRecord
+from pages._annotate.annotate_url import annotator, is_lead, of_project
+from pages._common import shared
+from pages._common.charts import frame_csv
+from pages._common.job_words import report_line
 from pages._common.outside_text import escape
-from pages._common.shared import error_boundary, escape_label, note
-from pages._evaluate.evaluate_charts import (
-    interval_plot,
-    interval_rows,
-    strip_plot,
-    strip_rows,
-    trade_off,
-    trade_off_rows,
+from pages._common.shared import attempt, error_boundary, escape_label, note
+from pages._common.state import control
+from pages._common.tables import MEASURES, frame_chart, table
+from pages._evaluate import evaluate_charts as charts
+from pages._evaluate.evaluate_page import (
+    DRAWN_BUSY,
+    answered,
+    empty,
+    measuring,
+    previous_runs,
 )
-from pages._evaluate.evaluate_page import request_of, set_measure
+from pages._evaluate.evaluate_state import CHARTED, EvaluatePage, moment, of_gap, seeds_of
 from pages._evaluate.evaluate_tables import (
-    MEASURES,
-    REPORT_HELP,
-    REPORT_LABELS,
+    GAP_TERMS,
     aspect_rows,
     basis,
+    gap_verdict,
     leaderboard_rows,
     pair_rows,
+    point_columns,
+    point_rows,
     query_rows,
+    report_columns,
     report_rows,
-    table,
+    retriever_rows,
     tested,
     verdict,
 )
-from pages._evaluate.evaluate_url import CHARTED, EvaluateView
 from pages._evaluate.published import beside_the_paper
-from pages._evaluate.unjudged import unjudged_documents
 
 READING = (
     "Fractions, with 95 % bootstrap intervals over queries (10,000 draws). Differences: paired "
@@ -51,68 +56,43 @@ SENTENCES = 6
 """Differences that are put into words; the table has all."""
 
 
-def results(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
-) -> None:
-    """Everything that one evaluation says."""
+def evaluation_results(page: EvaluatePage) -> None:
+    """Everything that the evaluation says, once there is one."""
+    evaluation = answered(page)
+    if evaluation is None:
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Systems", anchor=False)
         definitions("Measures", MEASURES, READING)
-        _export(explorer, view, info, evaluation)
-    _leaderboard(evaluation)
+        _export(page, evaluation)
+    for sentence in evaluation.notes:
+        note(sentence)
+    columns = {
+        "Queries": "Number of queries.",
+        "p-MRR queries": "Queries whose seed is judged for another aspect.",
+        "Seconds": "Ranking time, without model and evidence.",
+    }
+    rows, alt = leaderboard_rows(evaluation), "Systems and their measures"
+    table(rows, "evaluate_leaderboard", alt, columns)
+    st.html(f'<div class="sl-facts">{escape(basis(evaluation))}</div>')
     sections: tuple[Callable[[], None], ...] = (
-        lambda: unjudged_documents(explorer, view, info),
-        lambda: _asked(evaluation),
+        lambda: unjudged_documents(page),
+        lambda: _requests(evaluation),
         lambda: _verdicts(evaluation),
-        lambda: _queries(explorer, view, info, evaluation),
-        lambda: _aspects(explorer, view, info, evaluation),
-        lambda: beside_the_paper(info, evaluation),
+        lambda: _queries(page, evaluation),
+        lambda: _aspects(page, evaluation),
+        lambda: beside_the_paper(page.info, evaluation),
     )
     for section in sections:
         with error_boundary():
             section()
 
 
-def _leaderboard(evaluation: Evaluation) -> None:
-    for sentence in evaluation.notes:
-        note(sentence)
-    table(
-        leaderboard_rows(evaluation),
-        "evaluate_leaderboard",
-        "Systems and their measures",
-        {
-            "Queries": st.column_config.NumberColumn(help="Number of queries."),
-            "p-MRR queries": st.column_config.NumberColumn(
-                help="Queries whose seed is judged for another aspect."
-            ),
-            "Seconds": st.column_config.NumberColumn(
-                help="Ranking time, without model and evidence."
-            ),
-        },
-    )
-    st.html(f'<div class="sl-facts">{escape(basis(evaluation))}</div>')
-
-
-def _asked(evaluation: Evaluation) -> None:
-    """What a language model was asked, where one took part."""
-    reports = evaluation.model_reports
-    if not reports:
-        return
-    st.subheader("Model requests", anchor=False)
-    table(
-        report_rows(reports), "evaluate_reports", "Model requests per system",
-        {
-            name: st.column_config.Column(REPORT_LABELS.get(name), help=words)
-            for name, words in REPORT_HELP.items()
-        },
-    )  # fmt: skip
-
-
 def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
     """What the words of the page mean, behind a button.
 
     Args:
-        more: what is said after the list.
+        more: below the list.
     """
     with st.popover(label, type="tertiary"):
         lines = "".join(
@@ -125,32 +105,35 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
         )
 
 
+def _requests(evaluation: Evaluation) -> None:
+    """What a language model was asked, where one took part."""
+    if reports := evaluation.model_reports:
+        st.subheader("Model requests", anchor=False)
+        alt = "Model requests per system"
+        table(report_rows(reports), "evaluate_reports", alt, report_columns())
+
+
 def _verdicts(evaluation: Evaluation) -> None:
     pairs = sorted(evaluation.significance, key=lambda r: (tested(r)[1], -abs(r["difference"])))
     moves = [s.metrics["p-MRR"] for s in evaluation.systems.values()]
-    follows = any(moves)
-    if not pairs and not follows:
+    if not pairs and not any(moves):
         return
     with st.container(key="evaluate_pair_verdicts"):
-        left, right = st.columns([7, 5], gap="medium") if follows else (st.container(), None)
+        left, right = st.columns([7, 5], gap="medium") if any(moves) else (st.container(), None)
         with left:
             if pairs:
                 _sentences(pairs)
             else:
                 st.caption("Add a second system to test differences.")
-            if not follows and any(value is not None for value in moves):
+            if not any(moves) and any(value is not None for value in moves):
                 st.caption("p-MRR is 0: these rankings do not depend on the aspect.")
         if right is not None:
+            frame = charts.trade_off_frame(evaluation)
             with right:
-                chart(
-                    lambda dark: trade_off(evaluation, dark=dark),
-                    FigureFile(
-                        "relevance and instruction following",
-                        "Relevance and instruction following of every system",
-                        f"Means with 95 % intervals. {basis(evaluation)}.",
-                        ["system", NDCG, "low", "high", "p-MRR", "low", "high"],
-                        trade_off_rows(evaluation),
-                    ),
+                frame_chart(
+                    *(frame, charts.trade_off, "relevance and instruction following"),
+                    "Relevance and instruction following of every system",
+                    f"Means with 95 % intervals. {basis(evaluation)}.",
                     alt="Relevance against instruction following of every system, with intervals",
                     key="evaluate_trade",
                 )
@@ -161,26 +144,32 @@ def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
     items = "".join(f"<li>{escape(verdict(row))}</li>" for row in pairs[:SENTENCES])
     st.html(f'<div class="sl-facts">In {NDCG}:</div><ul class="sl-verdicts">{items}</ul>')
     every = f"All {len(pairs)} pairs as a table" if len(pairs) > 1 else "As a table"
+    columns = {
+        "Difference": "First minus second.",
+        "t-test p": "Paired, Holm-corrected.",
+        "Random signs p": "Holm-corrected.",
+    }
     with st.expander(every, type="compact"):
-        table(
-            pair_rows(pairs),
-            "evaluate_pairs_table",
-            "Differences between systems and how sure they are",
-            {
-                "Difference": st.column_config.NumberColumn(help="First minus second."),
-                "t-test p": st.column_config.NumberColumn(help="Paired, Holm-corrected."),
-                "Random signs p": st.column_config.NumberColumn(help="Holm-corrected."),
-            },
-        )
+        alt = "Differences between systems and how sure they are"
+        table(pair_rows(pairs), "evaluate_pairs_table", alt, columns)
 
 
-def _queries(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
-) -> None:
+def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
     st.header("Query by query", anchor=False)
-    measure = _measure_box(view, evaluation)
-    titles = explorer.collections.query_titles(info.key)
-    frame = query_rows(evaluation, measure, titles, info)
+    scores = evaluation.systems.values()
+    defined = [m for m in CHARTED if any(s.metrics[m] is not None for s in scores)]
+    measure = page.view.measure if page.view.measure in defined else defined[0]
+    control(
+        *(page.view, "measure", st.segmented_control, "Measure", defined),
+        shown=measure,
+        read=lambda chosen: chosen or measure,
+        also={"model": page.view.model},
+        label_visibility="collapsed",
+    )
+    st.caption(MEASURES[measure])
+    frame = query_rows(evaluation, measure, page.titles, page.info)
+    strip = charts.strip_frame(evaluation, measure, page.titles)
+    column = st.column_config
     with st.container(key="evaluate_pair_queries"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
@@ -189,107 +178,81 @@ def _queries(
                 "evaluate_queries",
                 f"{measure} of every query",
                 {
-                    "Seed": st.column_config.TextColumn(width="medium", pinned=True),
-                    "Spread": st.column_config.NumberColumn(help="Best minus worst system."),
-                    "Explore": st.column_config.LinkColumn(
+                    "Seed": column.TextColumn(width="medium", pinned=True),
+                    "Spread": "Best minus worst system.",
+                    "Explore": column.LinkColumn(
                         display_text="open", help="This seed and aspect on the Explore page."
                     ),
                 },
                 most=8,
             )
-        aspects = _aspect_order(explorer, info)
         with right:
-            chart(
-                lambda dark: strip_plot(evaluation, measure, titles, aspects, dark=dark),
-                FigureFile(
+            frame_chart(
+                *(
+                    strip,
+                    partial(charts.strip_plot, evaluation=evaluation, aspects=page.aspects),
                     "queries",
-                    f"{measure} of every query",
-                    f"Each mark is a query; lines show means. {basis(evaluation)}.",
-                    ["system", "query", "seed", "aspect", measure],
-                    strip_rows(evaluation, measure, titles),
                 ),
+                f"{measure} of every query",
+                f"Each mark is a query; lines show means. {basis(evaluation)}.",
                 alt=f"{measure}: one dot per query and system, lines show means",
                 key="evaluate_strip",
             )
 
 
-def _measure_box(view: EvaluateView, evaluation: Evaluation) -> str:
-    defined = [
-        m for m in CHARTED if any(s.metrics[m] is not None for s in evaluation.systems.values())
-    ]
-    measure = view.measure if view.measure in defined else defined[0]
-    st.session_state["evaluate_measure"] = measure
-    st.segmented_control(
-        "Measure", defined, key="evaluate_measure", on_change=partial(set_measure, view),
-        label_visibility="collapsed",
-    )  # fmt: skip
-    st.caption(MEASURES[measure])
-    return measure
-
-
-def _aspect_order(explorer: Explorer, info: CollectionInfo) -> list[str]:
-    """As in the lens, which gives aspects their colours everywhere."""
-    return [aspect.key for aspect in explorer.library.lens(info.corpus).aspects]
-
-
-def _aspects(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
-) -> None:
-    aspects = _aspect_order(explorer, info)
-    if not any(s.by_aspect for s in evaluation.systems.values()):
+def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
+    scores = evaluation.systems.values()
+    if not any(s.by_aspect for s in scores):
         return
     st.header("Aspect by aspect", anchor=False)
-    measure = view.measure if view.measure in CHARTED[:3] else CHARTED[0]
-    if all(s.metrics[measure] is None for s in evaluation.systems.values()):
+    measure = page.view.measure if page.view.measure in CHARTED[:3] else CHARTED[0]
+    if all(s.metrics[measure] is None for s in scores):
         measure = CHARTED[0]
+    frame = charts.interval_frame(evaluation, measure, page.aspects)
     with st.container(key="evaluate_pair_aspects"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
-            table(
-                aspect_rows(evaluation, aspects), "evaluate_aspects",
-                "Measures of every system for every aspect",
-            )  # fmt: skip
+            alt = "Measures of every system for every aspect"
+            table(aspect_rows(evaluation, page.aspects), "evaluate_aspects", alt)
         with right:
-            chart(
-                lambda dark: interval_plot(evaluation, measure, aspects, dark=dark),
-                FigureFile(
+            frame_chart(
+                *(
+                    frame,
+                    partial(charts.interval_plot, evaluation=evaluation, aspects=page.aspects),
                     "aspects",
-                    f"{measure} by aspect",
-                    f"Means with 95 % intervals. {basis(evaluation)}.",
-                    ["system", "aspect", measure, "low", "high"],
-                    interval_rows(evaluation, measure, aspects),
                 ),
+                f"{measure} by aspect",
+                f"Means with 95 % intervals. {basis(evaluation)}.",
                 alt=f"{measure} of every aspect per system with 95 % intervals",
                 key="evaluate_intervals",
             )
 
 
 @st.fragment
-def _export(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
-) -> None:
+def _export(page: EvaluatePage, evaluation: Evaluation) -> None:
     popover = st.popover("Export", key="evaluate_export", on_change="rerun")
     if not popover.open:
         return
-    evaluations, request = explorer.evaluations, request_of(explorer, view, info)
-    titles = explorer.collections.query_titles(info.key)
+    evaluations, measure = page.explorer.evaluations, page.view.measure
+    frames = {
+        "Systems (CSV)": ("systems.csv", lambda: leaderboard_rows(evaluation)),
+        "Queries (CSV)": (
+            f"queries-{measure}.csv",
+            lambda: query_rows(evaluation, measure, page.titles, page.info),
+        ),
+    }
+    if reports := evaluation.model_reports:
+        frames["Model (CSV)"] = ("model.csv", lambda: report_rows(reports))
     with popover:
-        download("Systems (CSV)", lambda: to_csv(leaderboard_rows(evaluation)), "systems.csv")
-        download(
-            "Queries (CSV)", lambda: to_csv(query_rows(evaluation, view.measure, titles, info)),
-            f"queries-{view.measure}.csv",
-        )  # fmt: skip
-        reports = evaluation.model_reports
-        if reports:
-            download("Model (CSV)", lambda: to_csv(report_rows(reports)), "model.csv")
+        for label, (file, make) in frames.items():
+            download(label, lambda make=make: frame_csv(make()), file)  # type: ignore[misc]
         download("Everything (JSON)", lambda: evaluations.to_json(evaluation), "evaluation.json")
         for name, scores in evaluation.systems.items():
             # A run that ended early is not kept.
             if scores.kind != "human" and not (scores.llm and scores.llm.stopped):
-                download(
-                    escape_label(f"Run of {name} (TREC)"),
-                    partial(evaluations.run_file, request, name), f"{'-'.join(name.split())}.run",
-                )  # fmt: skip
+                make = partial(evaluations.run_file, page.request, name)
+                label = escape_label(f"Run of {name} (TREC)")
+                download(label, make, f"{'-'.join(name.split())}.run")
         st.caption("Copy the address to share this page.")
 
 
@@ -298,7 +261,158 @@ def download(name: str, data: Callable[[], str], file: str) -> None:
     shared.download(name, file, data, key=f"evaluate_dl_{file}", type="tertiary")
 
 
-def to_csv(frame: pd.DataFrame) -> str:
-    """A table as CSV, in which no text is a formula to a spreadsheet program."""
-    cells = frame.astype(object).where(frame.notna(), "")
-    return figure_file.to_csv(list(frame.columns), cells.itertuples(index=False))
+# -- unjudged documents ---------------------------------------------------------------------
+
+TOP = 20
+"""As deep as the measures look."""
+_ADDED = "evaluate_added"
+
+
+def unjudged_documents(page: EvaluatePage) -> None:
+    """Of a project's collection: what is unjudged, put into its pool with one click."""
+    explorer, info = page.explorer, page.info
+    corpus, _, name = info.key.partition(":")
+    if info.source_format != "project" or not name:
+        return
+    project = explorer.annotation.project(corpus, name)
+    runs = explorer.evaluations.rankings(page.request)
+    unjudged = {
+        (query_id, doc_id)
+        for run in explorer.annotation.unjudged(project, k=TOP, runs=runs)
+        for query_id, doc_ids in run.missing.items()
+        for doc_id in doc_ids
+    }
+    added = st.session_state.pop(_ADDED, 0)
+    if not unjudged and not added:
+        return
+    known, queries = explorer.library.open(corpus).row_of, explorer.annotation.queries(project)
+    # Nobody can judge what the corpus lacks, or the seed itself.
+    gone = {(q, d) for q, d in unjudged if d not in known or d == queries[q].seed}
+    pooled = {(item.query_id, item.doc_id) for item in explorer.annotation.pool(project)}
+    lacking, who = len(unjudged - pooled - gone), annotator(explorer)
+    may_add = is_lead(project, who)
+    words = _words(len(unjudged), lacking, len(gone), added)
+    if lacking and not may_add:
+        words += f" Leads can add them: {', '.join(project.leads) or 'ask one'}."
+    note(words)
+
+    def fill() -> None:
+        explorer.annotation.fill_pool(project, PoolRequest((), TOP, runs=runs))
+        st.session_state[_ADDED] = lacking
+
+    with st.container(key="evaluate_unjudged", horizontal=True):
+        if lacking and may_add:
+            st.button(
+                *(f"Add {lacking:,} to the pool", "evaluate_add_unjudged"),
+                help="Adds them to the project's queue.",
+                on_click=attempt,
+                args=(fill,),
+                type="primary",
+            )
+        may_judge = not project.annotators or who in (*project.annotators, *project.leads)
+        waiting = may_judge and len(unjudged) > lacking + len(gone)
+        if waiting and st.button("Judge them", key="evaluate_judge_unjudged"):
+            of_project(project).go()
+
+
+def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
+    waiting = unjudged - lacking - gone
+    counts = counted(unjudged, "unjudged document counts", "unjudged documents count")
+    in_pool = f"{'The others are' if gone else 'All are'} in the pool, waiting to be judged."
+    wait = "waits" if waiting == 1 else "wait"
+    some = f"{waiting:,} of them {wait} in the pool; {lacking:,} are not in it."
+    parts = [
+        f"{added:,} added to the pool." if added else "",
+        f"In the top {TOP}, {counts} as not relevant." if unjudged else "",
+        f"{gone:,} of them cannot be judged: not in the corpus." if gone else "",
+        (some if lacking else in_pool) if waiting else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+# -- the gap --------------------------------------------------------------------------------
+
+
+def gap_results(page: EvaluatePage) -> None:
+    """The gap, or how far it is, or what to do to get it; then those of previous runs."""
+    view, info, gaps = page.view, page.info, page.explorer.gaps
+    if not view.retrievers:
+        empty("Choose at least one retriever.")
+        return
+    request = gaps.checked(page.gap_request)
+    job, records = gaps.job(info.key), gaps.history(info.key)
+    latest = next((record.model for record in records if record.request == request), "")
+    gap = gaps.find(request, view.model or page.connected or latest)
+    running, own = job is not None and job.running, job is not None and job.request == request
+    if not running and st.session_state.get(DRAWN_BUSY):
+        st.rerun()  # it ended while the page was drawn: the button above is out of date
+    if job is not None and (running or (own and job.state != "done")):
+        measuring(gaps, info.key, "evaluate_gap").card(resume=False)
+    if job is not None and own and job.report is not None:
+        gap = gap or job.report.result
+    if gap is not None:
+        with error_boundary():
+            _gap(page.explorer, gap)
+    elif not running:
+        empty(
+            "Not measured yet. A language model ranks the retrieved pool at every size. Press "
+            "Measure; it runs in the background."
+        )
+    previous_runs("evaluate_previous_gap", [(_gap_line(r), of_gap(view, r)) for r in records])
+
+
+def _gap(explorer: Explorer, gap: Gap) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Retrieval–verification gap", anchor=False)
+        definitions("Definitions", GAP_TERMS)
+        _export_gap(explorer, gap)
+    for sentence in gap.notes:
+        note(sentence)
+    if gap.report.stopped:
+        note("Partial result.", gap.report.problem)
+    words, frame = gap_verdict(gap), charts.gap_frame(gap)
+    st.html(f'<p class="sl-gap-verdict">{escape(words)}</p>')
+    alt = f"{gap.measure} and gap at every pool size"
+    table(point_rows(gap), "evaluate_gap_points", alt, point_columns(), most=20)
+    st.html(f'<div class="md-line md-quiet">{report_line(gap.report)}</div>')
+    with st.container(key="evaluate_pair_gap"):
+        left, right = st.columns([8, 4], gap="medium")
+        with left:
+            title = f"Retrieval–verification gap: {gap.collection}"
+            frame_chart(
+                *(frame, partial(charts.gap_chart, gap=gap), "gap", title, words),
+                alt=f"{gap.measure} of the verifier against pool size, lower and upper bound, and "
+                "of every retriever alone",
+                key="evaluate_gap_chart",
+            )
+        with right:
+            st.subheader("Retrievers alone", anchor=False)
+            alt = f"{gap.measure} of every retriever without the verifier"
+            table(retriever_rows(gap), "evaluate_gap_retrievers", alt)
+
+
+@st.fragment
+def _export_gap(explorer: Explorer, gap: Gap) -> None:
+    popover = st.popover("Export", key="evaluate_gap_export", on_change="rerun")
+    if popover.open:
+        with popover:
+            download("Gap (CSV)", lambda: frame_csv(point_rows(gap, plain=True)), "gap.csv")
+            download("Everything (JSON)", lambda: explorer.gaps.to_json(gap), "gap.json")
+            st.caption(
+                "The chart menu exports SVG, PNG and CSV. Copy the address to share this page."
+            )
+
+
+def _gap_line(record: GapRecord) -> str:
+    """When, how it was asked, and how wide it is."""
+    request, (low, high) = record.request, record.bounds
+    return " · ".join(
+        [
+            moment(record.time),
+            f"{request.verifier} by {record.model.partition(' at ')[0]}",
+            ", ".join(request.systems),
+            "pools " + ", ".join(map(str, request.sizes)),
+            seeds_of(request.sample),
+            f"gap {low:+.3f} to {high:+.3f}".replace("-", "−"),
+        ]
+    )

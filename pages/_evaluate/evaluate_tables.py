@@ -1,4 +1,4 @@
-"""The tables and sentences of evaluations and gaps: pure data, and one way to show a table."""
+"""The tables and sentences of evaluations and gaps: frames and words from records."""
 
 from __future__ import annotations
 
@@ -18,33 +18,15 @@ from engine.types.evaluations import (
     Measures,
 )
 from engine.types.models import ModelReport
-from engine.types.reranking import Gap, GapPoint
-from pages._common.chart_style import number
-from pages._common.outside_text import table_with_marks
-from pages._common.url_state import UrlState
-from pages._explore.explore_url import View
+from engine.types.reranking import Gap
+from pages._common.charts import number
+from pages._common.state import PageView
+from pages._common.tables import floats, interval, signed_number, table
+from pages._explore.explore_state import View
 
-MEASURES = {
-    NDCG: "Relevance of the top 20 by graded judgments; 1 is the ideal order.",
-    CSFCUBE_NDCG: "nDCG@20, as computed by the CSFCube script (ranks 1 and 2 count alike). 0 to 1.",
-    "p-MRR": "Instruction following: how far documents relevant only to this aspect rank higher "
-    "than for another aspect of the seed. −1 to 1; 0 means no change.",
-    "RR": "1 divided by the rank of the first relevant document (grade 1 or more).",
-    "R@100": "Share of the relevant documents in the top 100.",
-    "Judged@20": "Judged share of the top 20. Unjudged documents count as 0.",
-}
-"""What each measure says, wherever it is shown."""
+__all__ = ["table"]  # Annotate has it from here
 CERTAIN = 0.05
 """Below this, after Holm's correction, a difference is called one."""
-SIGNED = ("p-MRR", "Difference", "Gap from", "Gap to")
-"""Columns that are shown with their sign."""
-
-
-def interval(bounds: Interval) -> str:
-    """``0.552 – 0.661``; a dash where there is none, or nothing varies."""
-    if bounds is None or bounds[0] == bounds[1]:
-        return "–"
-    return " – ".join(map(number, bounds))
 
 
 def leaderboard_rows(evaluation: Evaluation) -> pd.DataFrame:
@@ -53,16 +35,29 @@ def leaderboard_rows(evaluation: Evaluation) -> pd.DataFrame:
         {
             "System": name,
             **_main_cells(scores.metrics, scores.confidence),
-            "RR": scores.metrics["RR"],
-            "R@100": scores.metrics["R@100"],
-            "Judged@20": scores.metrics["Judged@20"],
+            **{measure: scores.metrics[measure] for measure in ("RR", "R@100", "Judged@20")},
             **_query_cells(scores.per_query),
             "Seconds": scores.seconds if scores.kind == "system" else None,
         }
         for name, scores in evaluation.systems.items()
     ]
-    frame = pd.DataFrame(rows).astype({"p-MRR": "float64", "Seconds": "float64"})
-    return frame.sort_values(NDCG, ascending=False, ignore_index=True)
+    return floats(rows, "p-MRR", "Seconds").sort_values(NDCG, ascending=False, ignore_index=True)
+
+
+def aspect_rows(evaluation: Evaluation, aspects: Sequence[str]) -> pd.DataFrame:
+    """One row per system and aspect."""
+    rows = [
+        {
+            "System": name,
+            "Aspect": aspect,
+            **_main_cells(scores.by_aspect[aspect], scores.confidence_by_aspect.get(aspect, {})),
+            **_query_cells([q for q in scores.per_query if q["aspect"] == aspect]),
+        }
+        for name, scores in evaluation.systems.items()
+        for aspect in aspects
+        if aspect in scores.by_aspect
+    ]
+    return floats(rows, "p-MRR")
 
 
 def _main_cells(means: Measures, intervals: Mapping[str, Interval]) -> dict[str, Any]:
@@ -80,67 +75,20 @@ def _query_cells(queries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return {"Queries": len(queries), "p-MRR queries": with_p_mrr}
 
 
-def signed_number(value: float) -> str:
-    """``+0.052``, and plain ``0`` for what does not move at all."""
-    return number(value, signed=True) if value else "0"
-
-
-def table(
-    frame: pd.DataFrame,
-    key: str,
-    alt: str,
-    config: Mapping[str, Any] | None = None,
-    most: int = 16,
-) -> None:
-    """A sortable table with three decimals, a dash where a value is undefined.
-
-    Args:
-        config: column -> configuration, beside the definitions of measures and intervals.
-        most: rows shown before it scrolls.
-    """
-    numbers = [c for c in frame.columns if frame[c].dtype == "float64"]
-    formats = {c: signed_number if c in SIGNED else "{:.3f}" for c in numbers}
-    formats |= {c: "{:,}" for c in frame.columns if frame[c].dtype == "int64"}
-    formats |= {"Seconds": "{:.1f}"} if "Seconds" in frame else {}
-    text = st.column_config.TextColumn
-    defined: dict[str, Any] = {
-        "System": text(pinned=True),
-        "95 % interval": text(
-            help="Of the mean, by bootstrap over queries.",
-            width=118,
-        ),
-        "p-MRR interval": text(
-            help="95 %, of p-MRR; a dash where all queries are equal.", width=118
-        ),
-    }
-    defined |= {c: st.column_config.NumberColumn(help=MEASURES[c]) for c in MEASURES if c in frame}
-    with st.container(key=key):
-        st.dataframe(
-            table_with_marks(frame).style.format(formats),
-            placeholder="–",
-            hide_index=True,
-            width="stretch",
-            height="content" if len(frame) <= most else 460,
-            column_config={**defined, **(config or {})},
-            alt=alt,
-        )
-
-
 def basis(evaluation: Evaluation) -> str:
     """What the numbers rest on, in one line."""
-    judged = evaluation.judged
-    parts = [counted(evaluation.queries, "query", "queries")]
-    if evaluation.sample is not None:
-        parts.append(f"a sample: {evaluation.sample.seeds:,} of {evaluation.sample.of:,} seeds")
-    parts.append(f"{judged.grades:,} grades, {judged.relevant:,} of them relevant")
-    parts.append(f"corpus {evaluation.corpus}")
-    if evaluation.missing_documents:
-        parts.append(f"{evaluation.missing_documents:,} judged documents are not in it")
+    judged, sample, missing = evaluation.judged, evaluation.sample, evaluation.missing_documents
     people = next((s for s in evaluation.systems.values() if s.kind == "human"), None)
-    if people is not None:
-        own = (f"{a} {number(m[NDCG])}" for a, m in people.annotators.items())
-        parts.append(f"{NDCG} of each annotator: {', '.join(own)}")
-    return " · ".join(parts)
+    own = [f"{a} {number(m[NDCG])}" for a, m in people.annotators.items()] if people else []
+    parts = [
+        counted(evaluation.queries, "query", "queries"),
+        f"a sample: {sample.seeds:,} of {sample.of:,} seeds" if sample else "",
+        f"{judged.grades:,} grades, {judged.relevant:,} of them relevant",
+        f"corpus {evaluation.corpus}",
+        f"{missing:,} judged documents are not in it" if missing else "",
+        f"{NDCG} of each annotator: {', '.join(own)}" if people else "",
+    ]
+    return " · ".join(filter(None, parts))
 
 
 def tested(row: Mapping[str, Any]) -> tuple[str, float]:
@@ -168,15 +116,18 @@ def verdict(row: Mapping[str, Any]) -> str:
 
 def pair_rows(pairs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """One row per pair of systems."""
+    names = {
+        "difference": "Difference",
+        "t_test_p_holm": "t-test p",
+        "randomisation_p_holm": "Random signs p",
+        "queries": "Queries",
+    }
     return pd.DataFrame(
-        {
-            "First": [r["systems"][0] for r in pairs],
-            "Second": [r["systems"][1] for r in pairs],
-            "Difference": [r["difference"] for r in pairs],
-            "t-test p": [r["t_test_p_holm"] for r in pairs],
-            "Random signs p": [r["randomisation_p_holm"] for r in pairs],
-            "Queries": [r["queries"] for r in pairs],
-        }
+        [
+            dict(zip(("First", "Second"), row["systems"], strict=True))
+            | {head: row[name] for name, head in names.items()}
+            for row in pairs
+        ]
     )
 
 
@@ -185,94 +136,69 @@ def query_rows(
 ) -> pd.DataFrame:
     """One row per query, one column per system."""
     values = {n: {q["query_id"]: q for q in s.per_query} for n, s in evaluation.systems.items()}
-    asked = max((s.per_query for s in evaluation.systems.values()), key=len)
     rows = []
-    for query in asked:
-        query_id = query["query_id"]
+    for query in max((s.per_query for s in evaluation.systems.values()), key=len):
+        query_id, aspect = query["query_id"], query["aspect"]
         own = {name: of.get(query_id, {}).get(measure) for name, of in values.items()}
         defined = [v for n, v in own.items() if v is not None and n != "human"]
+        link = None
+        if aspect is not None and query_id.endswith(f"_{aspect}"):
+            seed = query_id.removesuffix(f"_{aspect}")
+            search = View.elsewhere(corpus=info.corpus, seed=seed, text_id="", aspect=aspect)
+            link = "/" + PageView.link(search)
         rows.append(
             {
                 "Seed": titles.get(query_id, query_id),
-                "Aspect": query["aspect"] or "",
+                "Aspect": aspect or "",
                 **own,
                 "Spread": max(defined) - min(defined) if defined else None,
                 "Query": query_id,
-                "Explore": _explore_link(query_id, query["aspect"], info),
+                "Explore": link,
             }
         )
-    numbers = dict.fromkeys([*values, "Spread"], "float64")
-    return pd.DataFrame(rows).astype(numbers)
-
-
-def _explore_link(query_id: str, aspect: str | None, info: CollectionInfo) -> str | None:
-    if aspect is None or not query_id.endswith(f"_{aspect}"):
-        return None
-    seed = query_id.removesuffix(f"_{aspect}")
-    place = View.elsewhere(corpus=info.corpus, seed=seed, text_id="", aspect=aspect)
-    return "/" + UrlState.link(place)
-
-
-def aspect_rows(evaluation: Evaluation, aspects: Sequence[str]) -> pd.DataFrame:
-    """One row per system and aspect."""
-    rows = [
-        {
-            "System": name,
-            "Aspect": aspect,
-            **_main_cells(scores.by_aspect[aspect], scores.confidence_by_aspect.get(aspect, {})),
-            **_query_cells([q for q in scores.per_query if q["aspect"] == aspect]),
-        }
-        for name, scores in evaluation.systems.items()
-        for aspect in aspects
-        if aspect in scores.by_aspect
-    ]
-    return pd.DataFrame(rows).astype({"p-MRR": "float64"})
+    return floats(rows, *values, "Spread")
 
 
 # -- the model ---------------------------------------------------------------------------
 
-REPORT_LABELS = {"Calls": "Requests", "From ledger": "Cached"}
-REPORT_HELP: Mapping[str, str] = {
-    "Calls": "Requests sent, including retries and tests.",
-    "Questions": "Comparisons",
-    "Rounds": "Sequential rounds",
-    "Tokens in": "Input tokens, as reported by the endpoint.",
-    "Tokens out": "Output tokens, as reported by the endpoint.",
-    "From ledger": "From cache, free",
-    "Failed": "No response after retries. Run retries them.",
-    "Unanswered": "Invalid and failed responses; not counted.",
-    "Position bias": "How often the first of two equal documents wins; 0.5 means none. Corrected "
-    "in the ranking.",
-    "Cost": "Computed from token usage and the configured prices",
-    "Seconds": "Elapsed time",
+_REPORT: Mapping[str, tuple[str, str]] = {
+    "Model": ("model", "Which model was asked."),
+    "Calls": ("calls", "Requests sent, including retries and tests."),
+    "Questions": ("questions", "Comparisons"),
+    "Rounds": ("rounds", "Sequential rounds"),
+    "Tokens in": ("input_tokens", "Input tokens, as reported by the endpoint."),
+    "Tokens out": ("output_tokens", "Output tokens, as reported by the endpoint."),
+    "From ledger": ("cached", "From cache, free"),
+    "Failed": ("failed", "No response after retries. Run retries them."),
+    "Unanswered": ("unanswered", "Invalid and failed responses; not counted."),
+    "Position bias": (
+        "position_bias",
+        "How often the first of two equal documents wins; 0.5 means none. Corrected in the "
+        "ranking.",
+    ),
+    "Cost": ("cost", "Computed from token usage and the configured prices"),
+    "Seconds": ("seconds", "Elapsed time"),
 }
+"""Columns of the table of requests: the field of a report, and what it means."""
+_LABELS = {"Calls": "Requests", "From ledger": "Cached"}
 
 
 def report_rows(reports: Mapping[str, ModelReport]) -> pd.DataFrame:
     """One row per system that a model took part in."""
     rows = [
-        {
-            "System": name,
-            "Model": report.model,
-            "Calls": report.calls,
-            "Questions": report.questions,
-            "Rounds": report.rounds,
-            "Tokens in": report.input_tokens,
-            "Tokens out": report.output_tokens,
-            "From ledger": report.cached,
-            "Failed": report.failed,
-            "Unanswered": report.unanswered,
-            "Position bias": report.position_bias,
-            "Cost": report.cost,
-            "Seconds": report.seconds,
-        }
+        {"System": name, **{head: getattr(report, of) for head, (of, _) in _REPORT.items()}}
         for name, report in reports.items()
     ]
-    frame = pd.DataFrame(rows).astype(
-        {"Position bias": "float64", "Cost": "float64", "Seconds": "float64"}
-    )
-    optional = [c for c in ("Position bias", "Cost") if frame[c].isna().all()]
-    return frame.drop(columns=optional)
+    frame = floats(rows, "Position bias", "Cost", "Seconds")
+    return frame.drop(columns=[c for c in ("Position bias", "Cost") if frame[c].isna().all()])
+
+
+def report_columns() -> dict[str, Any]:
+    """How the columns of :func:`report_rows` are shown."""
+    return {
+        name: st.column_config.Column(_LABELS.get(name), help=words)
+        for name, (_, words) in _REPORT.items()
+    }
 
 
 # -- the gap -----------------------------------------------------------------------------
@@ -287,6 +213,7 @@ GAP_TERMS: Mapping[str, str] = {
     "recognised, but are not ranked at the top.",
     "Intervals": "95 %, by bootstrap over queries (10,000 draws).",
 }
+_BOUNDS = ("Lower", "Upper", "Gap from", "Gap to")
 
 
 def gap_verdict(gap: Gap) -> str:
@@ -308,62 +235,56 @@ def point_rows(gap: Gap, *, plain: bool = False) -> pd.DataFrame:
     Args:
         plain: bounds of intervals as numbers in columns of their own, for a file.
     """
-    return pd.DataFrame([_row(gap, point, plain) for point in gap.points])
-
-
-def _row(gap: Gap, point: GapPoint, plain: bool) -> dict[str, Any]:
-    low, high = gap.gap(point)
-    return {
-        "Pool": point.size,
-        "Read": point.documents,
-        "Read with missing": point.documents_infused,
-        "Found": point.found,
-        "Lower": point.lower,
-        **_bounds("Lower", point.lower_interval, plain),
-        "Upper": point.upper,
-        **_bounds("Upper", point.upper_interval, plain),
-        "Gap from": low,
-        **_bounds("Gap from", point.gap_lower_interval, plain),
-        "Gap to": high,
-        **_bounds("Gap to", point.gap_upper_interval, plain),
-    }
-
-
-def _bounds(name: str, bounds: Interval, plain: bool) -> dict[str, Any]:
-    if not plain:
-        return {f"{name} 95 %": interval(bounds)}
-    low, high = bounds or (None, None)
-    return {f"{name} 95 % low": low, f"{name} 95 % high": high}
+    rows = []
+    for point in gap.points:
+        row: dict[str, Any] = {
+            "Pool": point.size,
+            "Read": point.documents,
+            "Read with missing": point.documents_infused,
+            "Found": point.found,
+        }
+        intervals = (
+            *(point.lower_interval, point.upper_interval),
+            *(point.gap_lower_interval, point.gap_upper_interval),
+        )
+        values = (point.lower, point.upper, *gap.gap(point))
+        for name, value, bounds in zip(_BOUNDS, values, intervals, strict=True):
+            row[name] = value
+            if plain:
+                row[f"{name} 95 % low"], row[f"{name} 95 % high"] = bounds or (None, None)
+            else:
+                row[f"{name} 95 %"] = interval(bounds)
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def point_columns() -> dict[str, Any]:
     """How the columns are shown, with their definitions."""
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    helps = {
-        "Read": "Mean documents read per query",
-        "Read with missing": "The same on the pool plus all relevant documents.",
+    shown: dict[str, Any] = {
+        "Pool": number(help="Candidates per query.", pinned=True),
+        "Read": number(help="Mean documents read per query", format="%.1f"),
+        "Read with missing": number(
+            help="The same on the pool plus all relevant documents.", format="%.1f"
+        ),
         "Found": "Mean share of the relevant documents in the pool.",
         "Lower": GAP_TERMS["Lower bound"],
         "Upper": GAP_TERMS["Upper bound"],
         "Gap from": "Lower bound minus the best retriever.",
         "Gap to": "Upper bound minus the best retriever.",
     }
-    shown: dict[str, Any] = {name: number(help=words) for name, words in helps.items()}
-    shown |= {name: number(help=helps[name], format="%.1f") for name in list(helps)[:2]}
-    shown["Pool"] = number(help="Candidates per query.", pinned=True)
-    for name in ("Lower", "Upper", "Gap from", "Gap to"):
-        shown[f"{name} 95 %"] = text(help=GAP_TERMS["Intervals"], width=122)
-    return shown
+    return shown | {f"{n} 95 %": text(help=GAP_TERMS["Intervals"], width=122) for n in _BOUNDS}
 
 
 def retriever_rows(gap: Gap) -> pd.DataFrame:
     """One row per retriever, the best first."""
-    rows = [
-        {
-            "Retriever": name,
-            gap.measure: value,
-            "95 % interval": interval(gap.retriever_intervals.get(name)),
-        }
-        for name, value in gap.best_first
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        [
+            {
+                "Retriever": name,
+                gap.measure: value,
+                "95 % interval": interval(gap.retriever_intervals.get(name)),
+            }
+            for name, value in gap.best_first
+        ]
+    )

@@ -6,20 +6,32 @@ Calls cost money: nothing is asked unless the button was pressed.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.reranking import EndpointInfo, Reranking, RerankJob, RerankRequest
+from engine.types.reranking import (
+    EndpointInfo,
+    GeneratedExplanation,
+    Reranking,
+    RerankJob,
+    RerankRequest,
+)
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import estimate_line, progress_line
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, engine, note, remembered
-from pages._explore.explore_url import DEEPEST, View
+from pages._common.shared import as_ours, attempt, note, remembered
+from pages._common.waiting import renew_when
+from pages._explore.explore_state import DEEPEST, ExplorePage, View
 from pages._login import login
+from pages._model.beside import beside
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
 from pages._model.reranking_controls import (
@@ -48,17 +60,22 @@ class ModelRun:
     """What a model has to do with this view.
 
     Attributes:
-        asked: what the model is to rank; None when it is not wanted.
+        request: what the model is to rank; None when it is not wanted.
         job: how far that is; None before it was asked for.
     """
 
     info: EndpointInfo
-    asked: RerankRequest | None
+    request: RerankRequest | None
     job: RerankJob | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every question has an answer."""
+        return self.job is not None and is_whole(self.job, self.job.report)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Found:
     """The page of results, and the model's part in it.
 
     Attributes:
@@ -70,39 +87,30 @@ class Shown:
     reads_aspect: bool
 
 
-def open_run(explorer: Explorer, view: View) -> ModelRun:
-    """The model's part in a view. Asks nothing; what the ledger knows is there at once."""
-    info = endpoint(explorer)
-    asked = job = None
+def open_run(page: ExplorePage) -> ModelRun:
+    """The model's part in a view. Asks nothing; what the ledger knows is there at once.
+
+    Another visit may have asked for the same, and that may still cost.
+    """
+    explorer, info = page.explorer, endpoint(page.explorer)
+    request = job = None
     try:
-        asked = _wanted(explorer, view, view.to_query(explorer))
-        if asked is not None and info.set_up:
-            job = _find(explorer, asked, info)
+        request = _wanted(explorer, page.view, page.query)
+        if request is not None and info.set_up:
+            key, known = (request, info.address, info.model), _jobs(explorer)
+            verifier = explorer.verifier
+            job = known.find(key) or known.keep(key, verifier.running(request, chosen(explorer)))
+            if job is None and info.tried:
+                job = known.recall(key, lambda: verifier.recall(request, chosen(explorer)))
     except SeedLensError:
         pass  # shown where the results would be
-    return ModelRun(info, asked, job)
+    return ModelRun(info, request, job)
 
 
 def _jobs(explorer: Explorer) -> VisitJobs[tuple[RerankRequest, str, str]]:
-    """What this visit asked for, by what was asked and of whom."""
+    """What this visit asked for, by what was asked and of which model."""
     verifier = explorer.verifier
     return VisitJobs("model", verifier.job, verifier.jobs.cancel)
-
-
-def _find(explorer: Explorer, asked: RerankRequest, info: EndpointInfo) -> RerankJob | None:
-    """What this visit asked for, or what is under way for the same, or known from before.
-
-    Another visit may have asked for the same, and that may still cost. Raises as
-    ``Assistant.start``.
-    """
-    key, known = (asked, info.address, info.model), _jobs(explorer)
-    job = known.find(key)
-    if job is None:
-        verifier = explorer.verifier
-        job = known.keep(key, verifier.running(asked, chosen(explorer)))
-        if job is None and info.tried:
-            job = known.recall(key, lambda: verifier.recall(asked, chosen(explorer)))
-    return job
 
 
 def _wanted(explorer: Explorer, view: View, query: Query) -> RerankRequest | None:
@@ -116,25 +124,20 @@ def _wanted(explorer: Explorer, view: View, query: Query) -> RerankRequest | Non
     return RerankRequest(query, view.rerank, view.depth) if view.rerank else None
 
 
-def shown(explorer: Explorer, view: View, query: Query, run: ModelRun) -> Shown:
+def search(page: ExplorePage, run: ModelRun) -> Found:
     """The page of results: the model's order where there is one, else the one without it."""
-    job = run.job
+    explorer, query, job = page.explorer, page.query, run.job
     if job is not None and _has_order(job) and shows_model(ORDER):
         reranking = explorer.verifier.result(job.id, query.k, query.offset)
-        return Shown(reranking.results, reranking, True)
-    if query.system in explorer.model_systems:
-        results = _searched(explorer, replace(query, system="dense"))
-        return Shown(replace(results, instruction_following=None), None, False)
-    return Shown(_searched(explorer, query), None, explorer.reads_aspect(view.system))
-
-
-def _searched(explorer: Explorer, query: Query) -> SearchResults:
-    """The results of a search; those of this visit's latest while nothing of it has changed.
-
-    A click that grades, keeps or unfolds a document asks for them again.
-    """
-    state = (query, explorer.library.state(query.corpus))
-    return remembered(SEARCHED, state, lambda: explorer.search(query))
+        return Found(reranking.results, reranking, True)
+    by_model = query.system in explorer.model_systems
+    query = replace(query, system="dense") if by_model else query
+    # A click that grades, keeps or unfolds a document asks for the same results again.
+    basis = (query, explorer.library.state(query.corpus))
+    results = remembered(SEARCHED, basis, lambda: explorer.search(query))
+    if by_model:
+        return Found(replace(results, instruction_following=None), None, False)
+    return Found(results, None, explorer.reads_aspect(query.system))
 
 
 def _has_order(job: RerankJob) -> bool:
@@ -142,100 +145,182 @@ def _has_order(job: RerankJob) -> bool:
     return job.state == "done" or (job.state != "failed" and job.progress.rounds > 0)
 
 
-def run_area(run: ModelRun) -> None:
+def run_area(page: ExplorePage, run: ModelRun) -> None:
     """How far the model is, or what it took: above the results, of the same height throughout."""
-    if run.asked is None or not run.info.set_up:
+    job, request = run.job, run.request
+    if request is None or not run.info.set_up:
         return
-    job = run.job
     if job is None:
-        st.html(f'<div class="md-dim">{_unasked(run.info, run.asked)}</div>')
+        model = escape(run.info.model)
+        words = "Not reranked yet."
+        if not request.mode:
+            words = (
+                f"Showing the ranking of dense. Press <b>Search with the model</b> to use {model}."
+            )
+        st.html(f'<div class="md-dim">{words}</div>')
     elif job.running:
-        _running(job)
+        _running(page.explorer, job)
     elif job.state == "failed":
-        note(job.error, f"{job.remedy} Showing the original ranking.",
-             kind="error")  # fmt: skip
+        note(job.error, f"{job.remedy} Showing the original ranking.", kind="error")
     else:
         what_was_asked(job.progress.report)
     if job is not None and _has_order(job):
         order_switch(ORDER, "Order of the results")
 
 
-def _running(job: RerankJob) -> None:
-    rounds, at = job.progress.rounds, time.monotonic()
+def _running(explorer: Explorer, job: RerankJob) -> None:
+    rounds, at, verifier = job.progress.rounds, time.monotonic(), explorer.verifier
 
     def is_news(now: RerankJob) -> bool:
-        if not shows_model(ORDER):
-            return False
-        return now.progress.rounds > rounds and time.monotonic() - at >= _RENEW_SECONDS
+        more = now.progress.rounds > rounds and time.monotonic() - at >= _RENEW_SECONDS
+        return more and shows_model(ORDER)
 
-    verifier = engine().verifier
     JobCard(
-        lambda: verifier.job(job.id), key="explore", label="Reranking", line=progress_line,
-        cancel=verifier.jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        lambda: verifier.job(job.id),
+        key="explore",
+        label="Reranking",
+        line=progress_line,
+        cancel=verifier.jobs.cancel,
+        is_news=is_news,
+        border=False,
+        poll=POLL_SECONDS,
         what_stays="Cached answers and the partial ranking are kept.",
-    ).show(job)  # fmt: skip
+    ).show(job)
 
 
-def _unasked(info: EndpointInfo, asked: RerankRequest) -> str:
-    model = escape(info.model)
-    if asked.mode:
-        return "Not reranked yet."
-    return f"Showing the ranking of dense. Press <b>Search with the model</b> to use {model}."
-
-
-# -- the controls ----------------------------------------------------------------------------
-
-
-def model_controls(explorer: Explorer, view: View, run: ModelRun) -> None:
+def model_controls(page: ExplorePage, run: ModelRun) -> None:
     """The switch under the system; with it on, how to rerank, what it costs, and the button."""
+    explorer, view = page.explorer, page.view
     by_itself = view.system in explorer.model_systems
+    wanted = by_itself or bool(view.rerank)
     if not by_itself:
-        rerank_controls(
-            explorer, "explore", view, DEPTHS, depth_field="depth",
-            words="A language model reorders the top documents.",
-            page=1,
-        )  # fmt: skip
-    if by_itself or view.rerank:
-        if run.info.set_up:
-            _estimate_and_button(explorer, run)
-        else:
-            st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original ranking.</div>')
+        words = "A language model reorders the top documents."
+        rerank_controls(explorer, "explore", view, DEPTHS, depth_field="depth", words=words)
+    if wanted and run.info.set_up:
+        _estimate_and_button(explorer, run)
+    elif wanted:
+        st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original ranking.</div>')
     other_jobs(_jobs(explorer), run.job, "explore_cancel_others", "other search", "other searches")
-    folded_panel(explorer, "explore", needed=by_itself or bool(view.rerank))
+    folded_panel(explorer, "explore", needed=wanted)
 
 
 def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
     """What it costs, and the button that starts it."""
-    asked, job = run.asked, run.job
-    if asked is None:
+    request, job = run.request, run.job
+    if request is None:
         return
     try:
-        estimate = explorer.verifier.estimate(asked, chosen(explorer))
+        estimate = explorer.verifier.estimate(request, chosen(explorer))
     except SeedLensError:  # shown where the results would be
         return
+
+    def start() -> None:
+        # A click may come before the page has caught up: another search is not what was agreed to.
+        now = View.read()
+        if _wanted(explorer, now, now.to_query(explorer)) == request:
+            job_id = explorer.verifier.start(request, chosen(explorer), owner=login.owner())
+            _jobs(explorer).keep((request, run.info.address, run.info.model), job_id)
+            st.session_state[ORDER] = OWN
+
+    running = job is not None and job.running
+    label = ask_label("Rerank" if request.mode else "Search with the model", job)
+    if running:
+        label = "Running"
+    elif run.whole:
+        label = "Reranked" if request.mode else "Searched"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            _label(asked, job), key="explore_ask", type="primary",
-            disabled=job is not None and (job.state == "running" or is_whole(job, job.report)),
-            on_click=attempt, args=(lambda: _start(explorer, asked, run.info),),
-        )  # fmt: skip
-        line = KEPT if job is not None and is_whole(job, job.report) else estimate_line(estimate)
+            *(label, "explore_ask"),
+            type="primary",
+            disabled=running or run.whole,
+            on_click=attempt,
+            args=(start,),
+        )
+        line = KEPT if run.whole else estimate_line(estimate)
         st.html(f'<div class="md-dim">{escape(line)}</div>')
 
 
-def _label(asked: RerankRequest, job: RerankJob | None) -> str:
-    if job is not None and job.running:
-        return "Running"
-    if job is not None and is_whole(job, job.report):
-        return "Reranked" if asked.mode else "Searched"
-    return ask_label("Rerank" if asked.mode else "Search with the model", job)
+# -- explanations ---------------------------------------------------------------------------
+
+_POLL_SECONDS = 0.4
+_MOST_KEPT = 200
+_Answer = Future[GeneratedExplanation]
 
 
-def _start(explorer: Explorer, asked: RerankRequest, info: EndpointInfo) -> None:
-    # A click may come before the page has caught up: another search is not what was agreed to.
-    now = View.read()
-    if _wanted(explorer, now, now.to_query(explorer)) != asked:
-        return
-    job_id = explorer.verifier.start(asked, chosen(explorer), owner=login.owner())
-    _jobs(explorer).keep((asked, info.address, info.model), job_id)
-    st.session_state[ORDER] = OWN
+def _known() -> dict[object, _Answer]:
+    known: dict[object, _Answer] = st.session_state.setdefault("explore_explanations", {})
+    return known
+
+
+def _plain(query: Query) -> Query:
+    """A query without how results are ranked and paged, which does not matter to why one of them
+    is similar."""
+    usual = Query("")
+    names = ("system", "symmetric", "k", "offset", "filters")
+    return replace(query, **{name: getattr(usual, name) for name in names})
+
+
+def _key(query: Query, doc_id: str, info: EndpointInfo) -> object:
+    return _plain(query), doc_id, info.address, info.model
+
+
+def ask(explorer: Explorer, query: Query, event: Mapping[str, Any]) -> None:
+    """What the click on a result's "explain" does: one question, asked beside the page."""
+    info, doc_id, known = endpoint(explorer), str(event["doc_id"]), _known()
+    key = _key(query, doc_id, info)
+    answer = known.get(key)
+    if answer is not None and not (answer.done() and answer.exception()):
+        return  # under way, or answered
+    while len(known) >= _MOST_KEPT:
+        del known[next(iter(known))]
+    if info.set_up:
+        explain = explorer.verifier.explain_with_model
+        known[key] = beside(partial(explain, _plain(query), doc_id, endpoint=chosen(explorer)))
+    else:
+        known[key] = Future()
+        known[key].set_exception(SeedLensError(info.problem))
+
+
+def explanations(explorer: Explorer, query: Query, doc_ids: list[str]) -> list[list[Any]]:
+    """Pairs of doc_id and what its card shows of its explanation, as plain data.
+
+    ``state`` is ``asking``, ``done``, ``error`` or ``connect``. The page is drawn again when a
+    model has answered.
+    """
+    known = _known()
+    if not known:
+        return []
+    info = endpoint(explorer)
+    answers = {doc_id: known.get(_key(query, doc_id, info)) for doc_id in doc_ids}
+    found = {doc_id: answer for doc_id, answer in answers.items() if answer is not None}
+    waiting = [answer for answer in found.values() if not answer.done()]
+    if waiting:
+        renew_when(lambda: any(answer.done() for answer in waiting), every=_POLL_SECONDS)
+    return [[doc_id, _card(answer, info)] for doc_id, answer in found.items()]
+
+
+def _card(answer: _Answer, info: EndpointInfo) -> dict[str, Any]:
+    if not answer.done():
+        return {"state": "asking", "title": f"Asking {info.model}…", "lines": []}
+    error = answer.exception()
+    if error is not None and not info.set_up:
+        lines = ["Connect one under “Language model” beside the results, or:", *info.how]
+        return {"state": "connect", "title": info.problem, "lines": lines}
+    if error is not None:
+        ours = as_ours(error, "Explanation failed.")
+        lines, title = [ours.message, ours.remedy], f"{info.model} could not explain this"
+        return {"state": "error", "title": title, "lines": list(filter(None, lines))}
+    found = answer.result()
+    removed = {0: "", 1: " One unverifiable quote was removed."}.get(
+        found.unfounded, f" {found.unfounded} unverifiable quotes were removed."
+    )
+    return {
+        "state": "done",
+        "title": f"Generated by {found.model}",
+        "similar": found.similar,
+        "text": found.text,
+        "seed_quotes": [quote.text for quote in found.seed_quotes],
+        "document_quotes": [quote.text for quote in found.document_quotes],
+        "checked": "Quotes are verified against the documents. The explanation itself may be "
+        f"wrong.{removed}{' Cached.' if found.cached else ''}",
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,16 +10,16 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.explorer import Explorer
-from engine.types.lenses import Lens
-from engine.types.searches import Query
-from pages._common import seed_finder as _seed_finder
-from pages._common.components import Event
-from pages._common.outside_text import with_marks
-from pages._common.shared import attempt, system_label
-from pages._common.url_state import aspect_that_is_there, seed_is_there
-from pages._explore import explore_explain
-from pages._explore.explore_url import DEFAULT, View
+from engine.types.searches import SearchResults
+from pages._common.components import Event, component, dark, listeners
+from pages._common.filter_panel import PageFilters, without
+from pages._common.outside_text import escape, with_marks
+from pages._common.seed_finder import seed_finder as find_seed
+from pages._common.shared import attempt, escape_label, system_label
+from pages._common.state import control, weight_slider
+from pages._common.visit_memory import memory
+from pages._explore import explore_model
+from pages._explore.explore_state import DEFAULT, ExplorePage, View
 from pages._login import login
 
 FINDER = "explore_finder"
@@ -41,20 +40,8 @@ SYSTEMS = {
     "four rounds.",
 }
 """What each system goes by, a line each."""
-
-
-def open_view(explorer: Explorer, names: list[str]) -> View:
-    """The view of the address, with what a first visit leaves open: a corpus, a good seed, an
-    aspect, a trail."""
-    view = View.opened_on(explorer, names)
-    lens = explorer.library.lens(view.corpus)
-    view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
-    if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
-        seed, aspect = explorer.starting_point(view.corpus)
-        view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect, focus=())
-    view = replace(view, trail=view.trail or secrets.token_urlsafe(9))
-    view.write()
-    return view
+_TOUR = "explore_tour"
+_HELP = component("help", "keys", "tour")
 
 
 def _reseed(doc_id: str = "", text_id: str = "") -> None:
@@ -62,12 +49,10 @@ def _reseed(doc_id: str = "", text_id: str = "") -> None:
     View.change(lambda now: replace(now, seed=doc_id, text_id=text_id, focus=(), page=1))
 
 
-def seed_finder(explorer: Explorer, view: View) -> None:
+def seed_finder(page: ExplorePage) -> None:
     """Ways to another seed: words, the corpus page by page, or a text of one's own."""
-    _seed_finder.seed_finder(
-        explorer, view.corpus, on_document=_reseed,
-        on_text=lambda text_id: _reseed(text_id=text_id), key=FINDER,
-    )  # fmt: skip
+    text = partial(_reseed, "")
+    find_seed(page.explorer, page.corpus, on_document=_reseed, on_text=text, key=FINDER)
 
 
 def _choose_aspect(key: str) -> None:
@@ -75,73 +60,72 @@ def _choose_aspect(key: str) -> None:
     View.change(lambda now: replace(now, aspect=key, reading=(), focus=(), page=1))
 
 
-def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> DeltaGenerator:
-    """Instruction, steer and system; returns the place for what the instruction is read as."""
-    own, helped = explorer.library.corpus(view.corpus).systems, explorer.model_systems
+def ranking_controls(page: ExplorePage) -> DeltaGenerator:
+    """Instruction, aspect weight and system; returns the place for what the instruction is
+    interpreted as."""
+    explorer, view = page.explorer, page.view
+    own, helped = explorer.library.corpus(page.corpus).systems, explorer.model_systems
     systems = [*own, *helped]
-    # A link may name a system that is not to be had here: any other can be chosen then.
-    st.session_state["explore_system"] = view.system if view.system in systems else None
     with st.container(key="explore_asked"):
-        place = _instruction(view, lens)
+        place = _instruction(page)
     steered = [name for name in own if explorer.reads_steer(name)]
-    st.slider(
-        "Aspect weight", 0, 100, step=5, format="%d %%",
-        **view.bound(
-            "steer", "explore_steer", round(view.steer * 100), lambda percent: percent / 100, page=1
-        ),
+    weight_slider(
+        *(view, view.steer),
         disabled=view.system not in steered,
         help=f"0 %: whole document. 100 %: aspect only. Used by {' and '.join(steered)}.",
-    )  # fmt: skip
-    st.selectbox(
-        "System", systems, index=0 if view.system in systems else None,
-        **View.sets("system", "explore_system", lambda name: name or DEFAULT.system, page=1),
+    )
+    # A link may name a system that is not available here: any other can be chosen then.
+    control(
+        *(view, "system", st.selectbox, "System", systems),
+        shown=view.system if view.system in systems else None,
+        read=lambda name: name or DEFAULT.system,
+        index=0 if view.system in systems else None,
         placeholder="Choose a system",
         help="\n".join(f"- {name}: {words}" for name, words in SYSTEMS.items() if name in systems),
         format_func=partial(system_label, model=helped),
-    )  # fmt: skip
+    )
     if view.system == "late-interaction":
-        st.toggle(
-            "Symmetric scoring", **view.bound("symmetric", "explore_symmetric", page=1),
-            help="Average of seed→document and document→seed.",
-        )  # fmt: skip
+        words = "Average of seed→document and document→seed."
+        control(view, "symmetric", st.toggle, "Symmetric scoring", help=words)
     return place
 
 
-def _instruction(view: View, lens: Lens) -> DeltaGenerator:
-    presets = {a.instruction: a for a in lens.aspects}
+def _instruction(page: ExplorePage) -> DeltaGenerator:
+    view, aspects = page.view, page.lens.aspects
+    presets = {a.instruction: a.key for a in aspects}
 
     def preset() -> None:
-        aspect = presets.get(st.session_state["explore_preset"])
-        _choose_aspect("" if aspect is None else aspect.key)
+        _choose_aspect(presets.get(st.session_state["explore_preset"], ""))
 
-    current = next((a.instruction for a in lens.aspects if a.key == view.aspect), None)
+    current = next((a.instruction for a in aspects if a.key == view.aspect), None)
     st.session_state["explore_preset"] = current
     st.selectbox(
-        "Similar in", list(presets), index=None, key="explore_preset",
+        *("Similar in", list(presets)),
+        index=None,
+        key="explore_preset",
         format_func=with_marks,
-        on_change=attempt, args=(preset,),
+        on_change=attempt,
+        args=(preset,),
         placeholder="Choose an aspect or describe it",
-    )  # fmt: skip
-    st.text_input(
-        "Instruction",
-        # A correction of what other words were read as says nothing of these.
-        **view.bound(
-            "instruction", "explore_instruction", read=str.strip, page=1, reading=()
-        ),
+    )
+    control(
+        *(view, "instruction", st.text_input, "Instruction"),
+        read=str.strip,
+        also={"reading": ()},  # a correction of other words says nothing of these
         placeholder="similar evaluation set-up, ignore the topic",
         help="Refines the aspect, or replaces it if none is selected. You can correct the "
         "interpretation below.",
-    )  # fmt: skip
+    )
     return st.container()
 
 
-def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
+def events(page: ExplorePage) -> dict[str, Event]:
     """What the clicks on seed and results do.
 
     Grades and keeping are about what was shown when it was clicked, all else about what the
     URL says now.
     """
-    notebook = explorer.notebook
+    view, query, notebook = page.view, page.query, page.explorer.notebook
 
     def focus(event: Mapping[str, Any]) -> None:
         def pick(now: View) -> View:
@@ -159,7 +143,7 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
         "grade": lambda e: notebook.judge(
             query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
         ),
-        "explain": explore_explain.ask(explorer, query),
+        "explain": partial(explore_model.ask, page.explorer, query),
         "layout": lambda e: View.change(lambda now: now.shown_as(e["layout"])),
         "sort": lambda e: View.change(lambda now: replace(now, sort=e["sort"])),
     }
@@ -180,3 +164,72 @@ def pages_bar(view: View, total: int) -> None:
         View.change(lambda now: replace(now, page=page) if now.link() == view.link() else now)
 
     st.pagination(pages, default=min(view.page, pages), key=key, on_change=attempt, args=(turn,))
+
+
+# -- no results ----------------------------------------------------------------------------
+
+
+def no_results(page: ExplorePage, found: SearchResults, filters: PageFilters) -> None:
+    """Why there is no result, and what to do."""
+    query = found.query
+    if query.offset and found.total:
+        number = query.offset // query.k + 1
+        words = f"Page {number} does not exist: the ranking has {found.total:,} documents."
+    elif query.filters and not found.truncated:
+        _which_filter(page, filters)
+        return
+    else:
+        met = " and these filters" if query.filters else ""
+        words = f"No results for this seed with this system{met}. Try another system."
+    st.html(f'<div class="sl-empty">{escape(words)}</div>')
+
+
+def _which_filter(page: ExplorePage, filters: PageFilters) -> None:
+    """What each filter leaves, with a button that drops it where that helps."""
+    effects = page.explorer.searcher(page.corpus).filter_effects(page.query)
+    st.html(f"<h2>No documents match {'the filter' if len(effects) == 1 else 'all filters'}.</h2>")
+    most = max(effects, key=lambda effect: (effect.rest, -effect.alone))
+    if len(effects) > 1 and most.rest:
+        st.html(f"<p><strong>{escape(most.filter.words)}</strong> excludes most.</p>")
+    for position, effect in enumerate(effects):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.html(escape(f"{effect}."))
+            if effect.rest:
+                label = f"Remove {escape_label(effect.filter.words)}"
+                drop = partial(filters.change, partial(without, [effect.filter]))
+                st.button(label, f"explore_drop_{position}", on_click=attempt, args=(drop,))
+    if len(effects) > 1:
+        clear = partial(filters.change, lambda _: ())
+        st.button("Clear all filters", "explore_drop_all", on_click=attempt, args=(clear,))
+
+
+# -- help ----------------------------------------------------------------------------------
+
+
+def tour_is_due() -> bool:
+    """Whether the tour begins by itself: on the first visit, until it is left.
+
+    A visitor who follows a link came for what that shows, and finds the tour in the help. To be
+    asked before the page writes its address.
+    """
+    return bool(memory().setdefault(_TOUR, not st.query_params))
+
+
+def help_button(page: ExplorePage, *, tour: bool) -> None:
+    """The button for keys and tour; with it, the keys that need no result.
+
+    Args:
+        tour: begin the tour.
+    """
+    key, leave = "explore_help", lambda _: memory().update({_TOUR: False})
+    _HELP(
+        key=key,
+        data={
+            "finder": FINDER,
+            "grades": [str(grade.value) for grade in page.scale.grades],
+            "tour": tour,
+            "dark": dark(),
+        },
+        width="content",
+        **listeners(key, {"left": leave}, "left"),
+    )

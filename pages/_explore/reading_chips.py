@@ -1,4 +1,4 @@
-"""What a search was read as, in chips that correct it: aspects and terms, sentences."""
+"""What a search is interpreted as: chips that correct it, and a model's interpretation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import WHOLE, SearchResults, Term
 from pages._common.components import component, dark, listen
-from pages._explore.explore_reading import other_reading
-from pages._explore.explore_url import View
-from pages._model.wording_reading import ModelReading, use_again
+from pages._common.outside_text import escape
+from pages._common.state import join
+from pages._explore.explore_state import ExplorePage, View
+from pages._model.wording_reading import (
+    ModelReading,
+    is_on,
+    question,
+    read_wordings,
+    reading_switch,
+    taken_over,
+    use_again,
+)
 
 _CHIPS = component("reading")
 _KEY = "explore_read_as"
@@ -23,12 +32,72 @@ WAITS = "explore_read_as_waits"
 ASKED = ("corpus", "seed", "text_id", "aspect", "focus", "instruction", "reading")
 
 
-def reading_chips(view: View, page: SearchResults, lens: Lens, by_model: ModelReading) -> None:
+def open_reading(explorer: Explorer, view: View) -> tuple[View, ModelReading]:
+    """The view with the model's reading of its wording, once that is there."""
+    lens = explorer.library.lens(view.corpus)
+    [found] = read_wordings(explorer, lens, [question(view.corpus, view)])
+    [reading] = taken_over("explore", [found])
+    if reading != view.reading:
+        view = replace(view, reading=reading, page=1)
+        view.write()
+    return view, replace(found, query=question(view.corpus, view))
+
+
+def reading_control(page: ExplorePage, found: ModelReading) -> None:
+    """The switch under the chips, and what the model says beyond them."""
+
+    def switched(on: bool) -> None:
+        def change(now: View) -> View:
+            ends = on or replace(found, query=question(now.corpus, now)).in_use
+            return replace(now, reading=(), page=1) if ends else now
+
+        View.change(change)
+
+    if not (is_on() or page.view.instruction.strip()):
+        return
+    with st.container(gap="xsmall"):
+        label, corpus = "Interpret with a model", page.corpus
+        reading_switch(page.explorer, "explore", label, [found], corpus, switched)
+        content = found.said.content if found.said else ""
+        words = ""
+        if content and found.in_use:
+            words = f"Interpreted as content: “{content}”."
+        elif content and not found.terms:
+            words = f"{found.model} found no aspect. Using the built-in interpretation."
+        if words:
+            st.html(f'<div class="md-dim">{escape(words)}</div>')
+
+
+def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
+    """The model's reading where another is in use, and the other way round, for a button.
+
+    Returns:
+        ``label``, ``tip``, and ``reading`` as a link has it; None where the model has none.
+    """
+    if found.in_use:
+        tip = "Discard the model's interpretation"
+        return {"label": "Built-in interpretation", "tip": tip, "reading": ""}
+    if not found.terms:
+        return None
+    names = {aspect.key: aspect.name for aspect in lens.aspects}
+    words = [
+        f"{'+' if part[0] == '+' else '−'} {f'“{term.text}”' if term else names.get(part[1:], '')}"
+        for part, term in ((part, Term.parse(part)) for part in found.terms)
+    ]
+    return {
+        "label": "Model's interpretation",
+        "tip": f"{found.model} interprets it as {', '.join(words)}",
+        "reading": join(found.terms),
+    }
+
+
+def reading_chips(page: ExplorePage, results: SearchResults, by_model: ModelReading) -> None:
     """The reading of what is shown; a click changes the view's.
 
     Args:
         by_model: what a model reads the wording as.
     """
+    view, lens = page.view, page.lens
 
     def change(event: Mapping[str, Any]) -> None:
         if event.get("by_words"):
@@ -38,32 +107,32 @@ def reading_chips(view: View, page: SearchResults, lens: Lens, by_model: ModelRe
             if _asked(now) != _asked(view):  # what was read is another reading by now
                 st.session_state[WAITS] = (_asked(now), event)
                 return now
-            return correct(now, page.reading, page.sentences, event)
+            return correct(now, results.reading, results.sentences, event)
 
         View.change(changed)
 
     asked, waiting = st.session_state.pop(WAITS, (None, {}))
-    if asked == _asked(view) and fits(page.reading, page.sentences, waiting):
+    if asked == _asked(view) and fits(results.reading, results.sentences, waiting):
         change(waiting)
         st.rerun()
 
     corrected = view.reading and not by_model.in_use
-    counts = {str(u.term): f"{'' if u.exact else 'over '}{u.documents:,}" for u in page.terms}
-    parts = [(part, term) for part in page.reading if (term := Term.parse(part))]
+    counts = {str(u.term): f"{'' if u.exact else 'over '}{u.documents:,}" for u in results.terms}
+    terms = [(part, term) for part in results.reading if (term := Term.parse(part))]
     _CHIPS(
         key=_KEY,
         data={
-            "reading": list(page.reading),
+            "reading": list(results.reading),
             "terms": [
                 {"part": p, "text": t.text, "aspect": t.aspect, "documents": counts.get(p)}
-                for p, t in parts
+                for p, t in terms
             ],
-            "sentences": list(page.sentences),
+            "sentences": list(results.sentences),
             "aspects": [
                 {"key": a.key, "name": a.name, "letter": a.letter, "role": role}
                 for role, a in enumerate(lens.aspects)
             ],
-            "texts": [sentence.text for sentence in page.seed.sentences],
+            "texts": [sentence.text for sentence in results.seed.sentences],
             "by_words": bool(view.instruction and (view.aspect or corrected or view.focus)),
             "model": by_model.model if by_model.in_use else "",
             "other": other_reading(lens, by_model),
@@ -78,16 +147,16 @@ def _asked(view: View) -> tuple[object, ...]:
 
 
 def fits(reading: tuple[str, ...], sentences: tuple[int, ...], event: Mapping[str, Any]) -> bool:
-    """Whether a correction of a former reading says something about this one too."""
-    if "sentence" in event or event.get("by_words"):
-        return bool(event.get("by_words")) or int(event["sentence"]) not in sentences
+    """Whether a correction of a former reading applies to this one too."""
+    if event.get("by_words"):
+        return True
+    if "sentence" in event:
+        return int(event["sentence"]) not in sentences
     old, new = str(event.get("old", "")), str(event.get("term", ""))
     if old:
         return old in reading
-    known = (
-        reading if Term.parse(new) else {f"{sign}{part[1:]}" for part in reading for sign in "+-"}
-    )
-    return bool(new) and new not in known
+    signed = {f"{sign}{part[1:]}" for part in reading for sign in "+-"}
+    return bool(new) and new not in (reading if Term.parse(new) else signed)
 
 
 def correct(

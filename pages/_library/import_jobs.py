@@ -11,6 +11,7 @@ from engine.text import counted
 from engine.types.corpora import ImportJob, ImportReport, Progress
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
+from pages._common.kit import el
 from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, show_problem
 
@@ -55,17 +56,15 @@ def jobs_section(explorer: Explorer) -> None:
     if jobs:
         st.subheader("Imports", anchor=False)
     for job in jobs:
-        _job(explorer, job)
+        source = explorer.library.source_name(str(job.request.source))
+        name = el("strong", job.request.name)
+        where = el("span.sl-dim", source, style="overflow-wrap:anywhere")
+        st.html(el("div.sl-head", name, where, el("span", "" if job.running else job.state)))
+        _card(explorer, job)
 
 
-def _job(explorer: Explorer, job: ImportJob) -> None:
+def _card(explorer: Explorer, job: ImportJob) -> None:
     jobs = explorer.library.jobs
-    source = escape(explorer.library.source_name(str(job.request.source)))
-    st.html(
-        f'<div class="sl-head"><strong>{escape(job.request.name)}</strong>'
-        f'<span class="sl-dim" style="overflow-wrap:anywhere">{source}</span>'
-        f"<span>{'' if job.running else job.state}</span></div>"
-    )
     JobCard(
         lambda: jobs.job(job.id),
         key="library",
@@ -88,8 +87,8 @@ def _registered(job: ImportJob) -> bool:
 
 
 def _report(job: ImportJob) -> str:
+    """One line below the other, also in a row of the card."""
     if job.report is None:
         return ""
     lines = (report_line(job.report), *job.report.warnings)
-    said = "".join(f'<div style="max-width:75ch">{escape(line)}</div>' for line in lines)
-    return f"<div>{said}</div>"  # one below the other, also in a row of the card
+    return el("div", (el("div", line, style="max-width:75ch") for line in lines))

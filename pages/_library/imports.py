@@ -1,19 +1,23 @@
-"""Adding documents: choose a source, see how it would be read, name it, index it."""
+"""Adding documents: choose a source, see how it would be read, mend its rows, index it."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.corpora import CheckReport, ImportJob, PdfParts, Preview, Repairs
+from engine.text import counted, size
+from engine.types.corpora import CheckReport, Fault, FaultKind, PdfParts, Preview, Repairs
+from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
-from pages._common.outside_text import with_marks
+from pages._common.kit import Html, document, el, grid, segments, select
 from pages._common.shared import (
     attempt_at,
     error_boundary,
@@ -22,19 +26,195 @@ from pages._common.shared import (
     remembered,
     show_problem,
 )
-from pages._library.from_datasets import from_datasets
-from pages._library.from_services import from_services
-from pages._library.import_choices import ask_about, chosen_repairs, what_comes_of_it
-from pages._library.import_preview import show_preview
-from pages._library.naming import ask_name, start_button
+from pages._library.sources import Naming, cut, from_datasets, from_services
 from pages._login import login
+
+CELL_CHARACTERS = 300
+SENTENCES, SENTENCE_CHARACTERS = 12, 400
+_BY_TITLE = frozenset({"bibtex", "ris", "nbib", "ciw", "enw", "xml", "beir", "json"})
+"""Formats whose documents often have no text: the title serves unless somebody objects."""
+
+
+# -- the first rows --------------------------------------------------------------------------
+
+
+def rows_of(shown: Preview) -> pd.DataFrame:
+    """The first rows, every cell as text; long ones are cut, lists are written as people do."""
+    rows = [
+        [cut(words(row.get(column)), CELL_CHARACTERS) for column in shown.columns]
+        for row in shown.rows
+    ]
+    return pd.DataFrame(rows, columns=list(shown.columns), dtype=str)
+
+
+def words(value: Any) -> str:
+    """A value for people; a list may be in a cell as JSON, too.
+
+    >>> words(["A. Lee", {"name": "B. Okafor"}]), words({"venue": "ACL"}), words(None)
+    ('A. Lee, B. Okafor', 'venue: ACL', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(words, value))
+    if isinstance(value, Mapping):
+        only_name = value.get("name")
+        pairs = (f"{key}: {words(item)}" for key, item in value.items())
+        return only_name if isinstance(only_name, str) else ", ".join(pairs)
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return words(parsed) if isinstance(parsed, list) else value
+    return str(value)
+
+
+def first_card(first: SourceDocument, sentences: list[str]) -> Html:
+    """The first document as it will be read."""
+    people = ", ".join(first.authors[:5]) + (" …" if len(first.authors) > 5 else "")
+    about = [str(first.year or ""), people, first.url or "", f"id {first.doc_id}"]
+    lines = (el("li", cut(s, SENTENCE_CHARACTERS)) for s in sentences[:SENTENCES])
+    more = len(sentences) - SENTENCES
+    return document(
+        "Preview of the first document",
+        cut(first.title, 300) or "(no title)",
+        " · ".join(cut(fact, 200) for fact in about if fact),
+        el("ol", lines),
+        more > 0 and el("div.sl-dim", f"and {more:,} more sentences"),
+        kind="lib-card",
+    )
+
+
+# -- rows that cannot be used as they are --------------------------------------------------------
+
+
+class _Answer(NamedTuple):
+    """One answer, what it means, and the fields of ``Repairs`` that it sets.
+
+    ``{left}`` in the caption is the number of rows without a substitute, ``{prefix}`` what begins
+    numbered ids; a caption with ``{left}`` is left out where there is none.
+    """
+
+    label: str
+    caption: str
+    sets: dict[str, Any]
+
+
+_DECLINE = "Or correct the file and upload it again."
+_BY_ROW = "{prefix}-1, {prefix}-2 … IDs depend on row order."
+_QUESTIONS: dict[FaultKind, tuple[tuple[str, str], dict[str, _Answer]]] = {
+    "broken": (
+        ("row is unreadable or too long", "rows are unreadable or too long"),
+        {"skip": _Answer("Skip", _DECLINE, {"skip_broken": True})},
+    ),
+    "empty": (
+        ("row has no text", "rows have no text"),
+        {
+            "skip": _Answer("Skip", "", {"skip_empty": True}),
+            "title": _Answer(
+                "Use the title as text",
+                "{left} without a title are skipped.",
+                {"title_as_text": True, "skip_empty": True},
+            ),
+        },
+    ),
+    "id": (
+        ("row has no ID", "rows have no ID"),
+        {
+            "number": _Answer("Number by row", _BY_ROW, {"number_ids": True}),
+            "doi": _Answer(
+                "Use the DOI",
+                "{left} without a DOI are numbered.",
+                {"ids_from_doi": True, "number_ids": True},
+            ),
+        },
+    ),
+    "duplicate": (
+        (
+            "row repeats an earlier ID with other content",
+            "rows repeat an earlier ID with other content",
+        ),
+        {
+            name: _Answer(label, caption, {"duplicates": how})
+            for name, label, caption, how in (
+                ("keep", "Keep the first", "Later ones are skipped.", "keep-first"),
+                ("merge", "Merge", "Merge fields; keep the longest text.", "merge"),
+                ("rename", "Rename later ones", "ID-2, ID-3 …", "rename"),
+            )
+        },
+    ),
+}
+"""The question for each kind of fault, and its answers."""
+
+
+def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
+    """The repairs as they are chosen by now; the questions are drawn after the check. ``read_as``:
+    how the file is read."""
+    if source_format in _BY_TITLE:
+        st.session_state.setdefault(_key("empty", key), "title")
+    fields: dict[str, Any] = {}
+    for kind, (_, answers) in _QUESTIONS.items():
+        answer = answers.get(st.session_state.get(_key(kind, key)) or "")
+        fields |= answer.sets if answer else {}
+    return replace(read_as, **fields)
+
+
+def what_comes_of_it(report: CheckReport) -> None:
+    """How many documents there will be, and what is done to the others."""
+    if undecided := sum(fault.refused for fault in report.faults):
+        rows = "1 row is" if undecided == 1 else f"{undecided:,} rows are"
+        note(f"{rows} undecided.", "Resolve the issues above to continue.")
+        return
+    head = el("strong", f"{counted(report.documents, 'document')} will be indexed.")
+    takes = f" Takes up to {size(report.disk)} of disk."
+    warnings = [el("li", line) for line in report.warnings]
+    st.html(el("div.lib-sum", head, takes, warnings and el("ul", warnings), role="status"))
+
+
+def _key(kind: FaultKind, key: str) -> str:
+    return f"library_choice_{kind}_{key}"
+
+
+def _ask(fault: Fault, key: str, prefix: str) -> None:
+    words, answers = _QUESTIONS[fault.kind]
+    label = counted(fault.rows, *words)
+    # What stands in for something must be there in one row at least.
+    offered = {
+        name: answer
+        for name, answer in answers.items()
+        if fault.substitutes or name not in ("title", "doi")
+    }
+    left = fault.rows - fault.substitutes
+    captions = [
+        a.caption.format(left=f"{left:,}", prefix=prefix)
+        if left or "{left}" not in a.caption
+        else ""
+        for a in offered.values()
+    ]
+    st.radio(
+        label,
+        list(offered),
+        index=None,
+        format_func=lambda name: offered[name].label,
+        captions=captions,
+        key=_key(fault.kind, key),
+        persist_state="session",
+    )
+    with st.expander(f"Rows: {label}", key=f"{_key(fault.kind, key)}_rows", type="compact"):
+        more = fault.rows - len(fault.places)
+        st.html(
+            el("ul.lib-places", (el("li", place) for place in fault.places))
+            + (el("div", f"and {more:,} more") if more else "")
+        )
+
 
 ENDINGS = [
     *("jsonl", "ndjson", "json", "csv", "tsv", "txt", "xlsx", "parquet", "bib", "ris", "nbib"),
     *("ciw", "enw", "xml", "gz", "pdf", "zip"),
 ]
-UPLOAD, PLACE = "Upload", "Folder or file"
-SERVICE, DATASET = "Online service", "Test collection"
+WAYS = ("Upload", "Folder or file", "Online service", "Test collection")
+UPLOAD, PLACE, SERVICE, DATASET = WAYS
 FIELDS = {
     "doc_id": "Id",
     "title": "Title",
@@ -47,114 +227,33 @@ PDF = "pdf"
 PARTS = {"papers": "Paper (abstract)", "sections": "Abstract and sections"}
 NO_COLUMN = ""
 AUTOMATIC = "Detect"
-_CHOSEN = (
-    "library_path", "library_uploaded", "library_format_", "library_encoding_",
-    "library_delimiter_", "library_pdf_", "library_map_", "library_roles_", "library_choice_",
-    "library_fill_",
-)  # fmt: skip
+_CHOSEN = tuple(
+    f"library_{one}"
+    for one in (
+        *("path", "uploaded", "format_", "encoding_", "delimiter_", "pdf_", "map_", "roles_"),
+        *("choice_", "fill_"),
+    )
+)
 """Keys of what an import goes by; see :func:`as_drawn`."""
 
 
 def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set[str]) -> None:
-    """The whole form.
-
-    Args:
-        documents: corpus name -> documents it holds.
-        running: names of corpora that are being indexed.
-    """
+    """The whole form. ``documents``: corpus name -> documents it holds. ``running``: names of
+    corpora that are being indexed."""
     show_problem("imports", keep=True)
-    way = st.segmented_control(
-        "Source",
-        [UPLOAD, PLACE, SERVICE, DATASET],
-        default=UPLOAD,
-        required=True,
-        key="library_way",
-        persist_state="session",
-    )
+    naming = Naming(explorer, documents, running)
+    way = segments("Source", dict(zip(WAYS, WAYS, strict=True)), "library_way")
     if way in (SERVICE, DATASET):
         with error_boundary():
-            form = from_services if way == SERVICE else from_datasets
-            form(explorer, documents, running)
+            (from_services if way == SERVICE else from_datasets)(naming)
         return
     path = _upload(explorer) if way == UPLOAD else _place()
-    if path is None:
-        return
-    # Choices belong to the file's name: they hold when a corrected file of that name is chosen.
-    uploaded = explorer.home.uploads in path.parents
-    key = _digest(path.name if uploaded else str(path))
-    st.subheader("Format", anchor=False)
-    reading = _Reading(explorer, path, key)
-    with error_boundary():
-        reading.look()
-    reading.ask_format()
-    guess = reading.guess
-    if guess is None:
-        return
-    with error_boundary():
-        of_pdf = guess.source_format == PDF
-        mapping = (
-            {} if of_pdf else _mapping(guess, _digest(f"{guess.columns}{guess.source_format}"))
-        )
-        repairs = chosen_repairs(reading.repairs, guess.source_format, key)
-        shown = explorer.library.preview(path, reading.source_format, mapping, repairs)
-        show_preview(explorer, shown)
-        columns = _roles(shown, mapping, key)
-        report = _check(explorer, path, reading.source_format, columns, repairs)
-        if _lacks_text(shown, report):
-            note("No text column found.", "Choose a column under Text.")
-        else:
-            # Files that cannot be read are left out in any case, and named below.
-            ask_about(_without_broken(report) if of_pdf else report, key, path.stem)
-            what_comes_of_it(report)
-        if report.fillable:
-            repairs = replace(repairs, fill_abstracts=_fill(report.fillable, key))
-        ready = report.documents > 0 and not report.refused
-        _index(explorer, reading, columns, repairs, ready, documents, running)
+    if path is not None:
+        _from_file(naming, path)
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
-
-
-def _fill(documents: int, key: str) -> bool:
-    """Whether abstracts that are missing are to be looked up."""
-    which = "1 document has" if documents == 1 else f"{documents:,} documents have"
-    return st.checkbox(
-        f"Look up missing abstracts: {which} a DOI but no text",
-        key=f"library_fill_{key}",
-        persist_state="session",
-        help="Sends DOIs to OpenAlex and Crossref.",
-    )
-
-
-def _lacks_text(shown: Preview, report: CheckReport) -> bool:
-    """Whether no row has a text because no column is read as one: leaving rows out is no answer."""
-    empty = any(fault.kind == "empty" and fault.refused for fault in report.faults)
-    columns = (shown.mapping.get(field) for field in ("text", "sentences", "title"))
-    return empty and not report.documents and not any(columns)
-
-
-def _without_broken(report: CheckReport) -> CheckReport:
-    faults = tuple(fault for fault in report.faults if fault.kind != "broken")
-    return replace(report, faults=faults)
-
-
-def _check(
-    explorer: Explorer,
-    path: Path,
-    source_format: str,
-    mapping: Mapping[str, str],
-    repairs: Repairs,
-) -> CheckReport:
-    """What importing the whole file would meet; read again when something changed."""
-    there = path.stat()
-    basis = (path, there.st_mtime_ns, there.st_size, source_format, dict(mapping), repairs)
-
-    def read() -> CheckReport:
-        with st.spinner("Validating"):
-            return explorer.library.examine(path, source_format, mapping, repairs)
-
-    return remembered("library_check", basis, read)
 
 
 # -- the source ----------------------------------------------------------------------------
@@ -187,13 +286,12 @@ def _upload(explorer: Explorer) -> Path | None:
         path = library.save_papers(files) if together else library.save_upload(*files[-1])
         st.session_state["library_uploaded"] = str(path)
 
-    chosen = st.file_uploader(
+    label = (
         "PDFs (or a zip of them), or one file: JSON, CSV, Excel, Parquet, or references (RIS, "
-        "BibTeX, PubMed, Web of Science, EndNote)",
-        type=ENDINGS,
-        accept_multiple_files=True,
-        key=widget,
-        on_change=take,
+        "BibTeX, PubMed, Web of Science, EndNote)"
+    )
+    chosen = st.file_uploader(
+        label, type=ENDINGS, accept_multiple_files=True, key=widget, on_change=take
     )
     if len(chosen) > 1 and not _all_pdfs(file.name for file in chosen):
         last = chosen[-1].name
@@ -211,71 +309,104 @@ def _all_pdfs(names: Iterable[str]) -> bool:
 # -- how it is read --------------------------------------------------------------------------
 
 
-class _Reading:
-    """Format, encoding and delimiter of a file, as detected or chosen.
+def _from_file(naming: Naming, path: Path) -> None:
+    """How a file or folder is read, what becomes of its rows, and the button that indexes it."""
+    library = naming.explorer.library
+    # Choices belong to the file's name: they hold when a corrected file of that name is chosen.
+    uploaded = naming.explorer.home.uploads in path.parents
+    key = _digest(path.name if uploaded else str(path))
+    st.subheader("Format", anchor=False)
 
-    Attributes:
-        guess: the first rows by these; None where they cannot be read.
-    """
+    def chosen(part: str) -> str:
+        return st.session_state.get(f"library_{part}_{key}") or ""
 
-    def __init__(self, explorer: Explorer, path: Path, key: str) -> None:
-        self.path, self.key = path, key
-        self._library = explorer.library
-        self.guess: Preview | None = None
-        self.source_format: str = self._chosen("format") or "auto"
-        parts: PdfParts = "sections" if self._chosen("pdf") == "sections" else "papers"
-        self.repairs = Repairs(self._chosen("encoding"), self._chosen("delimiter"), pdf=parts)
+    guess, source_format = None, chosen("format") or "auto"
+    parts: PdfParts = "sections" if chosen("pdf") == "sections" else "papers"
+    read_as = Repairs(chosen("encoding"), chosen("delimiter"), pdf=parts)
+    with error_boundary():
+        guess = library.preview(path, source_format, repairs=read_as)
+    _ask_format(naming.explorer, guess, key)
+    if guess is None:
+        return
+    with error_boundary():
+        of_pdf = guess.source_format == PDF
+        columns_key = _digest(f"{guess.columns}{guess.source_format}")
+        mapping = {} if of_pdf else _mapping(guess, columns_key)
+        repairs = chosen_repairs(read_as, guess.source_format, key)
+        shown = library.preview(path, source_format, mapping, repairs)
+        if shown.rows:
+            alt = "The first rows of the source"
+            grid(rows_of(shown), "library_rows", alt, height="content")
+        for document in shown.documents[:1]:
+            st.html(first_card(document, library.sentences_of(document)))
+        columns = _roles(shown, mapping, key)
+        report = _check(naming.explorer, path, source_format, columns, repairs)
+        # Where no row has a text as no column is read as one, leaving rows out is no answer.
+        empty = any(fault.kind == "empty" and fault.refused for fault in report.faults)
+        given = any(shown.mapping.get(field) for field in ("text", "sentences", "title"))
+        if empty and not report.documents and not given:
+            note("No text column found.", "Choose a column under Text.")
+        else:
+            if of_pdf:  # files that cannot be read are left out in any case, and named below
+                faults = tuple(fault for fault in report.faults if fault.kind != "broken")
+                report = replace(report, faults=faults)
+            if report.faults:
+                st.subheader("Unresolved rows", anchor=False)
+            for fault in sorted(report.faults, key=lambda one: [*_QUESTIONS].index(one.kind)):
+                _ask(fault, key, path.stem)
+            what_comes_of_it(report)
+        if report.fillable:
+            repairs = replace(repairs, fill_abstracts=_fill(report.fillable, key))
 
-    def _chosen(self, part: str) -> str:
-        return st.session_state.get(f"library_{part}_{self.key}") or ""
+        def start(name: str, lens: Lens) -> None:
+            owner = login.owner()
+            library.start_import(path, name, source_format, columns, lens, owner, repairs)
+            # An empty form says that this one is under way; the uploader only forgets under a
+            # new key.
+            st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1
+            st.session_state.pop("library_uploaded", None)
+            st.session_state["library_path"] = ""
 
-    def look(self) -> None:
-        """Read the first rows; raises BadInputError when that is impossible."""
-        self.guess = self._library.preview(self.path, self.source_format, repairs=self.repairs)
+        folder = path.resolve()
+        suggested = folder.name if folder.is_dir() else folder.stem
+        ready = report.documents > 0 and not report.refused
+        naming.start(suggested, key, "Index", "library_index", start, _CHOSEN, ready=ready)
 
-    def ask_format(self) -> None:
-        """The controls, and what is in use."""
-        guess, library = self.guess, self._library
-        formats = {"auto": AUTOMATIC, **{name: name for name in library.formats}}
-        with st.container(horizontal=True, gap="small"):
-            self._ask("Format", "format", formats)
-            if guess is None or guess.encoding:
-                self._ask("Encoding", "encoding", {"": AUTOMATIC, **library.encodings})
-            if guess is not None and guess.delimiter:
-                self._ask("Delimiter", "delimiter", {"": AUTOMATIC, **library.delimiters})
-            if guess is not None and guess.source_format == PDF:
-                self._ask("Document unit", "pdf", PARTS)
-        if guess is not None:
-            encoding = library.encodings.get(guess.encoding, guess.encoding.upper())
-            mark = library.delimiters.get(guess.delimiter, guess.delimiter)
-            used = [guess.source_format, encoding, mark and f"delimiter: {mark}"]
-            st.text(f"Using {', '.join(filter(None, used))}.")
 
-    def _ask(self, label: str, part: str, names: Mapping[str, str]) -> None:
-        # Labels stay as they are: a browser sends the label that it was shown.
-        st.selectbox(
-            label,
-            list(names),
-            format_func=names.__getitem__,
-            key=f"library_{part}_{self.key}",
-            persist_state="session",
-            width=260,
-        )
+def _ask_format(explorer: Explorer, guess: Preview | None, key: str) -> None:
+    """Format, encoding and delimiter, and what is in use."""
+    library = explorer.library
+    boxes = {"format": ("Format", {"auto": AUTOMATIC, **{name: name for name in library.formats}})}
+    if guess is None or guess.encoding:
+        boxes["encoding"] = ("Encoding", {"": AUTOMATIC, **library.encodings})
+    if guess is not None and guess.delimiter:
+        boxes["delimiter"] = ("Delimiter", {"": AUTOMATIC, **library.delimiters})
+    if guess is not None and guess.source_format == PDF:
+        boxes["pdf"] = ("Document unit", PARTS)
+    with st.container(horizontal=True, gap="small"):
+        for part, (label, names) in boxes.items():
+            # Labels stay as they are: a browser sends the label that it was shown.
+            select(label, names, f"library_{part}_{key}", persist_state="session", width=260)
+    if guess is not None:
+        encoding = library.encodings.get(guess.encoding, guess.encoding.upper())
+        mark = library.delimiters.get(guess.delimiter, guess.delimiter)
+        used = [guess.source_format, encoding, mark and f"delimiter: {mark}"]
+        st.text(f"Using {', '.join(filter(None, used))}.")
 
 
 def _mapping(guess: Preview, key: str) -> dict[str, str]:
     """What the person chose; empty while everything is as guessed."""
-    columns = list(dict.fromkeys([*guess.columns, *guess.mapping.values()]))
+    columns = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
+    names = {column: column or "(none)" for column in columns}
     guessed = {field: guess.mapping.get(field, NO_COLUMN) for field in FIELDS}
     chosen = {}
     with st.container(horizontal=True, gap="small"):
         for field, label in FIELDS.items():
-            chosen[field] = st.selectbox(
+            chosen[field] = select(
                 label,
-                [NO_COLUMN, *columns],
-                index=[NO_COLUMN, *columns].index(guessed[field]),
-                format_func=lambda column: with_marks(column) or "(none)",
-                key=f"library_map_{field}_{key}",
+                names,
+                f"library_map_{field}_{key}",
+                index=columns.index(guessed[field]),
                 persist_state="session",
                 help="Source column.",
                 width=170,
@@ -285,25 +416,6 @@ def _mapping(guess: Preview, key: str) -> dict[str, str]:
     # All of them: a choice for one field must not move the guess for another behind one's back.
     known = {NO_COLUMN, *guess.columns}
     return {field: column for field, column in chosen.items() if column in known}
-
-
-# -- naming and starting ------------------------------------------------------------------------
-
-
-def _index(
-    explorer: Explorer,
-    reading: _Reading,
-    mapping: Mapping[str, str],
-    repairs: Repairs,
-    ready: bool,
-    documents: Mapping[str, int],
-    running: set[str],
-) -> None:
-    folder = reading.path.resolve()
-    suggested = folder.name if folder.is_dir() else folder.stem
-    name, lens = ask_name(explorer, suggested, reading.key, documents, running)
-    start = partial(_start, explorer, reading, name, mapping, lens, repairs)
-    start_button("Index", "library_index", start, _CHOSEN, disabled=not (ready and lens))
 
 
 def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str, str]:
@@ -320,19 +432,26 @@ def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str,
     return mapping if use else {**mapping, "roles": NO_COLUMN}
 
 
-def _start(
-    explorer: Explorer,
-    reading: _Reading,
-    name: str,
-    mapping: Mapping[str, str],
-    lens: Lens | None,
-    repairs: Repairs,
-) -> ImportJob:
-    job = explorer.library.start_import(
-        *(reading.path, name, reading.source_format, mapping, lens, login.owner(), repairs)
+def _fill(documents: int, key: str) -> bool:
+    """Whether abstracts that are missing are to be looked up."""
+    which = "1 document has" if documents == 1 else f"{documents:,} documents have"
+    return st.checkbox(
+        f"Look up missing abstracts: {which} a DOI but no text",
+        key=f"library_fill_{key}",
+        persist_state="session",
+        help="Sends DOIs to OpenAlex and Crossref.",
     )
-    # An empty form says that this one is under way; the uploader only forgets under a new key.
-    st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1
-    st.session_state.pop("library_uploaded", None)
-    st.session_state["library_path"] = ""
-    return job
+
+
+def _check(
+    explorer: Explorer, path: Path, source_format: str, mapping: Mapping[str, str], repairs: Repairs
+) -> CheckReport:
+    """What importing the whole file would meet; read again when something changed."""
+    there = path.stat()
+    basis = (path, there.st_mtime_ns, there.st_size, source_format, dict(mapping), repairs)
+
+    def read() -> CheckReport:
+        with st.spinner("Validating"):
+            return explorer.library.examine(path, source_format, mapping, repairs)
+
+    return remembered("library_check", basis, read)

@@ -18,16 +18,15 @@ from __future__ import annotations
 import asyncio
 import time
 
-from google.protobuf.message import DecodeError
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from engine.types.limits import MOST_STRANGERS, STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import login
 from pages._login.sessions import admitted_as, is_over, login_name
+from pages._login.streamlit_private import message_of
 
 GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")
 """What is answered without a session's script, and so without the gate in it."""
@@ -139,9 +138,8 @@ def _is_of_a_page(message: Message, *, let_in: bool) -> bool:
     data = message.get("bytes")
     if data is None or (not let_in and len(data) > STRANGERS_BYTES):
         return False
-    try:
-        said = BackMsg.FromString(data)
-    except DecodeError:
+    said = message_of(data)
+    if said is None:
         return False
     if let_in:
         kind = said.WhichOneof("type")

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import streamlit as st
-from streamlit.auth_util import get_cookie_with_chunks
-from streamlit.web.server.server_util import get_cookie_secret
-from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 
 from engine import people
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError, StorageError
 from engine.people import read_login
 from engine.types.people import OPERATOR, Login, Person
 from pages._login import sessions
+from pages._login.streamlit_private import signed_login
 
 log = logging.getLogger("seedlens")
 _wanted = threading.Event()
@@ -31,11 +29,8 @@ _Stamp = tuple[str, int, int, int]
 
 
 def login() -> Login | None:
-    """The login that ``secrets.toml`` asks for now; None where it does not.
-
-    Raises:
-        LoginSetupError: it cannot be relied on, or was asked for since the start and is gone.
-    """
+    """The login that ``secrets.toml`` asks for now; None where it does not. LoginSetupError where
+    it cannot be relied on, or was asked for since the start and is gone."""
     try:
         wanted = _read(_stamps())
     except LoginSetupError:
@@ -70,18 +65,13 @@ def _read(stamps: tuple[_Stamp, ...]) -> Login | None:
 
 
 def person() -> Person | None:
-    """Who is here; None where no login is asked for.
-
-    Raises:
-        LoginSetupError, NotLoggedInError, RefusedError: nobody, or nobody who may be.
-    """
+    """Who is here; None where no login is asked for. LoginSetupError, NotLoggedInError or
+    RefusedError for nobody, or nobody who may be."""
     wanted = login()
     if wanted is None:
         if "is_logged_in" in st.user:  # Streamlit found an [auth] that we did not
-            raise LoginSetupError(
-                "Login must be configured in secrets.toml.",
-                "Write [auth] and [people] into .streamlit/secrets.toml.",
-            )
+            words = "Write [auth] and [people] into .streamlit/secrets.toml."
+            raise LoginSetupError("Login must be configured in secrets.toml.", words)
         return None
     if has_ended(_cookies()):
         raise NotLoggedInError("You are logged out.", "Log in again.")
@@ -89,10 +79,7 @@ def person() -> Person | None:
 
 
 def acting() -> Person:
-    """For whom the engine acts: who is here, or the operator where no login is asked for.
-
-    Raises as :func:`person`.
-    """
+    """For whom the engine acts: who is here, or the operator where no login is asked for."""
     return person() or OPERATOR
 
 
@@ -127,10 +114,7 @@ def would_admit(claims: Mapping[str, Any]) -> Person | None:
 def is_proven(cookies: Mapping[str, str]) -> bool:
     """Whether cookies hold a login that the gate would let in, as those of a page that was open
     when the server was restarted, of which the gate does not know yet."""
-    secret = get_cookie_secret()
-    said = get_cookie_with_chunks(
-        lambda name: decode_signed_value(secret, name, cookies.get(name, "")), sessions.USER_COOKIE
-    )
+    said = signed_login(cookies)
     try:
         proven = said is not None and would_admit(json.loads(said)) is not None
         return proven and not sessions.has_ended(cookies)
@@ -166,11 +150,7 @@ def log_out() -> NoReturn:
 
 
 def has_ended(cookies: Mapping[str, str]) -> bool:
-    """Whether the login of these cookies was ended.
-
-    Raises:
-        LoginSetupError: nobody knows, so nobody may enter.
-    """
+    """Whether the login of these cookies was ended; LoginSetupError where nobody knows."""
     try:
         return sessions.has_ended(cookies)
     except StorageError as error:

@@ -7,8 +7,8 @@ import logging
 import streamlit as st
 
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
-from engine.types.people import Person, Provider
-from pages._common.outside_text import escape
+from engine.types.people import Person
+from pages._common.kit import el, html
 from pages._common.shared import ASSETS, note
 from pages._common.visit_memory import forget_visit
 from pages._login import login as _login
@@ -39,10 +39,8 @@ def corner(person: Person | None) -> None:
     st.html(ASSETS / "components" / "login_page.css")
     with st.container(key="login_corner"), st.popover(person.name, type="tertiary"):
         role = "Lead" if person.is_lead else "Annotator"
-        st.html(
-            f'<div class="lg-who"><strong>{escape(person.name)}</strong><br>'
-            f"{escape(person.address)}<br>{role}</div>"
-        )
+        lines = (el("strong", person.name), person.address, role)
+        st.html(el("div.lg-who", (el("div", words) for words in lines)))
         if st.button("Log out", key="login_out", width="stretch"):
             forget_visit()
             _login.log_out()
@@ -53,33 +51,27 @@ def for_leads(title: str) -> None:
     note(f"{title} requires the lead role.", "Ask a lead, or open another page.")
 
 
-def _frame(heading: str, words: str, kind: str = "") -> None:
+def _frame(heading: str, words: object, role: str = "") -> None:
     """Our name, and what there is to say, in the middle of the page."""
     st.html(ASSETS / "components" / "login_page.css")
     st.image(ASSETS / "logo.png", width=64)
-    role = f' role="{kind}"' if kind else ""
-    st.html(f'<div class="lg-words"{role}><h1>{escape(heading)}</h1><p>{words}</p></div>')
+    st.html(el("div.lg-words", el("h1", heading), el("p", words), role=role))
 
 
 def _ask_to_log_in() -> None:
-    _frame(
-        "SeedLens",
-        "Find documents similar in one aspect, and annotate them.",
-    )
+    _frame("SeedLens", "Find documents similar in one aspect, and annotate them.")
     login = _login.login()
     for provider in login.providers if login else ():
-        if st.button(_label(provider), key=f"login_with_{provider.name}", type="primary"):
-            st.login(None if provider.name == "default" else provider.name)
-
-
-def _label(provider: Provider) -> str:
-    return "Log in" if provider.name == "default" else f"Log in with {provider.name.title()}"
+        named = "" if provider.name == "default" else provider.name
+        label = f"Log in with {named.title()}" if named else "Log in"
+        if st.button(label, key=f"login_with_{provider.name}", type="primary"):
+            st.login(named or None)
 
 
 def _refuse(error: RefusedError) -> None:
     _log_once(logging.WARNING, f"Refused {error.address!r}: {error.message}")
-    who = f"You logged in as <b>{escape(error.address)}</b>. " if error.address else ""
-    _frame("Access denied", who + escape(f"{error.message} {error.remedy}"), "alert")
+    who = error.address and html("You logged in as ", el("b", error.address), ". ")
+    _frame("Access denied", (who, f"{error.message} {error.remedy}"), "alert")
     if st.button("Log out", key="login_out", type="primary"):
         _login.log_out()
 
@@ -93,8 +85,4 @@ def _log_once(level: int, words: str) -> None:
 
 def _closed(error: LoginSetupError) -> None:
     _log_once(logging.ERROR, f"Nobody can open SeedLens: {error}")
-    _frame(
-        "SeedLens is closed",
-        "Login is misconfigured. See the server log.",
-        "alert",
-    )
+    _frame("SeedLens is closed", "Login is misconfigured. See the server log.", "alert")

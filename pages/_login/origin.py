@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages._login import login
+from pages._login.cookies import changing
+from pages._login.streamlit_private import is_host_allowed
 
 UNKNOWN = "Host not allowed. An administrator can add it to allowedHosts in .streamlit/config.toml."
 _PORTS = {"http": 80, "https": 443}
@@ -86,20 +87,15 @@ class OnlyHttps:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not login.is_https():
-            await self._app(scope, receive, send)
-            return
+        def change(message: Message, headers: MutableHeaders) -> None:
+            headers["strict-transport-security"] = ONE_YEAR
+            message["headers"] = [
+                (k, _secure(v) if k == b"set-cookie" else v) for k, v in headers.raw
+            ]
 
-        async def send_on(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["strict-transport-security"] = ONE_YEAR
-                message["headers"] = [
-                    (k, _secure(v) if k == b"set-cookie" else v) for k, v in headers.raw
-                ]
-            await send(message)
-
-        await self._app(scope, receive, send_on)
+        if scope["type"] == "http" and login.is_https():
+            send = changing(send, change)
+        await self._app(scope, receive, send)
 
 
 def _secure(cookie: bytes) -> bytes:

@@ -18,27 +18,20 @@ from typing import Any
 from engine.errors import StorageError
 from engine.people import ended_logins
 from engine.types.people import CLAIMS, Person
+from pages._login.streamlit_private import USER_COOKIE
 
-USER_COOKIE = "_streamlit_user"
-"""Streamlit's signed cookie. One that is too long is cut into NAME_1, NAME_2 ..., and it says into
-how many."""
 _PIECES = re.compile(rb'"chunks-(\d{1,4})')
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Whom the gate let in, by which of their provider's claims, and when (monotonic seconds).
-
-    Attributes:
-        digests: of their cookies; the login is over when one of these was ended.
-        other_until: when this login was last let in by another name or role; None for never. What
-            its pages held by then is for that one.
-    """
+    """Whom the gate let in, by which of their provider's claims, and when (monotonic seconds)."""
 
     person: Person
     claims: Mapping[str, Any]
     at: float
-    digests: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()  # of their cookies; the login is over when one was ended
+    # when it was last let in by another name or role, for which its pages held what they did
     other_until: float | None = None
 
 
@@ -63,21 +56,14 @@ def begin(cookies: Mapping[str, str], person: Person, claims: Mapping[str, Any])
 
 
 def end(cookies: Mapping[str, str]) -> None:
-    """Somebody logged out: these cookies count no longer, wherever copies of them are.
-
-    Raises:
-        StorageError: that will be forgotten when SeedLens is restarted.
-    """
+    """Somebody logged out: these cookies count no longer, wherever copies of them are; StorageError
+    where that will be forgotten when SeedLens is restarted."""
     if digests := _digests(cookies):
         ended_logins().add(digests)
 
 
 def has_ended(cookies: Mapping[str, str]) -> bool:
-    """Whether the login of these cookies was ended.
-
-    Raises:
-        StorageError: nobody knows, for what was kept of ended logins cannot be read.
-    """
+    """Whether the login of these cookies was ended; StorageError where nobody knows."""
     return ended_logins().has_any(_digests(cookies))
 
 

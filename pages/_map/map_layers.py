@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import BadInputError
-from engine.explorer import Explorer
-from engine.types.annotating import Project
-from engine.types.lenses import Lens
-from engine.types.maps import CorpusMap, MapValues
-from engine.types.searches import Query
+from engine.types.maps import MapValues
 from pages._map.map_parts import MOST_COLOURS
-from pages._map.map_url import CLUSTER, LIKENESS, MARKS, WHOLE, MapView
+from pages._map.map_state import CLUSTER, LIKENESS, MARKS, WHOLE, MapPage
 
 NO_VALUE = 255
 MOST_CATEGORIES = 11
-"""Values with a colour of their own; all others share one, as twelve colours are told apart."""
+"""Values with a colour of their own; all others share one, as people distinguish twelve colours."""
 OTHERS = "others"
 YEAR, GRADE, FIELD = "year", "grade", "field:"
 """Begin or are the keys of colours."""
-WHOLE_WORDS = "whole text"
 MOST_FIELDS = 8
 """Fields that points can be coloured by: those that most documents have."""
 
@@ -61,23 +55,18 @@ class Colour:
     none_label: str = "unknown"
 
     def legend(self) -> dict[str, object]:
-        """What the component is told of it."""
-        none = 0 if self.values is None else int((self.values == NO_VALUE).sum())
+        """What the component shows of it."""
         return {
-            "label": self.label, "scale": self.scale, "low": self.low, "high": self.high,
-            "entries": [{"label": e.label, "value": e.value, "count": e.count}
-                        for e in self.entries],
-            "none": none, "none_label": self.none_label,
-        }  # fmt: skip
+            **{name: getattr(self, name) for name in ("label", "scale", "low", "high")},
+            "entries": [asdict(entry) for entry in self.entries],
+            "none": 0 if self.values is None else int((self.values == NO_VALUE).sum()),
+            "none_label": self.none_label,
+        }
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Documents that are marked, by a shape and colour of their own.
-
-    Attributes:
-        rows: of the map.
-    """
+    """Documents, by rows of the map, that are marked by a shape and colour of their own."""
 
     name: str
     label: str
@@ -132,17 +121,15 @@ def of_grades(
     return Colour(key, label, "range", values, entries, none_label="not graded")
 
 
-def choices(explorer: Explorer, view: MapView, lens: Lens, drawn: CorpusMap) -> dict[str, str]:
+def choices(page: MapPage) -> dict[str, str]:
     """What points can be coloured by: the key that a link has -> words."""
-    found = {CLUSTER: "Cluster"}
-    names = {a.key: a.name for a in lens.aspects}
-    found |= {f"{CLUSTER}:{n}": f"Cluster by {names.get(n, WHOLE_WORDS)}" for n in drawn.layouts}
+    view, layouts, found = page.view, page.drawn.layouts, {CLUSTER: "Cluster"}
+    names = {a.key: a.name for a in page.lens.aspects}
+    found |= {f"{CLUSTER}:{n}": f"Cluster by {names.get(n, 'whole text')}" for n in layouts}
     if view.seed or view.text_id:
-        names = {WHOLE: "as a whole"} | {a.key: f"in {a.name}" for a in lens.aspects}
-        found |= {
-            f"{LIKENESS}{n}": f"Similarity to the seed {names.get(n, n)}" for n in drawn.layouts
-        }
-    fields = explorer.library.open(view.corpus).fields
+        ways = {WHOLE: "as a whole"} | {key: f"in {name}" for key, name in names.items()}
+        found |= {f"{LIKENESS}{n}": f"Similarity to the seed {ways.get(n, n)}" for n in layouts}
+    fields = page.explorer.library.open(page.corpus).fields
     if fields[YEAR].counts:
         found[YEAR] = "Year"
     found[GRADE] = "Highest grade"
@@ -150,93 +137,72 @@ def choices(explorer: Explorer, view: MapView, lens: Lens, drawn: CorpusMap) -> 
     return found | {f"{FIELD}{name}": name for name in by_use[:MOST_FIELDS]}
 
 
-def colour(explorer: Explorer, view: MapView, words: str) -> Colour:
-    """The colours of a view.
+def colour(page: MapPage, words: str) -> Colour:
+    """The colours of a view; its key changes with the values, which are sent again then.
 
     Args:
         words: what is coloured by, as :func:`choices` has it.
     """
-    if view.colour == CLUSTER:
+    if page.view.colour == CLUSTER:
         return Colour(CLUSTER, "cluster", "clusters")
-    ask, kind = explorer.maps.values, view.colour
+    found = _coloured(page, words)
+    values = b"" if found.values is None else found.values.tobytes()
+    return replace(found, key=f"{found.key} {zlib.crc32(values):x}")
+
+
+def _coloured(page: MapPage, words: str) -> Colour:
+    corpus, kind, ask = page.corpus, page.view.colour, page.explorer.maps.values
     if kind == GRADE:
-        project = explorer.annotation.project(view.corpus, view.project)
+        project = page.project
         names = {grade.value: grade.name for grade in project.scale.grades}
-        found = ask(view.corpus, GRADE, project=project)
         label = f"highest grade {f'in {project.name}' if project.name else 'on Explore'}"
-        return _stamped(of_grades(kind, label, _numbers(found), names))
+        return of_grades(kind, label, _numbers(ask(corpus, GRADE, project=project)), names)
     if kind.startswith(LIKENESS):
-        query = _query(explorer, view, kind.removeprefix(LIKENESS))
-        words = words[0].lower() + words[1:]
-        numbers = _numbers(ask(view.corpus, "likeness", query=query))
-        if np.isnan(numbers).all():
-            words += ", no value"
-        return _stamped(of_range(kind, words, numbers, "{:.2f}".format))
+        query = page.query(kind.removeprefix(LIKENESS))
+        numbers = _numbers(ask(corpus, "likeness", query=query))
+        lacking = ", no value" if np.isnan(numbers).all() else ""
+        label = f"{words[0].lower()}{words[1:]}{lacking}"
+        return of_range(kind, label, numbers, "{:.2f}".format)
     if kind.startswith(CLUSTER):
-        found = ask(view.corpus, CLUSTER, layout=kind.removeprefix(f"{CLUSTER}:"))
+        found = ask(corpus, CLUSTER, layout=kind.removeprefix(f"{CLUSTER}:"))
     else:
-        found = ask(view.corpus, kind.removeprefix(FIELD))
+        found = ask(corpus, kind.removeprefix(FIELD))
     if found.codes is not None:
-        return _stamped(of_categories(kind, words, found.codes, found.names))
-    return _stamped(of_range(kind, words.lower(), _numbers(found), "{:.0f}".format))
+        return of_categories(kind, words, found.codes, found.names)
+    return of_range(kind, words.lower(), _numbers(found), "{:.0f}".format)
 
 
 def _numbers(found: MapValues) -> NDArray[np.floating]:
     return np.empty(0, np.float32) if found.numbers is None else found.numbers
 
 
-def _stamped(colour: Colour) -> Colour:
-    """With a key that changes with the values: the browser is sent them anew."""
-    values = b"" if colour.values is None else colour.values.tobytes()
-    return replace(colour, key=f"{colour.key} {zlib.crc32(values):x}")
-
-
-def _query(explorer: Explorer, view: MapView, layout: str) -> Query:
-    """The search for the seed, a document or a pasted text, that a layout stands for."""
-    text = explorer.notebook.text(view.text_id) if view.text_id else None
-    aspect = None if layout == WHOLE else layout
-    return Query(view.corpus, seed=None if view.text_id else view.seed, text=text, aspect=aspect)
-
-
-def within(explorer: Explorer, view: MapView) -> list[int] | None:
-    """The rows that the view's filters let through; None without filters that can be read."""
-    try:
-        filters = explorer.parse_filters(view.where)
-    except BadInputError:  # the panel of filters shows it
-        return None
-    if not filters:
-        return None
-    allowed = explorer.library.open(view.corpus).scope(filters).allowed
-    return None if allowed is None else np.flatnonzero(allowed).tolist()
-
-
-def marks(explorer: Explorer, view: MapView) -> list[Mark]:
+def marks(page: MapPage) -> list[Mark]:
     """What is marked on the map, the seed last: it is drawn above all else."""
-    project = explorer.annotation.project(view.corpus, view.project)
-    lay = partial(explorer.maps.overlay, view.corpus, project=project)
-    rows_of: dict[str, Callable[[], list[int]]] = {
-        "pool": lambda: lay("pool").rows.tolist(),
-        "judged": lambda: lay("judged").rows.tolist(),
-        "results": lambda: _results(explorer, view, project),
-        "holes": lambda: _holes(_results(explorer, view, project), lay("pool").rows),
-    }
-    found = [
-        Mark(name, MARKS[name].replace("Top 20", f"Top 20 of {view.system}"), rows_of[name]())
-        for name in view.marks
-    ]
-    row = explorer.library.open(view.corpus).row_of.get(view.seed)
+    view, found = page.view, []
+    for name in view.marks:
+        if name in ("pool", "judged"):
+            rows = _laid(page, "pool" if name == "pool" else "judged")
+        else:
+            rows = _results(page)
+        if name == "holes":
+            pooled = set(_laid(page, "pool"))
+            rows = [row for row in rows if row not in pooled]
+        found.append(Mark(name, MARKS[name].replace("Top 20", f"Top 20 of {view.system}"), rows))
+    row = page.explorer.library.open(page.corpus).row_of.get(view.seed)
     return found if row is None else [*found, Mark("seed", "Seed", [row])]
 
 
-def _results(explorer: Explorer, view: MapView, project: Project) -> list[int]:
-    """The top 20 for a query of the project, or for the seed as the map shows it."""
-    queries = explorer.annotation.queries(project) if view.query else {}
-    query = queries.get(view.query) or _query(explorer, view, view.layout)
-    query = replace(query, system=view.system)
-    rows: list[int] = explorer.maps.overlay(view.corpus, "results", query=query).rows.tolist()
+def _laid(page: MapPage, name: Literal["pool", "judged"]) -> list[int]:
+    rows: list[int] = page.explorer.maps.overlay(
+        page.corpus, name, project=page.project
+    ).rows.tolist()
     return rows
 
 
-def _holes(rows: Sequence[int], pooled: NDArray[np.integer]) -> list[int]:
-    held = set(pooled.tolist())
-    return [row for row in rows if row not in held]
+def _results(page: MapPage) -> list[int]:
+    """The top 20 for a query of the project, or for the seed as the map shows it."""
+    view, explorer = page.view, page.explorer
+    queries = explorer.annotation.queries(page.project) if view.query else {}
+    query = replace(queries.get(view.query) or page.query(view.layout), system=view.system)
+    rows: list[int] = explorer.maps.overlay(page.corpus, "results", query=query).rows.tolist()
+    return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 
@@ -12,21 +13,27 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.maps import CorpusMap, MapJob
+from engine.types.maps import CorpusMap
+from engine.types.models import ModelUsage
 from engine.types.searches import SELECTION
 from pages._common.job_card import JobCard
+from pages._common.job_words import at_most
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt, escape_label, note, show_error, system_label
-from pages._common.url_state import corpus_box, seed_is_there
+from pages._common.shared import as_ours, attempt, escape_label, note, show_error, system_label
+from pages._common.state import control, corpus_box, seed_is_there
+from pages._common.waiting import renew_when
 from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
-from pages._map.map_url import CLUSTER, MARKS, WHOLE, MapView, selected
-from pages._map.map_view import Shown
+from pages._map.map_parts import bits_from_rows, draw_map
+from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, selected
+from pages._model.beside import beside
+from pages._model.model_settings import chosen, endpoint
 
-WHOLE_LABEL = "Whole text"
 FIRST_SECONDS, SECONDS_EACH = 6, 0.0022
 """What computing a map takes on two cores: so long, and so long for each document."""
+_NAMING = "map_names_asked"
+_POLL_SECONDS = 0.4
 
 
 def open_view(explorer: Explorer, names: list[str]) -> MapView:
@@ -38,20 +45,15 @@ def open_view(explorer: Explorer, names: list[str]) -> MapView:
     return view
 
 
-def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
-    """The view with a layout and a colour that there are; says what is not there."""
+def open_map(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusMap) -> MapPage:
+    """The page with a layout, colour, project, query and system that exist; others are named."""
+    annotation, usual = explorer.annotation, MapView()
     if view.layout not in drawn.layouts:
         note(f"This map has no layout '{view.layout}'.", "Showing whole documents.")
         view = replace(view, layout=WHOLE)
-    if view.colour not in _colours(explorer, view, drawn):
+    if view.colour not in map_layers.choices(MapPage(explorer, view, names, drawn)):
         note(f"Cannot colour by '{view.colour}'.", "Showing clusters.")
         view = replace(view, colour=CLUSTER)
-    return _marked_by(explorer, view)
-
-
-def _marked_by(explorer: Explorer, view: MapView) -> MapView:
-    """The view with a project, query and system that there are; says what is not there."""
-    annotation = explorer.annotation
     if view.project not in ("", *(p.name for p in annotation.projects(view.corpus))):
         note(f"Unknown project '{view.project}'.", "Showing judgments from Explore.")
         view = replace(view, project="", query="")
@@ -59,152 +61,150 @@ def _marked_by(explorer: Explorer, view: MapView) -> MapView:
         note(f"The project has no query '{view.query}'.", "Showing the seed's results.")
         view = replace(view, query="")
     if view.system not in explorer.systems_of(view.corpus):
-        note(f"Unknown system '{view.system}'.", f"Using '{MapView().system}'.")
-        view = replace(view, system=MapView().system)
-    return view
+        note(f"Unknown system '{view.system}'.", f"Using '{usual.system}'.")
+        view = replace(view, system=usual.system)
+    return MapPage(explorer, view, names, drawn)
 
 
-def _colours(explorer: Explorer, view: MapView, drawn: CorpusMap) -> dict[str, str]:
-    return map_layers.choices(explorer, view, explorer.library.lens(view.corpus), drawn)
-
-
-def selection(explorer: Explorer, view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
-    """What is selected, in the order of the corpus; what the map lacks or filters rule out is left
-    out."""
-    if view.kept:
-        return _kept(explorer, view, drawn)
-    wanted = set(selected(view))
+def selection(page: MapPage) -> tuple[str, ...]:
+    """What is selected, in the order of the corpus; what filters rule out is left out."""
+    view, doc_ids = page.view, page.drawn.doc_ids
+    wanted = set(doc_ids if view.kept else selected(view))
     if not wanted:
         return ()
+    kept = f"{SELECTION}={view.kept}" if view.kept else ""
     try:
-        within = map_layers.within(explorer, view)
-    except SeedLensError:  # it is said in the place of the map
-        within = None
-    rows = range(len(drawn.doc_ids)) if within is None else within
-    return tuple(drawn.doc_ids[row] for row in rows if drawn.doc_ids[row] in wanted)
-
-
-def _kept(explorer: Explorer, view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
-    """The selection that is kept under the name in the link; () where it is not there."""
-    both = "; ".join(filter(None, (view.where, f"{SELECTION}={view.kept}")))
-    try:
-        rows = map_layers.within(explorer, replace(view, where=both))
+        rows = page.within("; ".join(filter(None, (view.where, kept))))
     except SeedLensError as error:
-        show_error(error)
-        rows = None
-    return tuple(drawn.doc_ids[row] for row in rows or ())
+        if view.kept:
+            show_error(error)
+            return ()
+        rows = None  # shown in the place of the map
+    if rows is None:
+        rows = [] if view.kept else list(range(len(doc_ids)))
+    return tuple(doc_ids[row] for row in rows if doc_ids[row] in wanted)
 
 
-def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusMap) -> None:
+def controls(page: MapPage) -> None:
     """Corpus, layout, colour and marks, in a row."""
-    lens = explorer.library.lens(view.corpus)
-    labels = {WHOLE: WHOLE_LABEL} | {a.key: a.name for a in lens.aspects}
-    layouts = list(drawn.layouts)
-    colours = _colours(explorer, view, drawn)
+    view = page.view
+    labels = {WHOLE: "Whole text"} | {a.key: a.name for a in page.lens.aspects}
+    colours = map_layers.choices(page)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="map_head"):
-        corpus_box(view, names, "map_corpus", width=160)
-        st.segmented_control(
-            "Layout", layouts, required=True, width="content",
+        corpus_box(view, page.corpora, "map_corpus", width=160)
+        control(
+            *(view, "layout", st.segmented_control, "Layout", list(page.drawn.layouts)),
+            required=True,
+            width="content",
             format_func=lambda name: escape_label(labels.get(name or WHOLE, name or "")),
             help="Whole document or one aspect.",
-            **view.bound("layout", "map_layout"),
-        )  # fmt: skip
-        st.selectbox(
-            "Colour", list(colours), format_func=lambda key: with_marks(colours[key]),
-            width=255, **view.bound("colour", "map_colour"),
-        )  # fmt: skip
-        st.multiselect(
-            "Mark", list(MARKS), format_func=MARKS.__getitem__, placeholder="Seed only",
-            width=300, **view.bound("marks", "map_marks", read=tuple),
-        )  # fmt: skip
+        )
+        control(
+            *(view, "colour", st.selectbox, "Colour", list(colours)),
+            format_func=lambda key: with_marks(colours[key]),
+            width=255,
+        )
+        control(
+            *(view, "marks", st.multiselect, "Mark", list(MARKS)),
+            format_func=MARKS.__getitem__,
+            placeholder="Seed only",
+            width=300,
+        )
         if view.marks:
             with st.popover("Pool and system", width="content"):
-                _whose(explorer, view)
+                _pool_and_system(page)
 
 
-def _whose(explorer: Explorer, view: MapView) -> None:
+def _pool_and_system(page: MapPage) -> None:
     """Whose pool, judgments and top 20 are marked."""
-    projects = ["", *(p.name for p in explorer.annotation.projects(view.corpus) if p.name)]
-    st.selectbox(
-        "Project", projects, format_func=lambda name: with_marks(name) or "Judged on Explore",
-        **view.bound("project", "map_project", query=""),
-    )  # fmt: skip
-    queries = explorer.annotation.queries(explorer.annotation.project(view.corpus, view.project))
-    if queries:
-        titles = dict(zip(queries, explorer.notebook.seed_titles([*queries.values()]), strict=True))
-        names = {"": "Seed and layout of the map"} | {
-            one: " · ".join(filter(None, (" ".join(titles[one].split())[:60], query.aspect)))
-            for one, query in queries.items()
-        }
-        st.selectbox(
-            "Results of", list(names), format_func=lambda one: with_marks(names[one]),
-            **view.bound("query", "map_query"),
-        )  # fmt: skip
-    st.selectbox(
-        "System", list(explorer.systems_of(view.corpus)), format_func=system_label,
-        **view.bound("system", "map_system"),
-    )  # fmt: skip
+    view, explorer = page.view, page.explorer
+    control(
+        *(view, "project", st.selectbox, "Project"),
+        ["", *(p.name for p in explorer.annotation.projects(page.corpus) if p.name)],
+        format_func=lambda name: with_marks(name) or "Judged on Explore",
+        also={"query": ""},
+    )
+    if queries := explorer.annotation.queries(page.project):
+        names = {"": "Seed and layout of the map"} | query_names(explorer, queries)
+        labels = names.__getitem__
+        control(view, "query", st.selectbox, "Results of", list(names), format_func=labels)
+    systems = list(explorer.systems_of(page.corpus))
+    control(view, "system", st.selectbox, "System", systems, format_func=system_label)
 
 
-def shown(explorer: Explorer, view: MapView, drawn: CorpusMap) -> Shown:
-    """What the map shows of a view: its layout, colours and marks."""
-    lens = explorer.library.lens(view.corpus)
-    layout = drawn.layouts[view.layout]
-    label = next((a.name for a in lens.aspects if a.key == view.layout), "a place")
-    identity = explorer.library.open(view.corpus).identity
+def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
+    """The map, and below it how to read it and what it lacks.
+
+    Args:
+        doc_ids: the selection.
+    """
+    view, drawn = page.view, page.drawn
+    layout, rows = drawn.layouts[view.layout], page.within(view.where)
+    label = next((a.name for a in page.lens.aspects if a.key == view.layout), "a place")
+    identity = page.explorer.library.open(view.corpus).identity
     names = repr([level.names for level in layout.levels]).encode()
     stamp = f"{layout.name} {zlib.crc32(layout.positions.tobytes(), zlib.crc32(names)):x}"
-    words = _colours(explorer, view, drawn)[view.colour]
-    return Shown(
-        layout, f"{identity} {stamp}", f"{identity} titles", label,
-        map_layers.colour(explorer, view, words), map_layers.marks(explorer, view),
-        map_layers.within(explorer, view),
-    )  # fmt: skip
-
-
-def about(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
-    """How to read the map, and what it does not show yet."""
-    within = map_layers.within(explorer, view)
-    if within is not None:
-        passing = f"{len(within):,} of {counted(len(drawn.doc_ids), 'document')} match the filters"
-        st.caption(
-            f"{passing}; the others are faint." if within else "No documents match the filters."
-        )
-    sampled = "" if drawn.sampled is None else (
-        f" Computed for {drawn.sampled:,} of them; the others are placed near their neighbours."
-    )  # fmt: skip
-    st.caption(
-        f"{counted(len(drawn.doc_ids), 'document')}; similar ones are close. Axes and distances "
-        f"between clusters are not meaningful.{sampled}"
+    colour = map_layers.colour(page, map_layers.choices(page)[view.colour])
+    titles, size = f"{identity} titles", len(drawn.doc_ids)
+    colour_key = f"{titles} {colour.key}"
+    draw_map(
+        *(drawn, layout, (f"{identity} {stamp}", titles, colour_key), label, colour.values),
+        selected=doc_ids,
+        data={
+            "colour": {**colour.legend(), "key": colour_key},
+            "layers": [vars(mark) for mark in map_layers.marks(page)],
+            "within": "" if rows is None else bits_from_rows(rows, size),
+        },
     )
-    lens = explorer.library.lens(drawn.corpus)
-    lacking = [a.name for a in lens.aspects if a.key not in drawn.layouts]
-    if lacking:
-        job = explorer.maps.jobs.latest(drawn.corpus)
-        if job is None or not job.running:
-            note(
-                f"No map by {', '.join(lacking)} yet: the lens changed.",
-                f"Computing it takes about {_minutes(len(drawn.doc_ids))}.",
-            )  # fmt: skip
-            _start_button(explorer, drawn.corpus, "Update map")
-    elif drawn.missing:
+    if rows is not None:
+        passing = f"{len(rows):,} of {counted(size, 'document')} match the filters"
+        st.caption(
+            f"{passing}; the others are faint." if rows else "No documents match the filters."
+        )
+    _about(page)
+
+
+def _about(page: MapPage) -> None:
+    drawn, count = page.drawn, len(page.drawn.doc_ids)
+    sampled = (
+        f" Computed for {drawn.sampled:,} of them; the others are placed near their neighbours."
+        if drawn.sampled is not None
+        else ""
+    )
+    st.caption(
+        f"{counted(count, 'document')}; similar ones are close. Axes and distances between "
+        f"clusters are not meaningful.{sampled}"
+    )
+    lacking = [a.name for a in page.lens.aspects if a.key not in drawn.layouts]
+    job = page.explorer.maps.jobs.latest(page.corpus)
+    if lacking and not (job and job.running):
+        note(
+            f"No map by {', '.join(lacking)} yet: the lens changed.",
+            f"Computing it takes about {_minutes(count)}.",
+        )
+        _start_button(page.explorer, page.corpus, "Update map")
+    elif drawn.missing and not lacking:
         came = counted(drawn.missing, "document is", "documents are")
         note(f"{came} newer than the map.", "Add them without changing the layout.")
-        _start_button(explorer, drawn.corpus, "Add to map")
+        _start_button(page.explorer, page.corpus, "Add to map")
+
+
+# -- computing it --------------------------------------------------------------------------
 
 
 def job_card(explorer: Explorer, corpus: str) -> None:
     """The map that is being computed, or how that ended."""
     jobs = explorer.maps.jobs
     JobCard(
-        lambda: jobs.latest(corpus), key="map", label="Computing the map",
-        line=lambda job: escape(progress_line(job.progress)), cancel=jobs.cancel,
-        dismiss=jobs.dismiss, ended=_ended, what_stays="The previous map is kept.",
-    ).show(jobs.latest(corpus))  # fmt: skip
-
-
-def _ended(job: MapJob) -> str:
-    return "" if job.report is None else f"Map computed in {job.report.seconds:.0f} s."
+        lambda: jobs.latest(corpus),
+        key="map",
+        label="Computing the map",
+        line=lambda job: escape(progress_line(job.progress)),
+        cancel=jobs.cancel,
+        dismiss=jobs.dismiss,
+        ended=lambda job: f"Map computed in {job.report.seconds:.0f} s." if job.report else "",
+        what_stays="The previous map is kept.",
+    ).show(jobs.latest(corpus))
 
 
 def nothing_drawn(explorer: Explorer, corpus: str) -> None:
@@ -232,3 +232,49 @@ def _start_button(explorer: Explorer, corpus: str, label: str) -> None:
         return
     start = partial(explorer.maps.start, corpus, owner=login.owner())
     st.button(label, "map_compute", type="primary", on_click=attempt, args=(start,))
+
+
+# -- names of clusters ---------------------------------------------------------------------
+
+
+def cluster_names(page: MapPage) -> None:
+    """Which model named the clusters; for leads, a connected model's offer to do it."""
+    explorer, place = page.explorer, (page.corpus, page.view.layout)
+    named_by = page.drawn.layouts[page.view.layout].worded_by
+    if named_by:
+        st.caption(escape_label(f"Names generated by {named_by}."))
+    if not login.acting().is_lead:
+        return
+    if named_by:
+        back = partial(explorer.maps.own_names, *place)
+        st.button("Restore automatic names", "map_names_back", on_click=attempt, args=(back,))
+        return
+    naming: Future[ModelUsage] | None = st.session_state.get(_NAMING, {}).get(place)
+    info = endpoint(explorer)
+    if naming is not None and not naming.done():
+        st.caption(f"Asking {escape_label(info.model)}…")
+        renew_when(naming.done, every=_POLL_SECONDS)
+        return
+    if naming is not None and (error := naming.exception()):
+        show_error(as_ours(error, "Clusters could not be named."))
+    if info.set_up:
+        popover = st.popover("Names by the model", key="map_names", on_change="rerun")
+        if popover.open:
+            with popover:
+                _offer_names(explorer, place, info.model)
+
+
+def _offer_names(explorer: Explorer, place: tuple[str, str], model: str) -> None:
+    estimate = explorer.maps.estimate_names(*place, chosen(explorer))
+    st.html(
+        f"<p>{escape(model)} names all clusters from their words and three titles each: "
+        f"{escape(at_most(estimate))}. Visible to everyone until restored or the map is "
+        "recomputed.</p>"
+    )
+
+    def ask() -> None:
+        name = partial(explorer.maps.word_names, *place, chosen(explorer))
+        st.session_state[_NAMING] = {place: beside(name)}
+
+    label = f"Ask {escape_label(model)}"
+    st.button(label, "map_names_ask", type="primary", on_click=attempt, args=(ask,))

@@ -1,6 +1,6 @@
-"""Parts of a map as messages to the browser: places, values and titles of all its documents.
+"""The map in the browser: its component, and the parts that it gets as messages of their own.
 
-Each is a message of its own, in bytes: it goes to the browser once, as long as it stays the same.
+Places, values and titles of all documents go to the browser once, as long as they stay the same.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ import json
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import streamlit as st
 from numpy.typing import NDArray
 
-from engine.types.maps import Layout
+from engine.types.maps import CorpusMap, Layout
+from pages._common.components import component, dark, inbox
+from pages._map.map_state import select
 
 ABSENT = 65535
 """The place of a document that a layout does not have, and the label of one in no cluster."""
@@ -22,6 +26,64 @@ LONGEST_TITLE = 160
 """Characters of a title that a map shows."""
 MOST_COLOURS = 254
 """The highest value of a colour; 255 stands for none."""
+PARTS = (
+    "map_store",
+    "map_colours",
+    "map_gl",
+    "map_places",
+    "map_labels",
+    "map_camera",
+    "map_panel",
+)
+MOST_MESSAGES = 24
+"""Parts of maps that the server keeps ready: of 100,000 documents, less than a megabyte each."""
+_MAP = component("map", *PARTS)
+_PART = component("map_part", "map_store")
+
+
+@st.cache_resource(max_entries=MOST_MESSAGES, show_spinner=False)
+def _packed_layout(key: str, corpus: str, _layout: Layout, label: str) -> bytes:
+    return layout_part(key, corpus, _layout, label)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _packed_titles(key: str, _titles: Sequence[str]) -> bytes:
+    return titles_part(key, _titles)
+
+
+def draw_map(
+    drawn: CorpusMap,
+    layout: Layout,
+    keys: tuple[str, str, str],
+    label: str,
+    values: NDArray[np.uint8] | None,
+    selected: Sequence[str],
+    data: Mapping[str, Any],
+) -> None:
+    """The map with its tools, search and legend.
+
+    Args:
+        keys: of places, titles and colour, equal as long as these are.
+        label: what a document has to have to be on this layout.
+        values: the colours, one a document; None for clusters.
+        data: what else the component gets, which may change at each run.
+    """
+    size, wanted = len(drawn.doc_ids), set(selected)
+    rows = [row for row, one in enumerate(drawn.doc_ids) if one in wanted] if wanted else []
+    places, titles, colour = keys
+    with st.container(key="map_parts"):
+        _PART(key="map_part_layout", data=_packed_layout(places, drawn.corpus, layout, label))
+        _PART(key="map_part_titles", data=_packed_titles(titles, drawn.titles))
+        if values is not None:
+            _PART(key="map_part_colour", data=colour_part(colour, values))
+
+    def chosen(event: Mapping[str, Any]) -> None:
+        select([drawn.doc_ids[row] for row in rows_from_bits(str(event["rows"]), size)])
+
+    received, receives = inbox("map_points", {"select": chosen})
+    known = {"layout": places, "titles": titles, "corpus": drawn.corpus, "size": size}
+    selection = {"selected": bits_from_rows(rows, size), "dark": dark()}
+    _MAP(key="map_points", data={**known, **received, **selection, **data}, **receives)
 
 
 def layout_part(key: str, corpus: str, layout: Layout, label: str) -> bytes:
@@ -36,12 +98,16 @@ def layout_part(key: str, corpus: str, layout: Layout, label: str) -> bytes:
     places[placed] = np.round(layout.positions[placed].clip(0, 1) * (ABSENT - 1))
     coarse, fine = layout.levels
     about = {
-        "key": key, "corpus": corpus, "name": layout.name, "label": label,
-        "absent": int((~placed).sum()), "coarse": list(coarse.names), "fine": list(fine.names),
-    }  # fmt: skip
+        "key": key,
+        "corpus": corpus,
+        "name": layout.name,
+        "label": label,
+        "absent": int((~placed).sum()),
+        "coarse": list(coarse.names),
+        "fine": list(fine.names),
+    }
     return packed(
-        about,
-        {"positions": places, "coarse": _labels(coarse.labels), "fine": _labels(fine.labels)},
+        about, {"positions": places, "coarse": _labels(coarse.labels), "fine": _labels(fine.labels)}
     )
 
 
@@ -69,8 +135,9 @@ def packed(about: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]
         arrays: of uint8 or uint16; bytes are compressed lines of text.
     """
     parts = {name: a if isinstance(a, bytes) else a.tobytes() for name, a in arrays.items()}
-    kinds = {name: "text" if isinstance(a, bytes) else f"u{8 * a.itemsize}"
-             for name, a in arrays.items()}  # fmt: skip
+    kinds = {
+        name: "text" if isinstance(a, bytes) else f"u{8 * a.itemsize}" for name, a in arrays.items()
+    }
     rows = [{"name": n, "type": kinds[n], "bytes": len(p)} for n, p in parts.items()]
     head = json.dumps({"about": about, "arrays": rows}, ensure_ascii=False).encode()
     start = struct.pack("<I", len(head)) + head

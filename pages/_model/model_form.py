@@ -9,7 +9,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
-from pages._common.job_words import endpoint_parts
+from pages._common.kit import Html, button, el, line, submit
 from pages._common.outside_text import escape
 from pages._common.shared import ASSETS, as_ours, engine, escape_label, note
 from pages._common.waiting import renew_when
@@ -28,7 +28,6 @@ from pages._model.model_settings import (
 )
 
 _CHECK, _PROBLEM, _OFFERED = "model_check", "model_problem", "model_offered_names"
-_POLL_SECONDS = 0.3
 
 
 def apply_model_style() -> None:
@@ -52,24 +51,18 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
         note("Only leads can connect a model.", "Ask a lead or your administrator.")
         return info
     if not info.set_up:
-        lines = "".join(f"<li>{_code(line)}</li>" for line in info.how)
-        st.html(
-            '<div class="md-how">Works with any OpenAI-compatible endpoint. Enter it here for '
-            f"this session, or configure it on the server.<ul>{lines}</ul></div>"
-        )
+        words = "Works with any OpenAI-compatible endpoint. Enter it here for this session, or "
+        ways = el("ul", (el("li", _code(way)) for way in info.how))
+        st.html(el("div.md-how", f"{words}configure it on the server.", ways))
     _form(info)
     if _checking():
-        renew_when(lambda: not _checking(), _take_answer, every=_POLL_SECONDS)
+        renew_when(lambda: not _checking(), _take_answer, every=0.3)
     return info
 
 
 def folded_panel(explorer: Explorer, page: str, *, needed: bool = True) -> None:
     """:func:`endpoint_panel` in an expander, open by itself where there is something to do.
-
-    Args:
-        page: begins its key.
-        needed: what the page shows needs a model.
-    """
+    ``needed``: what the page shows needs a model."""
     info = endpoint(explorer)
     label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
     opened = is_panel_busy() or (needed and not info.set_up)
@@ -82,11 +75,17 @@ def calls_box(explorer: Explorer, key: str) -> None:
     """A limit of requests, for this visit; that of the settings holds all the same."""
     limit = explorer.settings.llm_max_calls
     st.number_input(
-        "Max requests", key=key, min_value=1, max_value=limit or None, value=None, step=100,
-        placeholder="no limit" if limit is None else f"{limit:,}", width=170,
-        persist_state="session", help="Maximum number of requests, including retries. Partial "
-        "results are kept.",
-    )  # fmt: skip
+        "Max requests",
+        min_value=1,
+        max_value=limit or None,
+        value=None,
+        step=100,
+        key=key,
+        placeholder="no limit" if limit is None else f"{limit:,}",
+        width=170,
+        persist_state="session",
+        help="Maximum number of requests, including retries. Partial results are kept.",
+    )
 
 
 def most_calls(key: str) -> int | None:
@@ -100,65 +99,55 @@ def is_panel_busy() -> bool:
     return _checking() or bool(st.session_state.get(_PROBLEM))
 
 
-def _status(info: EndpointInfo) -> str:
+def _status(info: EndpointInfo) -> Html:
     if not info.set_up:
-        return f'<div class="md-endpoint"><strong>{escape(info.problem)}</strong></div>'
-    parts = endpoint_parts(info)
+        return el("div.md-endpoint", el("strong", info.problem))
+    parts = ["" if info.tried else "not tested yet"]
+    if info.tried and info.logprobs is not None:
+        parts.append("token probabilities" if info.logprobs else "no token probabilities")
+    if info.tried and info.reasons:
+        parts.append("reasoning model: slower, more tokens")
+    if info.tried and info.context:
+        parts.append(f"context window: {info.context:,} tokens")
     parts.append("entered here" if session_values().get(ADDRESS) else "configured on the server")
-    return (
-        f'<div class="md-endpoint"><strong>{escape(info.model)}</strong> '
-        f"<span>at {escape(info.address)}</span>"
-        f'<div class="md-dim">{escape(" · ".join(parts))}</div></div>'
-    )
+    address = el("span", f"at {info.address}")
+    can = el("div.sl-dim", " · ".join(filter(None, parts)))
+    return el("div.md-endpoint", el("strong", info.model), " ", address, can)
 
 
 def _form(info: EndpointInfo) -> None:
-    own = session_values()
-    checking = _checking()
-    _start_with("model_address", own.get(ADDRESS, ""))
-    _start_with("model_name", own.get(MODEL, ""))
+    own, checking = session_values(), _checking()
+    for key, value in (("model_address", own.get(ADDRESS)), ("model_name", own.get(MODEL))):
+        st.session_state.setdefault(key, value or "")
     with st.form("model_form", border=False):
-        st.text_input(
-            "Address", key="model_address", placeholder=info.address or "http://localhost:8000/v1",
-            autocomplete="off",
-        )  # fmt: skip
+        shown = info.address or "http://localhost:8000/v1"
+        st.text_input("Address", key="model_address", placeholder=shown, autocomplete="off")
         left, right = st.columns(2)
-        left.text_input(
-            "Model", key="model_name", placeholder=info.model or "model name",
-            autocomplete="off",
-        )  # fmt: skip
+        shown = info.model or "model name"
+        left.text_input("Model", key="model_name", placeholder=shown, autocomplete="off")
+        words = "Sent only to this address. Kept in server memory until you disconnect or after 12 "
+        words += "hours of inactivity. Never stored."
+        shown = "kept" if own.get(KEY) else "optional"
         right.text_input(
-            "Key", key="model_key", type="password", autocomplete="new-password",
-            placeholder="kept" if own.get(KEY) else "optional",
-            help="Sent only to this address. Kept in server memory until you disconnect or after "
-            "12 hours of inactivity. Never stored.",
-        )  # fmt: skip
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.form_submit_button(
-                "Connect", key="model_connect", type="primary", on_click=_connect,
-                disabled=checking,
-            )  # fmt: skip
+            "Key",
+            key="model_key",
+            type="password",
+            help=words,
+            autocomplete="new-password",
+            placeholder=shown,
+        )
+        with line():
+            submit("Connect", "model_connect", _connect, type="primary", disabled=checking)
     if offered := st.session_state.get(_OFFERED):
-        st.pills(
-            "Available models", offered, key="model_offered", format_func=escape_label,
-            on_change=_take_offered,
-        )  # fmt: skip
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        key = "model_offered"
+        st.pills("Available models", offered, key=key, format_func=escape_label, on_change=_take)
+    with line():
         if info.set_up:
-            st.button(
-                "Check", key="model_check_button", on_click=_check, disabled=checking,
-                help="Sends a short test request and detects what the model supports.",
-            )  # fmt: skip
+            words = "Sends a short test request and detects what the model supports."
+            button("Check", "model_check_button", _check, help=words, disabled=checking)
         if own:
-            st.button(
-                "Disconnect", key="model_forget", on_click=_forget, disabled=checking,
-                help="Forgets the address, model and key entered here.",
-            )  # fmt: skip
-
-
-def _start_with(key: str, value: str) -> None:
-    if key not in st.session_state:
-        st.session_state[key] = value
+            words = "Forgets the address, model and key entered here."
+            button("Disconnect", "model_forget", _forget, help=words, disabled=checking)
 
 
 def _connect() -> None:
@@ -189,7 +178,7 @@ def _connect() -> None:
     _check()
 
 
-def _take_offered() -> None:
+def _take() -> None:
     st.session_state["model_name"] = st.session_state["model_offered"] or ""
     _connect()
 
@@ -229,16 +218,16 @@ def _take_answer() -> None:
     if trial is None:
         return
     if not trial.done():
-        st.html('<span class="md-dim" role="status">Testing the endpoint…</span>')
-    else:
-        del st.session_state[_CHECK]
-        try:
-            st.session_state[_PROBLEM], st.session_state[_OFFERED] = trial.result()
-        except Exception as error:
-            st.session_state[_PROBLEM] = str(as_ours(error, "Connection test failed."))
+        st.html(el("span.sl-dim", "Testing the endpoint…", role="status"))
+        return
+    del st.session_state[_CHECK]
+    try:
+        st.session_state[_PROBLEM], st.session_state[_OFFERED] = trial.result()
+    except Exception as error:
+        st.session_state[_PROBLEM] = str(as_ours(error, "Connection test failed."))
 
 
-def _code(line: str) -> str:
+def _code(words: str) -> Html:
     """A line of instructions: what stands in backticks is code."""
-    parts = escape(line).split("`")
-    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
+    parts = words.split("`")
+    return Html("".join(el("code", p) if i % 2 else escape(p) for i, p in enumerate(parts)))

@@ -14,8 +14,8 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.jobs import Job
 from engine.types.models import ModelUsage
-from pages._common.outside_text import escape
-from pages._common.url_state import UrlState
+from pages._common.kit import dim, line
+from pages._common.state import PageView
 from pages._model.visit_jobs import VisitJobs
 
 OWN, BEFORE = "With the model", "Original"
@@ -26,7 +26,7 @@ NOT_CONNECTED = "Requires a language model. Connect one below."
 def rerank_controls(
     explorer: Explorer,
     key: str,
-    view: UrlState,
+    view: PageView,
     depths: Sequence[int],
     *,
     depth_field: str,
@@ -44,22 +44,21 @@ def rerank_controls(
     """
     modes = explorer.rerank_modes
     first, mode = next(iter(modes)), getattr(view, "rerank", "")
-    st.toggle(
-        "Rerank with a model",
-        **view.bound("rerank", f"{key}_rerank", bool(mode), lambda on: first if on else "", **also),
-        help=f"{words} No request is sent until you click.",
-    )
+    words = f"{words} No request is sent until you click."
+    bound = view.bound("rerank", f"{key}_rerank", bool(mode), lambda on: first * on, **also)
+    st.toggle("Rerank with a model", help=words, **bound)
     if not mode:
         return
     left, right = st.columns([3, 2])
     left.selectbox("Mode", list(modes), **view.bound("rerank", f"{key}_mode", **also))
     right.selectbox(
-        "Documents", sorted({*depths, getattr(view, depth_field)}),
+        "Documents",
+        sorted({*depths, getattr(view, depth_field)}),
         **view.bound(depth_field, f"{key}_{depth_field}", **also),
         format_func=lambda depth: f"top {depth}",
         help="Number of top documents to rerank.",
-    )  # fmt: skip
-    st.html(f'<div class="md-dim">{escape(modes[mode])}</div>')
+    )
+    dim(modes[mode])
 
 
 def ask_label(verb: str, job: Job[Any, Any] | None) -> str:
@@ -81,11 +80,10 @@ def other_jobs(
         for job in running:
             jobs.cancel(job.id)
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        what = counted(len(running), one, many)
-        st.html(f'<div class="md-dim">You have {what} running.</div>')
-        st.button("Cancel" if len(running) == 1 else "Cancel all", key=key, type="tertiary",
-                  on_click=cancel)  # fmt: skip
+    with line():
+        dim(f"You have {counted(len(running), one, many)} running.")
+        label = "Cancel" if len(running) == 1 else "Cancel all"
+        st.button(label, key=key, type="tertiary", on_click=cancel)
 
 
 def order_switch(key: str, label: str) -> None:

@@ -7,20 +7,19 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-import streamlit as st
-
 from engine.text import counted
 from engine.types.jobs import Job
 from engine.types.models import Estimate, TaskProgress, TaskReport
 from pages._common.job_card import JobCard
 from pages._common.job_words import duration, end, is_finished, joined, run_outcome, run_progress
-from pages._common.outside_text import escape
+from pages._common.kit import button, dim
 from pages._common.shared import as_drawn, attempt_at, engine, remembered
 from pages._login import login
 from pages._model.model_settings import chosen, endpoint, usable
 
 Request = TypeVar("Request", contravariant=True)
 R = TypeVar("R")
+TaskJob = Job[TaskProgress, TaskReport[R]]
 
 
 class Tasks(Protocol[Request]):
@@ -34,30 +33,21 @@ class Tasks(Protocol[Request]):
 
 @dataclass(frozen=True)
 class TaskPanel(Generic[Request, R]):
-    """A task on a page, by the key of its job.
-
-    Attributes:
-        name, which: the keys of widgets are ``NAME_start``, ``NAME_cancel``, with ``_WHICH`` for
-            several panels of a kind on a page.
-        doing: what is done: "Grading", and what is counted: "candidate", "" for nothing.
-        outcome: what a run made, a few plain words each.
-        remarks: what else there is to say of a run that has ended.
-        place: where what goes wrong in a click is shown; see ``show_problem``.
-    """
+    """A task on a page, by the key of its job."""
 
     tasks: Tasks[Request]
     key: Hashable
-    name: str
+    name: str  # widgets are ``NAME_start``, ``NAME_cancel``, with ``_WHICH`` for several of a kind
     _: KW_ONLY
-    doing: Callable[[Job[TaskProgress, TaskReport[R]]], tuple[str, str]]
-    outcome: Callable[[Job[TaskProgress, TaskReport[R]], R], Iterable[str]]
+    doing: Callable[[TaskJob[R]], tuple[str, str]]  # ("Grading", "candidate"), "" for no unit
+    outcome: Callable[[TaskJob[R], R], Iterable[str]]  # what a run made, a few plain words each
     remarks: Callable[[TaskReport[R]], Iterable[str]] = lambda report: report.notes
     which: str = ""
-    place: str = ""
+    place: str = ""  # where what goes wrong in a click is shown; see ``show_problem``
 
-    def job(self) -> Job[TaskProgress, TaskReport[R]] | None:
+    def job(self) -> TaskJob[R] | None:
         """The task that runs, or the last one that ran."""
-        job: Job[TaskProgress, TaskReport[R]] | None = self.tasks.jobs.latest(self.key)
+        job: TaskJob[R] | None = self.tasks.jobs.latest(self.key)
         return job
 
     def estimate(self, request: Request, *basis: object) -> Estimate:
@@ -70,6 +60,14 @@ class TaskPanel(Generic[Request, R]):
             lambda: self.tasks.estimate(request, usable(explorer)),
         )
 
+    def label(self, estimate: Estimate, start: str, nothing: str, *, busy: bool) -> str:
+        """What the button says: that it runs, that nothing is left, or what it does."""
+        if busy:
+            return "Running"
+        if not estimate.items:
+            return nothing
+        return "Resume" if estimate.counts["done"] else start
+
     def start(
         self, request: Request, owner: str = "", most_calls: Callable[[], int | None] = lambda: None
     ) -> None:
@@ -81,41 +79,22 @@ class TaskPanel(Generic[Request, R]):
         self,
         label: str,
         start: Callable[[], object],
-        line: str,
+        words: str,
         *,
-        disabled: bool,
         widgets: tuple[str, ...] = (),
-        secondary: bool = False,
-        help_: str | None = None,
+        **look: Any,
     ) -> None:
-        """The button that starts it, and beside it what it takes.
-
-        Args:
-            widgets: keys of what is chosen for it; see :func:`as_drawn`.
-        """
-        st.button(
-            label,
-            self._key("start"),
-            help_,
-            type="secondary" if secondary else "primary",
-            disabled=disabled,
-            on_click=attempt_at,
-            args=(self.place, as_drawn(widgets, start)),
-        )
-        st.html(f'<div class="md-dim">{escape(line)}</div>')
+        """The button that starts it, and beside it what it takes. ``widgets``: keys of what is
+        chosen for it; see :func:`as_drawn`."""
+        key, look = self._key("start"), {"type": "primary", **look}
+        button(label, key, as_drawn(widgets, start), place=self.place, **look)
+        dim(words)
 
     def card(
-        self,
-        *,
-        resume: bool = True,
-        more: Callable[[Job[TaskProgress, TaskReport[R]]], object] = lambda _: None,
+        self, *, resume: bool = True, more: Callable[[TaskJob[R]], object] = lambda _: None
     ) -> None:
-        """How far the task is, or how it ended; nothing where none ran.
-
-        Args:
-            resume: with a button that goes on with what is left.
-            more: draws further buttons.
-        """
+        """How far the task is, or how it ended; nothing where none ran. ``resume``: with a button
+        that goes on with what is left. ``more``: draws further buttons."""
         job = self.job()
         goes_on = job is not None and resume and not is_finished(job.report)
         JobCard(
@@ -125,9 +104,13 @@ class TaskPanel(Generic[Request, R]):
             label=self.doing(job)[0] if job else "",
             line=self._line,
             cancel=self.tasks.jobs.cancel,
-            ended=self._ended,
+            ended=lambda job: (
+                run_outcome([end(job.report), *self.outcome(job, job.report.result)], job.report)
+                if job.report
+                else ""
+            ),
             remarks=lambda job: (
-                () if job.report is None else (job.report.problem, *self.remarks(job.report))
+                (job.report.problem, *self.remarks(job.report)) if job.report else ()
             ),
             resume=partial(self.start, job.request) if job and goes_on else None,
             dismiss=self.tasks.jobs.dismiss,
@@ -138,7 +121,7 @@ class TaskPanel(Generic[Request, R]):
     def _key(self, part: str) -> str:
         return f"{self.name}_{part}_{self.which}" if self.which else f"{self.name}_{part}"
 
-    def _line(self, job: Job[TaskProgress, TaskReport[R]]) -> str:
+    def _line(self, job: TaskJob[R]) -> str:
         """How far it is, in one line of HTML; nothing is counted before the first batch."""
         progress, (doing, unit) = job.progress, self.doing(job)
         if not progress.total:
@@ -149,9 +132,3 @@ class TaskPanel(Generic[Request, R]):
             rate = progress.done / progress.seconds
             parts.append(f"{rate:.0f} {unit}s/s" if rate >= 10 else f"{rate:.1f} {unit}s/s")
         return run_progress(parts, progress, job.seconds)
-
-    def _ended(self, job: Job[TaskProgress, TaskReport[R]]) -> str:
-        report = job.report
-        if report is None:
-            return ""
-        return run_outcome([end(report), *self.outcome(job, report.result)], report)

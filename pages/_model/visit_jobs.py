@@ -58,11 +58,8 @@ class VisitJobs(Generic[Key]):
         return self.find(key)
 
     def recall(self, key: Key, ask: Callable[[], str | None]) -> Job[Any, Any] | None:
-        """What comes of answers in the ledger alone; looked for once per tab.
-
-        Args:
-            ask: the id of the job, None where an answer is missing.
-        """
+        """What comes of answers in the ledger alone; looked for once per tab. ``ask``: the id of
+        the job, None where an answer is missing."""
         if key in self._recalled:
             return None
         job_id = ask()

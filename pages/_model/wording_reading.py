@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 
 import streamlit as st
 
@@ -22,38 +21,28 @@ from engine.types.lenses import Lens
 from engine.types.reranking import EndpointInfo, WordingReading, WordingReadings
 from engine.types.searches import Query
 from pages._common.job_words import money, tokens
-from pages._common.outside_text import escape
+from pages._common.kit import button, el
 from pages._common.shared import as_ours, attempt, note
 from pages._common.visit_memory import memory
 from pages._common.waiting import renew_when
 from pages._explore.explore_url import View
-from pages._model.beside import beside
+from pages._model.beside import answers, once
 from pages._model.model_settings import chosen, endpoint
 
 _ON, _TRIALS, _BACK = "model_reads", "model_readings", "model_readings_taken_back"
-_POLL_SECONDS = 0.4
-_MOST_KEPT = 200
 _Key = tuple[Lens, str, str, str]
 _Trial = Future[WordingReadings]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReading:
-    """What a model says of a query's wording.
+    """What a model says of a query's wording."""
 
-    Attributes:
-        query: as the page has it.
-        model: "" where none is to read it.
-        said: None while it is asked, and where it gave no answer.
-        problem: why it gave none.
-        asked: the question that was under way when this run of the page looked.
-    """
-
-    query: Query
-    model: str = ""
-    said: WordingReading | None = None
-    problem: str = ""
-    asked: Future[WordingReadings] | None = None
+    query: Query  # as the page has it
+    model: str = ""  # "" where none is to read it
+    said: WordingReading | None = None  # None while it is asked, and where it gave no answer
+    problem: str = ""  # why it gave none
+    asked: Future[WordingReadings] | None = None  # the question that was under way
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -68,10 +57,8 @@ class ModelReading:
 
 def question(corpus: str, asked: View | Variant) -> Query:
     """What of a search or a variant decides how its wording is read."""
-    return Query(
-        corpus, aspect=asked.aspect or None, instruction=asked.instruction or None,
-        focus=asked.focus, reading=asked.reading, system=asked.system,
-    )  # fmt: skip
+    query = Query(corpus, aspect=asked.aspect or None, instruction=asked.instruction or None)
+    return replace(query, focus=asked.focus, reading=asked.reading, system=asked.system)
 
 
 def is_on() -> bool:
@@ -81,37 +68,24 @@ def is_on() -> bool:
 
 def read_wordings(explorer: Explorer, lens: Lens, queries: Sequence[Query]) -> list[ModelReading]:
     """What the model says of the queries' wordings; those that are new are asked about now.
-
-    Args:
-        queries: of one corpus, whose lens this is.
-    """
+    ``queries``: of one corpus, whose lens this is."""
     info = endpoint(explorer)
     if not (is_on() and info.set_up):
         return [ModelReading(query) for query in queries]
     readable = [_is_readable(explorer, lens, query) for query in queries]
-    trials, keys = _trials(), [_key(lens, query, info) for query in queries]
-    new = dict.fromkeys(
-        key for key, query, own in zip(keys, queries, readable, strict=True)
-        if own and not query.reading and key not in trials
-    )  # fmt: skip
-    if new:
-        words = [key[1] for key in new]
-        ask = partial(explorer.verifier.read_wordings, queries[0].corpus, words, chosen(explorer))
-        trials |= dict.fromkeys(new, beside(ask))
-        while len(trials) > _MOST_KEPT:
-            del trials[next(iter(trials))]
-    return [
-        _outcome(query, key, trials.get(key) if own else None)
-        for query, key, own in zip(queries, keys, readable, strict=True)
-    ]
+    keys = [_key(lens, query, info) for query in queries]
+    pairs = list(zip(queries, keys, readable, strict=True))
+    known, corpus, model = answers(_TRIALS), queries[0].corpus if queries else "", chosen(explorer)
+    known = known | once(
+        _TRIALS,
+        [key for query, key, own in pairs if own and not query.reading],
+        lambda new: explorer.verifier.read_wordings(corpus, [key[1] for key in new], model),
+    )
+    return [_outcome(query, key, known.get(key) if own else None) for query, key, own in pairs]
 
 
 def taken_over(page: str, readings: Sequence[ModelReading]) -> list[tuple[str, ...]]:
-    """The reading that each query is to have: its own, or the model's where that has just come.
-
-    Args:
-        page: whose queries they are.
-    """
+    """The reading that each query is to have: its own, or the model's where that has just come."""
     before: frozenset[Query] = st.session_state.get(f"{page}_read", frozenset())
     back = _taken_back()
     had, found = set(), []
@@ -138,12 +112,8 @@ def reading_switch(
     corpus: str,
     switched: Callable[[bool], object],
 ) -> None:
-    """The switch, where a model is connected, and a note on what it could not read.
-
-    Args:
-        page: begins the keys of its widgets.
-        switched: what becomes of the page's readings when it was turned on or off.
-    """
+    """The switch, where a model is connected, and a note on what it could not read. ``switched``:
+    what becomes of the page's readings when it was turned on or off."""
     info = endpoint(explorer)
     if not info.set_up:
         return
@@ -154,26 +124,17 @@ def reading_switch(
         switched(is_on())
 
     st.session_state[f"{page}_reads"] = is_on()
-    st.toggle(
-        label, key=f"{page}_reads", on_change=attempt, args=(switch,),
-        help=_about(explorer, corpus, readings),
-    )  # fmt: skip
-    failed = [one for one in readings if one.problem]
-    if failed:
+    words = _about(explorer, corpus, readings)
+    st.toggle(label, key=f"{page}_reads", on_change=attempt, args=(switch,), help=words)
+    if failed := [one for one in readings if one.problem]:
         which = "the instruction" if len(readings) == 1 else f"{len(failed)} instructions"
-        note(
-            f"{info.model} did not interpret {which}. Using the built-in interpretation.",
-            failed[0].problem,
-        )
-        st.button("Try again", key=f"{page}_read_again", on_click=attempt,
-                  args=(lambda: _forget_failures(page),))  # fmt: skip
-    asked = [one.asked for one in readings if one.asked]
-    if asked:
-        st.html(
-            f'<div class="md-dim" role="status">{escape(info.model)} is interpreting. Using the '
-            "built-in interpretation until it answers.</div>"
-        )
-        renew_when(lambda: any(trial.done() for trial in asked), every=_POLL_SECONDS)
+        words = f"{info.model} did not interpret {which}. Using the built-in interpretation."
+        note(words, failed[0].problem)
+        button("Try again", f"{page}_read_again", _forget_failures, page)
+    if asked := [one.asked for one in readings if one.asked]:
+        words = f"{info.model} is interpreting. Using the built-in interpretation until it answers."
+        st.html(el("div.sl-dim", words, role="status"))
+        renew_when(lambda: any(trial.done() for trial in asked), every=0.4)
 
 
 def use_again(page: str) -> None:
@@ -185,7 +146,7 @@ def use_again(page: str) -> None:
 def _forget_failures(page: str) -> None:
     """What could not be read is asked about once more, and taken over."""
     use_again(page)
-    trials = _trials()
+    trials = answers(_TRIALS)
     for key, trial in list(trials.items()):
         if trial.done() and (trial.exception() or key[1] not in trial.result().readings):
             del trials[key]
@@ -202,12 +163,6 @@ def _is_readable(explorer: Explorer, lens: Lens, query: Query) -> bool:
 
 def _key(lens: Lens, query: Query, info: EndpointInfo) -> _Key:
     return lens, (query.instruction or "").strip(), info.address, info.model
-
-
-def _trials() -> dict[_Key, _Trial]:
-    """What was asked in this visit, over reloads."""
-    found: dict[_Key, _Trial] = memory().setdefault(_TRIALS, {})
-    return found
 
 
 def _taken_back() -> set[Query]:

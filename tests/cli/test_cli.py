@@ -10,6 +10,7 @@ import click
 import pytest
 
 from engine.cli import main
+from engine.explorer import Explorer
 from tests.cli.command_line import (
     assert_refused,
     assert_shape,
@@ -42,6 +43,15 @@ def test_help_explains_every_command_and_option(command: tuple[str, ...], tmp_pa
     for option in explained.params:
         assert option.opts[0] in shown.stdout or option.name.upper() in shown.stdout
     assert not (tmp_path / "home").exists()
+
+
+def test_help_names_all_systems_and_modes_of_reranking() -> None:
+    search = main.get_command(CONTEXT, "search")
+    assert search is not None
+    words = {one.name: getattr(one, "help", "") for one in search.params}
+    for name in (*Explorer.known_systems, *Explorer.model_systems):
+        assert name in words["system"]
+    assert all(mode in words["rerank"] for mode in Explorer.rerank_modes)
 
 
 def test_the_version_is_printed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli.distill import tuned_line
+from engine.cli.scenarios import tuned_line
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import Tuned
 from tests.cli.command_line import assert_refused, connected, run_inside, write_lines

@@ -155,10 +155,10 @@ search small {seed} --filter 'year>=new' -> 'new'; year>=
 search small {seed} --filter year=99999999999999999999 -> 99999999999999999999
 search small {seed} --filter 'has.date>=soon' -> 'soon' is not a date; has.date>=2010-05
 search small {seed} --filter 'venue>=A' -> only year
-search small {seed} --instruction {wording} -> 2001; 2000; shorter
+search small {seed} --instruction {wording} -> 2,001; 2,000; Shorten
 search small {seed} --within {files}/ids.txt -> ids.txt; 2 documents; 'nowhere', 'else'
 search small {seed} --within {files}/blank.txt -> blank.txt; no document
-search small {seed} --within {files}/utf16.txt -> utf16.txt cannot be read; UTF-8
+search small {seed} --within {files}/utf16.txt -> utf16.txt is not a text in UTF-8
 search small {seed} --within {files}/gone.txt -> gone.txt cannot be read; No such file
 search small {seed} --rerank pairwise -> OPENAI_BASE_URL; SEEDLENS_LLM_MODEL
 search small {seed} --system multi-hop -> OPENAI_BASE_URL; SEEDLENS_LLM_MODEL

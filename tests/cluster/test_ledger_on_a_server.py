@@ -15,7 +15,8 @@ from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from pages._annotate.judging_view import DocumentCache, JudgingSession, receive, view_data
+from pages._annotate.judging_data import DocumentCache
+from pages._annotate.judging_view import JudgingSession, receive, view_data
 from tests.cli.command_line import assert_refused, run_inside, write_lines
 from tests.fakes.postgres_server import PostgresServer
 from tests.pages.test_annotate_judging import grade, message
@@ -91,10 +92,9 @@ def test_one_app_writes_a_corpus_at_a_time(
     url = postgres.database()
     moved(small_copy.home.root, url)
     one, other = (make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there))
-    lock = one.home.corpus_lock("small")
     with (
-        one.ledger.locks.alone(lock, "", ""),
-        pytest.raises(CorpusBusyError, match="is being indexed by another process"),
+        one.ledger.locks.hold("corpus", "small", what=""),
+        pytest.raises(CorpusBusyError, match="is being indexed by another"),
     ):
         other.library.import_documents(ImportRequest(small_source, "small"))
     assert other.library.import_documents(ImportRequest(small_source, "small")).corpus == "small"

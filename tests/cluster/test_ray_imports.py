@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 from engine.config import ROOT
-from engine.corpora import importing
+from engine.corpora import indexing
 from engine.errors import BadInputError, CorpusBusyError, CorpusMissingError, StorageError
 from engine.explorer import Explorer
 from engine.jobs.cluster import Workers
@@ -191,7 +191,7 @@ def test_a_second_import_hears_that_the_corpus_is_being_written(
         said.append(refused.value.message)
 
     on_ray.library.import_documents(wanted(many, tiny_model), AtDocument(second, every=100))
-    assert said == ["The corpus 'c' is being indexed by another process."]
+    assert said == ["The corpus 'c' is being indexed by another run here."]
     assert ids(on_ray) == EXPECTED
 
 
@@ -230,7 +230,7 @@ def test_a_commit_that_never_succeeds_ends_the_import_and_the_next_one_goes_on(
     source = write_jsonl(tmp_path / "some.jsonl", generated(40))
     with monkeypatch.context() as patch:
         patch.setattr(vectors, "commit", commit)
-        patch.setattr("engine.corpora.importing.WAIT_SECONDS", 0.01)
+        patch.setattr("engine.corpora.indexing.WAIT_SECONDS", 0.01)
         with pytest.raises(StorageError, match="503 Slow Down"):
             on_ray.library.import_documents(wanted(source, tiny_model))
     assert on_ray.library.import_documents(wanted(source, tiny_model)).added == 40
@@ -338,7 +338,7 @@ def test_an_import_that_is_killed_while_it_publishes_keeps_others_out_and_is_gon
     place.environment(proxy.endpoint)
     with driver(place, all_, tiny_model, cluster.address) as process:
         assert reached.wait(60)
-        with pytest.raises(CorpusBusyError, match="is being indexed by another process"):
+        with pytest.raises(CorpusBusyError, match="is being indexed by another program"):
             other.library.import_documents(wanted(all_, tiny_model))
         process.kill()
     killed.set()
@@ -356,14 +356,14 @@ def test_rows_that_a_worker_wrote_into_another_copy_of_the_corpus_are_not_commit
     one, other = on_store(place, cluster), place.app("other")
     one.library.import_documents(wanted(first, tiny_model))
     assert seen(other) == EXPECTED[:40]
-    target = importing.Target
+    target = indexing.Target
 
-    def elsewhere(_path: Path, *rest: Any) -> importing.Target:
+    def elsewhere(_path: Path, *rest: Any) -> indexing.Target:
         return target(other.home.corpus("c"), *rest)  # as where each machine has a home of its own
 
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "Target", elsewhere)
-        patch.setattr(importing, "WAIT_SECONDS", 0.01)
+        patch.setattr(indexing, "Target", elsewhere)
+        patch.setattr(indexing, "WAIT_SECONDS", 0.01)
         with pytest.raises(StorageError, match="share its folder"):
             one.library.import_documents(wanted(all_, tiny_model))
     assert seen(one) == seen(other) == EXPECTED[:40]

@@ -380,26 +380,6 @@ def test_with_login_documents_come_from_uploads_and_import_roots_alone(
     assert operator.library.preview(secret, "tsv").columns, "the operator reads what they can read"
 
 
-def test_a_file_that_became_a_link_out_of_the_import_roots_is_not_imported(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    roots, secret = tmp_path / "papers", tmp_path / "secrets.toml"
-    roots.mkdir()
-    secret.write_text("doc_id\ttext\na\tThe cookie_secret.\n")
-    path = roots / "good.tsv"
-    path.write_text("doc_id\ttext\na\tSome text.\n")
-    monkeypatch.setenv("SEEDLENS_IMPORT_ROOTS", str(roots))
-    library = Explorer(Settings(home=home)).acting_as(GRACE).library
-    job = library.start_import(path, "taken")  # checked now, and read by a process that begins
-    path.unlink()
-    path.symlink_to(secret)
-    wait_until(lambda: not library.jobs.job(job.id).running, what="the end of the import")
-    ended = library.jobs.job(job.id)
-    assert ended.state == "failed"
-    assert "leads elsewhere" in ended.error
-    assert "taken" not in library.names()
-
-
 def test_a_path_with_a_nul_is_a_file_that_is_not_there(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -523,7 +503,7 @@ def test_with_login_nobody_has_another_model_asked_with_the_operators_key(
     for person in (ADA, GRACE):
         verifier = operator.acting_as(person).verifier
         for secrets in (entered(server), without_address):
-            with pytest.raises(NotAllowedError, match="whoever runs SeedLens chose"):
+            with pytest.raises(NotAllowedError, match="operator chose the model"):
                 verifier.find_endpoint(dear, secrets)
         with pytest.raises(NotAllowedError):
             verifier.find_endpoint({**dear, **own}, entered(server))

@@ -32,7 +32,6 @@ from typing import Any
 from benchmarks.simulated_judges import CHARACTERS, Character, SimulatedJudge
 from tests.fakes.model_answers import (
     FAULTS,
-    MODEL,
     Answerer,
     Behaviour,
     Handler,
@@ -249,12 +248,12 @@ class ModelRequests(BaseHTTPRequestHandler):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         error = {"message": message, "type": "invalid", "param": param, "code": code}
-        self._send(status, {"error": error}, headers or {})
+        self._send(status, {"error": error}, headers)
 
     def _send(
         self, status: int, value: Any, headers: Mapping[str, str] | None = None, cut: bool = False
     ) -> None:
-        self._raw(status, json.dumps(value).encode(), "application/json", headers or {}, cut)
+        self._raw(status, json.dumps(value).encode(), "application/json", headers, cut)
 
     def _raw(
         self,
@@ -268,11 +267,8 @@ class ModelRequests(BaseHTTPRequestHandler):
             self._hang_up()
             return
         self.send_response(status)
-        for name, value in {
-            "Content-Type": kind,
-            "Content-Length": str(len(content)),
-            **(headers or {}),
-        }.items():
+        sent = {"Content-Type": kind, "Content-Length": str(len(content)), **(headers or {})}
+        for name, value in sent.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content[: len(content) // 2] if cut else content)
@@ -379,61 +375,46 @@ def _shares(text: str) -> dict[str, float]:
     return shares
 
 
-def _options(arguments: list[str] | None) -> argparse.Namespace:
-    default = Behaviour()
+def _options(arguments: list[str] | None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--qrels", type=Path, required=True, help="folder of a test collection")
-    parser.add_argument("--port", type=int, default=8000)
-    for name in ("noise", "pair_noise", "bias", "sharpness", "latency"):
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", type=float, default=getattr(default, name)
-        )
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--judge",
-        choices=[character.name for character in CHARACTERS],
-        help="one of benchmarks/simulated_judges.py, in place of noise, bias and sharpness",
-    )
-    parser.add_argument(
-        "--fail", type=_shares, default={}, help="429=0.1,cut=0.05; of: " + ", ".join(FAULTS)
-    )
-    parser.add_argument("--retry-after", type=float, help="seconds that a 429 asks to wait")
-    parser.add_argument(
-        "--refuse", default="", help="parts of requests: max_tokens,temperature,..."
-    )
-    parser.add_argument("--no-logprobs", action="store_true", help="drop them without a word")
-    parser.add_argument("--thinks", action="store_true", help="write <think> first")
-    parser.add_argument("--context", type=int, help="tokens accepted")
-    parser.add_argument("--key", help="the only key accepted")
-    parser.add_argument("--model", default=MODEL)
-    return parser.parse_args(arguments)
+    add = parser.add_argument
+    add("--qrels", type=Path, required=True, help="folder of a test collection")
+    add("--port", type=int, default=8000)
+    add("--judge", choices=[c.name for c in CHARACTERS], help="of benchmarks/simulated_judges.py")
+    shares = "429=0.1,cut=0.05; of: " + ", ".join(FAULTS)
+    add("--fail", dest="faults", type=_shares, default={}, help=shares)
+    parts = "parts of requests: max_tokens,temperature,..."
+    add("--refuse", dest="refuses", type=_parts, default=frozenset(), help=parts)
+    add("--no-logprobs", dest="logprobs", action="store_false", help="drop them without a word")
+    add("--thinks", action="store_true", help="write <think> first")
+    for names, kind in (
+        (("noise", "pair_noise", "bias", "sharpness", "latency", "retry_after"), float),
+        (("seed", "context"), int),
+        (("key", "model"), str),
+    ):
+        for name in names:
+            option = f"--{name.replace('_', '-')}"
+            add(option, type=kind, default=getattr(Behaviour(), name), help="see Behaviour")
+    return vars(parser.parse_args(arguments))
+
+
+def _parts(text: str) -> frozenset[str]:
+    return frozenset(filter(None, text.split(",")))
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until Ctrl-C."""
     options = _options(arguments)
-    behaviour = Behaviour(
-        **{name: getattr(options, name) for name in ("noise", "pair_noise", "bias", "sharpness")},
-        latency=options.latency,
-        seed=options.seed,
-        faults=options.fail,
-        retry_after=options.retry_after,
-        refuses=frozenset(filter(None, options.refuse.split(","))),
-        logprobs=not options.no_logprobs,
-        thinks=options.thinks,
-        context=options.context,
-        key=options.key,
-        model=options.model,
-    )
-    knowledge = read_knowledge(options.qrels)
+    folder, port, judge = (options.pop(name) for name in ("qrels", "port", "judge"))
+    behaviour, knowledge = Behaviour(**options), read_knowledge(folder)
     for character in CHARACTERS:
-        if character.name == options.judge:
+        if character.name == judge:
             behaviour.handlers = [simulated(character, knowledge)]
-    server = ModelServer(knowledge, behaviour, options.port)
+    server = ModelServer(knowledge, behaviour, port)
     server.start()
-    sys.stdout.write(f"export OPENAI_BASE_URL={server.url} SEEDLENS_LLM_MODEL={options.model}\n")
+    sys.stdout.write(f"export OPENAI_BASE_URL={server.url} SEEDLENS_LLM_MODEL={behaviour.model}\n")
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):
         while True:

@@ -17,11 +17,10 @@ from engine.types.corpora import ImportRequest
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate import exchange_files
-from pages._annotate.agreement_tables import confusion_html
-from pages._annotate.dashboard import summary_html
-from pages._annotate.guidelines import nodes
+from pages._annotate.agreement import confusion_html, summary_html
+from pages._annotate.judging_data import nodes
+from pages._annotate.pool_form import CHOSEN, TEXT, read_seeds
 from pages._annotate.project_form import read_scale, scale_lines
-from pages._annotate.project_queries_form import CHOSEN, TEXT, read_seeds
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.visits import Serve, address, click, judged_on, param, run, shown, visit
 from tests.support import wait_until, write_jsonl
@@ -405,11 +404,11 @@ def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:
 
 # Their source runs as a script of its own, where only builtins have names.
 def holes_page(explorer, key):
-    from pages._evaluate.evaluate_url import EvaluateView
-    from pages._evaluate.unjudged import unjudged_documents
+    from pages._evaluate.evaluate_results import unjudged_documents
+    from pages._evaluate.evaluate_state import EvaluatePage, EvaluateView
 
     view = EvaluateView(collection=key, systems=("bm25",))
-    unjudged_documents(explorer, view, explorer.collections.info(key))
+    unjudged_documents(EvaluatePage(explorer, view, [explorer.collections.info(key)]))
 
 
 def decide_page(explorer, project):

@@ -11,9 +11,10 @@ from streamlit.testing.v1 import AppTest
 from engine.explorer import Explorer
 from engine.types.annotating import GRADED, GradingDifference, PoolRequest, Project
 from engine.types.searches import Query
-from pages._annotate import assessor_check
-from pages._annotate.assessor_check import difference_html
-from pages._annotate.judging_view import DocumentCache, JudgingSession, from_key, receive, view_data
+from pages._annotate import assessor
+from pages._annotate.assessor import difference_html
+from pages._annotate.judging_data import DocumentCache, from_key
+from pages._annotate.judging_view import JudgingSession, receive, view_data
 from tests.fakes.model_answers import MODEL, Knowledge, grades_by
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import SEED
@@ -100,7 +101,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     assert judged_on(page)
     assert "hidden until you finish" in shown(page)
     assert "exports and agreement leave them out" in shown(page)
-    _, items = page.session_state[assessor_check._SAMPLE]
+    _, items = page.session_state[assessor._SAMPLE]
     place = JudgingSession(project, "Ada", DocumentCache("small"), only=items)
     data = view_data(graded, place)
     assert data["progress"]["total"] == 4

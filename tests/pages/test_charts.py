@@ -14,8 +14,8 @@ from engine.types.documents import Document
 from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Ranking
-from pages._common import chart_style
-from pages._common.figure_file import FigureFile
+from pages._common import charts as chart_style
+from pages._common.charts import FigureFile, frame_csv
 from pages._common.shared import ASSETS
 from pages._compare import compare_charts
 
@@ -60,6 +60,12 @@ def drawn(figure: Any) -> dict[str, Any]:
     return found
 
 
+def frontier(found: Frontier, current: float) -> Any:
+    """The chart of a frontier, on a light page."""
+    frame = compare_charts.frontier_frame(found)
+    return compare_charts.frontier(frame, current, judged=found.judged, dark=False)
+
+
 def test_the_rank_flow_follows_each_paper_through_all_rankings() -> None:
     comparison = compared(
         {"base": ["a", "b", "c", "d"], "generic": ["b", "a", "d"], "short": ["x"]},
@@ -93,20 +99,21 @@ def test_a_paper_that_never_moves_is_drawn_as_calm_as_can_be() -> None:
 
 def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> None:
     values = {("base", "base"): 1.0, ("base", "other"): 0.256, ("other", "base"): None}
-    figure = drawn(compare_charts.matrix(["base", "other"], values, "rbo", dark=False))
+    frame = compare_charts.matrix_frame(["base", "other"], values)
+    figure = drawn(compare_charts.matrix(frame, "rbo", dark=False))
     (cells,) = figure["data"]
     assert list(zip(cells["base"], cells["x"], cells["text"], strict=True)) == [
         (-0.475, 0, "1.000"), (-0.475, 1, "0.256"), (0.525, 0, "–"), (0.525, 1, "–"),
     ]  # fmt: skip
-    assert compare_charts.matrix_rows(["base", "other"], values) == [
-        ["base", 1.0, 0.256], ["other", "", ""],
-    ]  # fmt: skip
+    assert frame_csv(frame) == "variant,base,other\nbase,1.0,0.256\nother,,\n"
 
 
 def test_a_measure_with_a_sign_shows_it() -> None:
     figure = drawn(
         compare_charts.matrix(
-            ["a", "b"], {("a", "b"): 0.1, ("b", "a"): -0.1}, "rank_gain", dark=True
+            compare_charts.matrix_frame(["a", "b"], {("a", "b"): 0.1, ("b", "a"): -0.1}),
+            "rank_gain",
+            dark=True,
         )
     )
     assert {"+0.100", "−0.100"} <= set(figure["data"][0]["text"])
@@ -114,7 +121,8 @@ def test_a_measure_with_a_sign_shows_it() -> None:
 
 def test_long_names_are_wrapped_and_beside_many_the_columns_have_numbers() -> None:
     names = [f"paraphrase of the base wording, number {n}" for n in range(1, 5)]
-    figure = drawn(compare_charts.matrix(names, {(names[0], names[1]): 0.5}, "rbo", dark=False))
+    frame = compare_charts.matrix_frame(names, {(names[0], names[1]): 0.5})
+    figure = drawn(compare_charts.matrix(frame, "rbo", dark=False))
     rows = figure["layout"]["yaxis"]["ticktext"]
     assert rows[3] == "4 · paraphrase of the base<br>wording, number 4"
     assert figure["layout"]["xaxis"]["ticktext"] == ["1", "2", "3", "4"]
@@ -126,7 +134,8 @@ def test_the_numbers_of_a_matrix_can_be_read_on_every_cell(measure: str, dark: b
     steps = [i / 20 * (-1) ** i for i in range(21)]
     values = {("a", str(i)): v if measure == "rank_gain" else abs(v) for i, v in enumerate(steps)}
     names = ["a", *(str(i) for i in range(21))]
-    (cells,) = drawn(compare_charts.matrix(names, values, measure, dark=dark))["data"]
+    frame = compare_charts.matrix_frame(names, values)
+    (cells,) = drawn(compare_charts.matrix(frame, measure, dark=dark))["data"]
     shades = zip(cells["marker"]["color"], cells["insidetextfont"]["color"], strict=True)
     assert min(contrast(rgb(cell), rgb(text)) for cell, text in shades) >= 4.5
 
@@ -168,7 +177,7 @@ def test_a_binary_scale_uses_the_strongest_line_for_what_is_relevant() -> None:
 
 def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures() -> None:
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
-    spec = chart_style.for_file(compare_charts.frontier(Frontier(points, True), 0.5, dark=False))
+    spec = chart_style.for_file(frontier(Frontier(points, True), 0.5))
     assert spec["layout"]["paper_bgcolor"] == spec["layout"]["plot_bgcolor"] == "#ffffff"
     assert spec["layout"]["font"]["family"] == chart_style.FILE_FONT
     assert spec["data"][0]["text"][0] == "0%", "what is written into the chart stays"
@@ -191,8 +200,10 @@ def test_the_letters_of_figures_cover_what_papers_are_called() -> None:
 def test_names_are_shown_as_they_are_never_as_markup(dark: bool) -> None:
     comparison = compared({EVIL: ["a"]}, likeness=(("Why", 0.2), ("How & when", -0.1)))
     for figure in (
-        compare_charts.matrix([EVIL], {(EVIL, EVIL): 1.0}, "rbo", dark=dark),
-        compare_charts.likeness(comparison, LENS, dark=dark),
+        compare_charts.matrix(
+            compare_charts.matrix_frame([EVIL], {(EVIL, EVIL): 1.0}), "rbo", dark=dark
+        ),
+        compare_charts.likeness(compare_charts.likeness_frame(comparison), LENS, dark=dark),
     ):
         written = figure.to_json()
         assert "<b>" not in written
@@ -211,50 +222,43 @@ def test_likeness_has_a_bar_for_every_aspect_with_its_letter() -> None:
     comparison = compared(
         {"base": ["a"], "other": ["b"]}, likeness=(("Why", 0.25), ("How & when", -1))
     )
-    figure = drawn(compare_charts.likeness(comparison, LENS, dark=False))
+    frame = compare_charts.likeness_frame(comparison)
+    figure = drawn(compare_charts.likeness(frame, LENS, dark=False))
     assert [bar["name"] for bar in figure["data"]] == ["W · Why", "H · How &amp; when"]
-    beside = [note["text"] for note in figure["layout"]["annotations"]]
+    beside = [text for bar in figure["data"] for text in bar["text"]]
     assert beside == ["W +0.250", "W +0.250", "H −1.000", "H −1.000"]
 
 
 def test_variants_without_an_estimate_have_no_bar() -> None:
-    assert not compare_charts.likeness(compared({"base": ["a"]}), LENS, dark=False).data
+    assert compare_charts.likeness_frame(compared({"base": ["a"]})).empty
 
 
 def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
-    figure = drawn(compare_charts.frontier(Frontier(points, True), 0.52, dark=False))
-    assert figure["data"][0]["text"][:2] == ["0%", "10%"]
+    figure = drawn(frontier(Frontier(points, True), 0.52))
+    assert [text for text in figure["data"][0]["text"] if text] == ["0%", "50%", "100%"]
     assert figure["data"][1]["y"] == [0.75], "the point of steer 0.5"
     assert "rank gain over" in figure["layout"]["xaxis"]["title"]["text"]
     assert CSFCUBE_NDCG in figure["layout"]["yaxis"]["title"]["text"]
-    estimated = drawn(compare_charts.frontier(Frontier(points, False), 0.5, dark=False))
+    estimated = drawn(frontier(Frontier(points, False), 0.5))
     assert "rank gain" not in estimated["layout"]["xaxis"]["title"]["text"]
-
-
-def test_labels_of_a_curve_stand_clear_of_it() -> None:
-    falling = tuple(FrontierPoint(s / 4, 1 - (s / 4) ** 2, s / 4) for s in range(5))
-    figure = drawn(compare_charts.frontier(Frontier(falling, True), 0.5, dark=False))
-    places = figure["data"][0]["textposition"]
-    assert all("right" in place or "left" in place for place in places[1:-1])
-    assert places[-1].startswith("bottom")
-    assert figure["data"][1]["text"] == ["50%"]
-    assert figure["data"][0]["text"][2] == "", "written once, beside the ring"
 
 
 def test_a_steer_whose_obedience_is_undefined_is_left_out_of_the_frontier() -> None:
     points = (FrontierPoint(0.0, 0.9, None), FrontierPoint(0.5, 0.8, 0.1))
-    figure = drawn(compare_charts.frontier(Frontier(points, True), 0.0, dark=False))
-    assert figure["data"][0]["customdata"][0][2] == "50%"
+    figure = drawn(frontier(Frontier(points, True), 0.0))
+    assert figure["data"][0]["customdata"][0] == 0.5
     assert len(figure["data"][0]["x"]) == 1
-    assert len(compare_charts.frontier(Frontier(points[:1], True), 0.0, dark=False).data) == 1
+    assert compare_charts.frontier_frame(Frontier(points[:1], True)).empty
 
 
 def test_equal_comparisons_make_equal_figures() -> None:
     """Else the browser would draw them again after every click."""
     names = ["a", "b"]
     first, second = (
-        compare_charts.matrix(names, {("a", "b"): 0.5}, "rbo", dark=False).to_json()
+        compare_charts.matrix(
+            compare_charts.matrix_frame(names, {("a", "b"): 0.5}), "rbo", dark=False
+        ).to_json()
         for _ in range(2)
     )
     assert first == second

@@ -10,10 +10,16 @@ from dataclasses import replace
 import pytest
 
 from engine.explorer import Explorer
-from engine.types.comparisons import ComparisonRequest, Sensitivity, SensitivityRow, Variant
-from pages._compare.compare_tables import matrix_csv, table_csv, with_mean
+from engine.types.comparisons import (
+    ComparisonRequest,
+    Sensitivity,
+    SensitivityRow,
+    SystemSensitivity,
+    Variant,
+)
+from pages._common.charts import frame_csv
+from pages._compare.collection import matrix_frame, sensitivity_frame
 from pages._compare.sections import ranks_csv
-from pages._evaluate.published import WORDINGS
 from tests.pages.visits import BROKEN, Serve, click, param, shown, visit
 from tests.support import wait_until
 
@@ -45,7 +51,12 @@ def test_a_corpus_without_a_collection_says_so_beside_the_papers_figures(
     page = visit("compare", corpus="small", show="collection")
     assert "did not come from a test collection" in shown(page)
     assert "GritLM-7B" in shown(page)
-    assert f"{WORDINGS['subset'][1][0]:+.2f}" in shown(page)
+    theirs = page.dataframe[-1].value.set_index("Variant")
+    assert theirs["p-MRR"]["subset"] == pytest.approx(0.0589)
+
+
+def of_rows(rows: list[SensitivityRow]) -> Sensitivity:
+    return Sensitivity("lab", "lab", 1, (SystemSensitivity("dense", tuple(rows), {}, 0.0),), False)
 
 
 def test_the_paraphrases_have_a_mean_as_in_the_paper() -> None:
@@ -58,12 +69,14 @@ def test_the_paraphrases_have_a_mean_as_in_the_paper() -> None:
             ("subset", 1),
         )
     ]
-    found = with_mean(rows)
-    names = [row.variant for row in found]
-    assert names == ["base", "paraphrase-1", "paraphrase-2", "paraphrases, mean", "subset"]
-    assert found[3].metrics == {"p-MRR": pytest.approx(0.2), "rbo": None}
-    assert found[3].by_aspect["method"]["p-MRR"] == pytest.approx(0.2)
-    assert with_mean(rows[:2]) == rows[:2], "one paraphrase is its own mean"
+    found = sensitivity_frame(of_rows(rows)).set_index("variant")
+    assert list(found.index) == [
+        "base", "paraphrase-1", "paraphrase-2", "paraphrases, mean", "subset"
+    ]  # fmt: skip
+    mean = found.loc["paraphrases, mean"]
+    assert mean["p-MRR"] == mean["p-MRR method"] == pytest.approx(0.2)
+    assert mean["rbo"] != mean["rbo"]
+    assert len(sensitivity_frame(of_rows(rows[:2]))) == 2, "one paraphrase is its own mean"
 
 
 def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
@@ -98,15 +111,15 @@ def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(
     found = table_of(demo, ("dense", "aspect"))
     page = visit("compare", show="collection", systems="dense,aspect",
                      wordings="base,generic")  # fmt: skip
-    assert "correct aspect" in shown(page)
+    assert "correct aspect" in page.dataframe[0].value
     assert {"Table (CSV)", "Everything (JSON)"} <= {b.label for b in page.get("download_button")}
 
-    rows = list(csv.DictReader(io.StringIO(table_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(frame_csv(sensitivity_frame(found)))))
     assert [(r["system"], r["variant"]) for r in rows] == [
         ("dense", "base"), ("dense", "generic"), ("aspect", "base"), ("aspect", "generic")
     ]  # fmt: skip
     assert float(rows[2]["nDCG@20"]) == found.systems[1].rows[0].metrics["nDCG@20"]
-    cells = list(csv.DictReader(io.StringIO(matrix_csv(found))))
+    cells = list(csv.DictReader(io.StringIO(frame_csv(matrix_frame(found)))))
     assert {c["first"] for c in cells} == {"base", "generic"}
     told = json.loads(comparing.sensitivity_json(found))
     assert set(told["systems"]) == {"dense", "aspect"}

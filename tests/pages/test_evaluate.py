@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import engine.evaluate.evaluations
 from engine.explorer import Explorer
+from engine.search.reports import evaluation_report
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
+from engine.types.evaluations import CSFCUBE_NDCG, Evaluation, EvaluationRequest
 from pages._common.shared import escape_label
-from pages._evaluate.evaluate_charts import strip_plot, trade_off
+from pages._evaluate.evaluate_charts import strip_frame, strip_plot, trade_off, trade_off_frame
 from tests.fakes.small_corpus import write_collection
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
@@ -39,6 +42,26 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
     assert len(page.get("plotly_chart")) == 3
     assert CSFCUBE_NDCG in board
     assert CSFCUBE_NDCG in [caption.value for caption in page.caption], "beside the paper's figures"
+
+
+def test_a_measure_that_is_newer_than_a_stored_evaluation_is_a_dash(
+    lab: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def older(found: Evaluation) -> dict[str, Any]:
+        report = evaluation_report(found)
+        for scores in report["systems"].values():
+            groups = (*scores["by_aspect"].values(), *scores["per_query"])
+            for values in (scores["metrics"], scores["confidence"], *groups):
+                del values["R@100"], values[CSFCUBE_NDCG]
+        return report
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine.evaluate.evaluations, "evaluation_report", older)
+        lab.evaluations.run(EvaluationRequest("lab", ("dense", "bm25", "aspect")))
+    board = visit().dataframe[0].value
+    assert board["R@100"].isna().all()
+    assert board[CSFCUBE_NDCG].isna().all()
+    assert board["nDCG@20"].notna().all()
 
 
 def test_nothing_is_measured_that_was_changed_just_before_the_click(lab: Explorer) -> None:
@@ -173,8 +196,8 @@ def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None
     assert found is not None
     named = replace(found, systems={"%{x} <b>": found.systems["dense"]})
     for figure in (
-        strip_plot(named, "nDCG@20", {}, (), dark=False),
-        trade_off(named, dark=False),
+        strip_plot(strip_frame(named, "nDCG@20", {}), named, (), dark=False),
+        trade_off(trade_off_frame(named), dark=False),
     ):
         templates = [trace.hovertemplate or "" for trace in figure.data]
         assert not any("<b>" in template or "{x} " in template for template in templates)

@@ -10,7 +10,7 @@ import pytest
 from engine.explorer import Explorer
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, GapPoint
-from pages._evaluate.evaluate_charts import gap_chart
+from pages._evaluate.evaluate_charts import gap_chart, gap_frame
 from pages._evaluate.evaluate_tables import gap_verdict, point_rows
 from tests.fakes.model_answers import read_knowledge
 from tests.fakes.model_server import ModelServer, serving
@@ -170,7 +170,7 @@ FOUND = Gap(
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_chart_names_every_retriever_once_without_overlap(dark: bool) -> None:
-    figure = gap_chart(FOUND, dark=dark)
+    figure = gap_chart(gap_frame(FOUND), FOUND, dark=dark)
     named = [a for a in figure.layout.annotations if a.xref == "paper"]
     assert [a.text for a in named] == ["<b>&lt;b&gt; 0.460</b>", "bm25 0.450"]
     low, high = figure.layout.yaxis.range

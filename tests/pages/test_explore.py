@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.searches import Query
-from pages._explore.explore_url import View
+from pages._explore.explore_state import View
 from tests.pages.visits import APP, BROKEN, address, click, facets_of, param, run, shown
 
 

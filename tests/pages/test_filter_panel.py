@@ -14,9 +14,9 @@ from engine.types.corpora import FieldValues
 from engine.types.searches import Filter, Query
 from pages._common import filter_panel
 from pages._common.filter_panel import as_stored, by_use, chosen, sections
-from pages._common.workspace import Pages
-from pages._compare.compare_url import CompareView
-from pages._explore.explore_url import View
+from pages._common.state import Pages
+from pages._compare.compare_state import CompareView
+from pages._explore.explore_state import View
 from tests.pages.visits import Serve, click, facets_of, param, shown, visit
 from tests.support import wait_until
 

@@ -42,7 +42,7 @@ def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
     click(page, "lens_remove_0")
     click(page, "lens_down_1")
     click(page, "lens_add")
-    assert "aspect 3: the name is empty" in shown(page)
+    assert "aspect 3: name: it is empty" in shown(page)
     page.text_input(key="lens_field_3_name").set_value("<b>Place</b>")
     page.text_area(key="lens_field_3_definition").set_value("Sentences that say where.")
     page.text_area(key="lens_field_3_examples").set_value("In Paris.\nAt the coast.")

@@ -498,7 +498,7 @@ def test_no_more_scenarios_are_written_than_was_chosen_just_before_the_click(
 
 # Its source runs as a script of its own, where only builtins have names.
 def scenarios_page(explorer):
-    from pages._library.scenarios_panel import reader
+    from pages._library.scenarios import reader
 
     reader(explorer, "small")
 

@@ -11,7 +11,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.import_page import give_path, shown
-from tests.pages.visits import Serve, run, visit
+from tests.pages.visits import Serve, click, run, visit
 from tests.support import write_jsonl
 
 
@@ -56,14 +56,15 @@ def test_a_lens_of_ones_own_is_checked_as_it_is_written(
     form.selectbox(key="library_new_lens").set_value("own")
     run(form)
     assert form.button(key="library_index").disabled
-    form.number_input(key="library_new_own_count").set_value(1)
-    form.text_input(key="library_new_own_name").set_value("Letters")
-    form.text_input(key="library_new_own_0_name").set_value("Complaint <b>")
-    assert "the definition is empty" in shown(run(form))
-    form.text_input(key="library_new_own_0_definition").set_value("Sentences that say what hurts.")
-    form.text_input(key="library_new_own_0_first").set_value("My knee is swollen.")
+    click(form, "library_new_remove_1")
+    form.text_input(key="library_new_field_name").set_value("Letters")
+    form.text_input(key="library_new_field_0_name").set_value("Complaint <b>")
+    assert "definition: it is empty" in shown(run(form))
+    form.text_area(key="library_new_field_0_definition").set_value("Sentences that say what hurts.")
+    form.text_area(key="library_new_field_0_examples").set_value("My knee is swollen.")
     assert "1 example is given" in shown(run(form))
-    form.text_input(key="library_new_own_0_second").set_value("At night I cough.")
+    both = "My knee is swollen.\nAt night I cough."
+    form.text_area(key="library_new_field_0_examples").set_value(both)
     run(form)
     assert not form.button(key="library_index").disabled
     (request,) = start(form, fresh, monkeypatch)

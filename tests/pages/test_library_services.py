@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, ImportRequest, NamedDataset, Progress, ServiceQueries
-from pages._library.from_services import found_card
 from pages._library.import_jobs import progress_line
+from pages._library.sources import found_card
 from tests.fakes.service_server import Paper, ServiceServer, serving_papers
 from tests.pages.import_page import shown
 from tests.pages.visits import Serve, click, run, visit

@@ -40,9 +40,10 @@ from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
 from pages._common import shared, visit_memory
 from pages._login import login, sessions
+from pages._login.cookies import RETURN_COOKIE as COOKIE
+from pages._login.cookies import VISIT_COOKIE, returning_to
 from pages._login.guard import GuardSessions
-from pages._login.return_after_login import COOKIE, returning_to
-from pages._login.visit_cookie import COOKIE as VISIT_COOKIE
+from pages._login.streamlit_private import USER_COOKIE
 from tests.pages.visits import APP, Serve, address, param, passed_on, run, shown
 
 AUTH = f"""
@@ -302,7 +303,7 @@ def test_a_page_that_was_open_at_a_restart_loses_nothing_that_was_entered(
     said = {"is_logged_in": True, "provider": "default", "email_verified": True}
     ada, mallory = (cookies_of(f"{who}@example.org", **said) for who in ("ada", "mallory"))
     assert passed_on(large, cookies=ada) == ["rerun_script"]
-    forged = {**ada, sessions.USER_COOKIE: ada[sessions.USER_COOKIE][:-9] + "forged-it"}
+    forged = {**ada, USER_COOKIE: ada[USER_COOKIE][:-9] + "forged-it"}
     for others in ({}, mallory, forged):
         assert passed_on(large, cookies=others) == []
     sessions.end(ada)

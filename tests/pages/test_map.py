@@ -15,10 +15,10 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import Project
 from engine.types.searches import Query
-from pages._explore.explore_url import View
+from pages._explore.explore_state import View
 from pages._map import selection
 from pages._map.map_parts import rows_from_bits
-from pages._map.map_url import MOST_IN_LINK, MapView
+from pages._map.map_state import MOST_IN_LINK, MapView
 from pages._map.selection import RUN
 from tests.fakes.model_answers import Knowledge, names
 from tests.fakes.model_server import serving

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, find_aspect
-from pages._compare.compare_url import variants_from_json
+from pages._compare.compare_state import variants_from_json
 from tests.fakes.model_answers import CONTENT, MODEL, WORDS, reads
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import SEED, knowledge

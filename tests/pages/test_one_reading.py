@@ -11,9 +11,9 @@ import pytest
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.comparisons import ComparisonRequest, Variant
-from pages._common.workspace import Pages
-from pages._compare.compare_url import CompareView
-from pages._explore.explore_url import View
+from pages._common.state import Pages
+from pages._compare.compare_state import CompareView
+from pages._explore.explore_state import View
 from tests.cli.command_line import run_inside
 
 STATES = 50

@@ -32,9 +32,9 @@ from engine.config import ROOT
 from engine.llm.client import finish
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import guard, login
+from pages._login.cookies import VisitCookie
 from pages._login.guard import GuardSessions
 from pages._login.origin import OnlyHttps, SameOrigin, is_same_origin
-from pages._login.visit_cookie import VisitCookie
 from tests.pages.visits import passed_on
 
 Switch = Callable[[bool], None]

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from engine.config import ROOT
+from pages._common import kit
+from pages._common.charts import frame_csv
 from pages._common.outside_text import escape, table_with_marks
 from pages._common.shared import escape_label
-from pages._evaluate.evaluate_results import to_csv
 
 HIDDEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -31,6 +32,21 @@ def test_the_name_of_a_model_in_a_label_is_no_link(name: str) -> None:
     read = re.sub(r"\\(.)", r"\1", escape_label(f"Language model: {name}"))
     assert not re.search(r"https?://|www\.|[-.\w+]@[-\w]+\.", read, re.IGNORECASE)
     assert read.replace("\u2060", "") == f"Language model: {name}"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        kit.el("p", '<b title="x">'),
+        kit.el("p.a", "x", title='"><b>'),
+        kit.html(["a", ["<b>"]]),
+        kit.document("<b>", "<b>", "<b>", kit.el("p", "<b>")),
+        kit.table("<b>", ["<b>"], [["<b>", "<b>"]]),
+    ],
+)
+def test_words_in_elements_are_text(made: str) -> None:
+    assert "<b" not in made
+    assert "&lt;b" in made
 
 
 COMPONENTS = sorted((ROOT / "assets" / "components").glob("*.js"))
@@ -86,4 +102,4 @@ def test_pages_escape_and_show_texts_in_one_way() -> None:
 
 
 def test_csv_of_evaluate_has_no_formula_in_its_head_either() -> None:
-    assert to_csv(pd.DataFrame({"=1+1": ["=2", "-0.5"]})) == "'=1+1\n'=2\n-0.5\n"
+    assert frame_csv(pd.DataFrame({"=1+1": ["=2", "-0.5"]})) == "'=1+1\n'=2\n-0.5\n"

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.searches import WHOLE
-from pages._common.workspace import Pages
-from pages._compare.compare_url import CompareView, variants_from_json, variants_to_json
-from pages._explore.explore_url import View
+from pages._common.state import Pages
+from pages._compare.compare_state import CompareView, variants_from_json, variants_to_json
+from pages._explore.explore_state import View
 from pages._explore.reading_chips import ASKED, WAITS, correct, fits
 from tests.pages.visits import address, param, run, shown, visit
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, Query
-from pages._explore.reading_list import OPEN, TABS
+from pages._explore.trail import OPEN, TABS
 from tests.pages.visits import APP, address, click, param, run, shown
 
 SEED, OTHER = "demo-0232", "demo-0001"

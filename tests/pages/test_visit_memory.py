@@ -14,7 +14,8 @@ from starlette.testclient import TestClient
 
 from pages._common import visit_memory
 from pages._common.visit_memory import Visits
-from pages._login.visit_cookie import COOKIE, VISIT, VisitCookie
+from pages._login.cookies import VISIT, VisitCookie
+from pages._login.cookies import VISIT_COOKIE as COOKIE
 
 KEY = "sk-Zq8vT3nR5wXy7Lm2"
 

@@ -20,12 +20,12 @@ from engine.types.comparisons import Variant
 from engine.types.corpora import ImportRequest
 from pages._annotate.annotate_url import AnnotateView
 from pages._ask.ask_url import AskView
-from pages._build.build_url import BuildView
+from pages._build.build_words import BuildView
 from pages._common import visit_memory
+from pages._common.state import Pages
 from pages._common.visit_memory import Visits
-from pages._common.workspace import Pages
-from pages._compare.compare_url import CompareView, variants_from_json
-from pages._explore.explore_url import View
+from pages._compare.compare_state import CompareView, variants_from_json
+from pages._explore.explore_state import View
 from pages._model import model_settings
 from pages._model.visit_jobs import VisitJobs
 from tests.fakes.model_answers import MODEL, Knowledge
@@ -291,7 +291,7 @@ def test_pages_lead_to_each_other_by_one_function_alone() -> None:
     others = {
         file.name for file in files if re.search(r"st\.(switch_page|page_link)\(", file.read_text())
     }
-    assert others == {"url_state.py", "first_visit.py"}, "the latter's Library has no state"
+    assert others == {"state.py", "page.py"}, "the latter's Library has no state"
 
 
 def test_a_link_goes_on_with_the_trail_of_the_visit(two: Explorer) -> None:

@@ -17,6 +17,7 @@ import pytest
 from engine.config import ROOT
 from storage.errors import CorpusBusyError, LedgerBusyError, StorageError
 from storage.ledger import Ledger
+from storage.locks import Locks
 from storage.people import Lease
 from tests.fakes.postgres_server import PASSWORD, PostgresServer
 from tests.storage.rows import judgment
@@ -265,8 +266,8 @@ def test_a_writer_that_hangs_is_reported_within_the_wait_and_readers_go_on(
 # Locks and leases
 
 
-def _is_free(locks: object, path: Path) -> bool:
-    with suppress(CorpusBusyError), locks.alone(path, "Busy.", ""):  # type: ignore[attr-defined]
+def _is_free(locks: Locks, name: str) -> bool:
+    with suppress(CorpusBusyError), locks.hold(name, what="Busy"):
         return True
     return False
 
@@ -274,13 +275,13 @@ def _is_free(locks: object, path: Path) -> bool:
 def test_a_lock_lasts_while_the_server_is_away(
     own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    url, there, here = own_postgres.database(), tmp_path / "a" / "c.lock", tmp_path / "b" / "c.lock"
-    one, other = (Ledger(path, url=url).locks for path in (there, here))
-    with one.alone(there, "", ""):
+    url = own_postgres.database()
+    one, other = (Ledger(tmp_path / name / "ledger.sqlite", url=url).locks for name in ("a", "b"))
+    with one.hold("c", what=""):
         own_postgres.stop("immediate")
         own_postgres.start()
-        assert not _is_free(other, here)
-    assert _is_free(other, here)
+        assert not _is_free(other, "c")
+    assert _is_free(other, "c")
 
 
 def test_leases_are_those_of_all_machines_and_stay_as_they_were_after_an_error(

@@ -23,7 +23,6 @@ OWN = {
     "storage/files.py": "a file that this call could not finish",
     "storage/sqlite.py": "a copy that this call could not finish, or a file that none finished",
     "engine/corpora/backup.py": "what this call wrote, and could not finish or needs no more",
-    "engine/jobs/imports.py": "the record of a job of an earlier version",
     "engine/build/collection_export.py": "in a folder that a person named: an earlier export",
     "engine/generate/generator.py": "a folder that a person named, which is written anew",
     "engine/scenarios/distillation.py": "a folder that a person named: what training leaves",

@@ -20,13 +20,8 @@ CANDIDATES = 1000
 
 
 class ScenarioSystem:
-    """``weight * document + (1 - weight) * best scenario``; the document alone where it has no
-    scenarios.
-
-    Args:
-        weight: 0 to 1; None for the corpus's setting.
-        base: scores the documents, by cosines of the corpus's model; None for ``dense``.
-    """
+    """``weight * document + (1 - weight) * best scenario``; the document alone without scenarios.
+    The corpus's weight and ``dense`` as ``base`` unless given."""
 
     name = "scenario"
     reads_aspect = False

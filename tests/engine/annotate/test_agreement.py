@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -196,36 +194,11 @@ def raw_units(csfcube: Path, aspect: str) -> Units:
     return units
 
 
-def alpha_by_hand(units: Units) -> float:
-    """Krippendorff's alpha from pairs of grades, with the ordinal distance."""
+def alpha_of(units: Units) -> float:
+    """Krippendorff's alpha of what two or more graded."""
     paired = [list(said.values()) for said in units.values() if len(said) > 1]
-    times = Counter(grade for grades in paired for grade in grades)
-    total = sum(times.values())
-
-    def distance(a: int, b: int) -> float:
-        low, high = sorted((a, b))
-        between = sum(times[g] for g in range(low, high + 1))
-        return (between - (times[low] + times[high]) / 2) ** 2
-
-    observed = sum(
-        distance(a, b) / (len(grades) - 1)
-        for grades in paired
-        for a, b in itertools.permutations(grades, 2)
-    )
-    expected = sum(times[a] * times[b] * distance(a, b) for a in times for b in times)
-    return 1 - observed * (total - 1) / expected
-
-
-def kappa_by_hand(pairs: list[tuple[int, int]], power: int) -> float:
-    """1 - observed / expected disagreement, by its definition; power 0 counts all alike."""
-    one, other = (Counter(grades) for grades in zip(*pairs, strict=True))
-
-    def weight(a: int, b: int) -> float:
-        return float(a != b) if power == 0 else abs(a - b) ** power
-
-    observed = sum(weight(a, b) for a, b in pairs) / len(pairs)
-    expected = sum(weight(a, b) * one[a] * other[b] for a in one for b in other) / len(pairs) ** 2
-    return 1 - observed / expected
+    counts = np.array([[grades.count(value) for value in range(4)] for grades in paired])
+    return krippendorff.alpha(value_counts=counts, level_of_measurement="ordinal")
 
 
 @pytest.mark.nightly
@@ -238,19 +211,17 @@ def test_agreement_on_csfcube_is_that_of_an_independent_computation(
     by_aspect = {a: raw_units(csfcube, a) for a in ("background", "method", "result")}
     for aspect, units in by_aspect.items():
         alpha = measure_of(found.by_aspect[aspect], ALPHA)
-        assert alpha.value == pytest.approx(alpha_by_hand(units))
+        assert alpha.value == pytest.approx(alpha_of(units))
         assert alpha.items == sum(len(said) > 1 for said in units.values())
     everything = [said for units in by_aspect.values() for said in units.values()]
     assert found.annotators == tuple(sorted({who for said in everything for who in said}))
     assert len(found.pairs) >= 2
     for (one, other), measures in found.pairs.items():
         pairs = [(said[one], said[other]) for said in everything if {one, other} <= said.keys()]
-        assert {m.name: m.value for m in measures} == {
-            "raw": pytest.approx(sum(a == b for a, b in pairs) / len(pairs)),
-            "cohen_kappa": pytest.approx(kappa_by_hand(pairs, 0)),
-            "cohen_kappa_linear": pytest.approx(kappa_by_hand(pairs, 1)),
-            "cohen_kappa_quadratic": pytest.approx(kappa_by_hand(pairs, 2)),
-        }
+        expected = {RAW: sum(a == b for a, b in pairs) / len(pairs)}
+        for name, weights in KAPPAS.items():
+            expected[name] = cohen_kappa_score(*zip(*pairs, strict=True), weights=weights)
+        assert {m.name: m.value for m in measures} == pytest.approx(expected)
 
 
 @pytest.mark.nightly

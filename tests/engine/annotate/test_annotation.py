@@ -127,7 +127,7 @@ def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace() -> None:
         (Project("demo", "p", annotators=("",)), "no name"),
         (Project("demo", "p", annotators=("Adjudicated",)), "the name of adjudicated"),
         (Project("demo", "p", annotators=("a\x07b",)), "control characters"),
-        (Project("demo", "p", guidelines={"": "x" * 50_001}), "longer than"),
+        (Project("demo", "p", guidelines={"": "x" * 50_001}), "guidelines has"),
         (Project("demo", "p", scale=Scale("one", GRADED.grades[:1])), "at least two"),
         (
             Project("demo", "p", scale=Scale("big", (*BINARY.grades, GradeMeaning(10, "x")))),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.annotate.model_plan import known_positives
+from engine.annotate.model_grading import known_positives
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, ImportedJudgments, Project, Scale
@@ -152,7 +152,7 @@ def test_what_a_model_graded_shows_no_model_what_to_think_in_a_copy_either(
     judgments, queries = annotation.judgments(copy), annotation.queries(copy)
     known = small_copy.library.open("small").row_of
     anchors = known_positives(copy, queries, judgments, known)
-    assert [anchor.doc_id for anchor in anchors[METHOD]] == ["tides-network"]
+    assert [doc_id for doc_id, _ in anchors[METHOD]] == ["tides-network"]
     assert [j.event.partition("-")[0] for j in judgments] == ["grading", "build"]
 
 

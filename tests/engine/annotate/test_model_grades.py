@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.model_plan import Asked, grading, guidelines_for, in_words
+from engine.annotate.model_grading import Asked, grading, guidelines_for, in_words
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, GradingRequest, Judgment, PoolRequest, Project
@@ -108,21 +108,20 @@ def test_no_model_s_grades_are_examples_however_they_came_in(
     assert shown == {graded.document("small", ALIKE[3]).title}
 
 
-def test_a_model_that_graded_here_is_nobody_whose_grades_a_file_brings(
+def test_what_a_file_has_by_the_name_of_a_model_that_graded_here_is_the_model_s(
     graded: Explorer, tmp_path: Path
 ) -> None:
     annotation, project = graded.annotation, make_project(graded, depth=3)
     grade(graded, project)
-    before = annotation.history(project)
     line = {"query_id": QUERY, "doc_id": ALIKE[0], "relevance": 3, "annotator": MODEL.upper()}
     own = tmp_path / "own.jsonl"
     own.write_text(json.dumps(line))
     qrels = tmp_path / "a.qrels"
     qrels.write_text(f"{QUERY} 0 {ALIKE[0]} 3\n")
     for file, named in ((own, {}), (qrels, {"annotator": MODEL})):
-        for adjudicated in (False, True):
-            with pytest.raises(BadInputError, match=r"(?i)by the name 'judge' a model graded"):
-                annotation.exchange.import_("small", file, "p", adjudicated=adjudicated, **named)
+        annotation.exchange.import_("small", file, "p", overwrite=True, **named)
+    assert {j.origin for j in annotation.judgments(project)} == {"model"}
+    before = annotation.history(project)
     with pytest.raises(BadInputError, match="decides nothing"):
         annotation.exchange.import_(
             "small", qrels, "p", annotator="m", by_model=True, adjudicated=True
@@ -143,7 +142,7 @@ def test_a_file_of_a_model_s_grades_makes_no_person_a_model(
     qrels.write_text(f"{QUERY} 0 {ALIKE[1]} 3\n")
     said = {"query_id": QUERY, "doc_id": ALIKE[1], "relevance": 3, "annotator": "gpt"}
     lines.write_text("\n".join(json.dumps({**said, "annotator": who}) for who in ("gpt", "Ben")))
-    with pytest.raises(BadInputError, match="which model"):
+    with pytest.raises(BadInputError, match="is not named"):
         annotation.exchange.import_("small", qrels, "p", annotator=" ", by_model=True)
     assert annotation.history(project) == before
     annotation.exchange.import_("small", lines, "p", annotator="gpt", by_model=True)

@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from engine.ask.answering import messages
-from engine.ask.citations import read_citations
+from engine.ask.answering import messages, read_citations, window
 from engine.ask.exporting import export
-from engine.ask.passages import window
 from engine.ask.reader import example_questions
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer

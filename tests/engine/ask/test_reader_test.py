@@ -10,8 +10,14 @@ from typing import Any
 
 import pytest
 
-from engine.ask.reader_test import ReaderTest
-from engine.ask.reading_plans import GOLD, Condition, PreparedReading, ReadingPlan, prepare
+from engine.ask.reader_test import (
+    GOLD,
+    Condition,
+    PreparedReading,
+    ReaderTest,
+    ReadingPlan,
+    prepare,
+)
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.assist.infer_claims import Claim, Counts, value_of
-from engine.assist.infer_facts import FactsByModel, InferRequest
+from engine.assist.infer_facts import Claim, Counts, FactsByModel, InferRequest, value_of
 from engine.corpora.registry import store_of, writing
 from engine.corpora.stored_facts import FACT_SOURCES
 from engine.errors import BadInputError, CorpusBusyError

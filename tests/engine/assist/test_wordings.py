@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.assist.wordings import read_wordings
+from engine.assist.assist_prompts import read_wordings
 from engine.lenses.definitions import RESEARCH
 from engine.llm.budget import Budget
 from engine.types.reranking import WordingReading, WordingReadings

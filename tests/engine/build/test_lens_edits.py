@@ -251,9 +251,6 @@ def test_dropping_a_cluster_leaves_nothing_to_be_worded(built: Explorer) -> None
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"doc_ids": ("bees-survey", "bees-survey")}, "'bees-survey' is in"),
-        ({"doc_ids": ("bees-survey", "nowhere")}, "'nowhere'"),
-        ({"doc_ids": ("bees-survey",)}, "is in no cluster any more"),
         ({"name": " \x00"}, "has no name"),
         ({"name": "x" * 201}, "201 characters"),
     ],

@@ -17,8 +17,8 @@ import pytest
 
 from engine.build.build_records import CLUSTERING, Clustering, to_json
 from engine.build.clustering import MOST_AT_ONCE, Draft, drafts, finished, grouped
-from engine.build.labelling import BATCH
 from engine.build.opened_build import Vocabulary
+from engine.build.steps import BATCH
 from engine.config import ROOT
 from engine.numeric import FloatArray
 from engine.types.builds import Cluster

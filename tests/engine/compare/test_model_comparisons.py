@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.compare.model_comparisons import ModelComparisons
+from engine.compare.comparisons import ModelComparisons
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from engine.config import ROOT
-from engine.corpora.import_sources import KEPT_DAYS
 from engine.corpora.library import Library
+from engine.corpora.uploads import KEPT_DAYS
 from engine.errors import CorpusMissingError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
@@ -36,18 +36,6 @@ def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy: Explorer)
     assert library.deleted() == []
     assert library.corpus("small").documents == before.documents
     assert library.corpus("small").state == "ready"
-
-
-def test_a_corpus_that_an_earlier_version_moved_to_the_trash_is_brought_back(
-    small_copy: Explorer,
-) -> None:
-    home = small_copy.home
-    small_copy.library.delete("small")
-    home.corpus("small").rename(home.trash / "small")
-    small_copy.library.empty_trash()
-    assert small_copy.library.deleted() == ["small"]
-    small_copy.library.restore("small")
-    assert small_copy.starting_point("small")
 
 
 def test_an_import_under_its_name_that_is_refused_leaves_a_deleted_corpus_to_be_brought_back(

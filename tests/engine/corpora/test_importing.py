@@ -263,7 +263,7 @@ def test_a_second_import_into_the_same_corpus_is_told_that_it_is_busy(
     shards: Explorer, request_: ImportRequest
 ) -> None:
     shards.library.import_documents(request_)
-    with shards.ledger.locks.alone(shards.home.corpus_lock("papers"), "", ""):
+    with shards.ledger.locks.hold("corpus", "papers", what=""):
         with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
             shards.library.import_documents(request_)
         with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):

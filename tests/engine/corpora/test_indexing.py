@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.corpora.change_lens import ChangedLens
 from engine.corpora.indexing import (
+    ChangedLens,
     IndexRun,
     aspect_vectors,
     encode_batch,

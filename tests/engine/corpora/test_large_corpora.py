@@ -20,10 +20,10 @@ import engine.search.searcher
 import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
 from engine.corpora.contracts import RankedDocuments, Request, Rows, VectorPart
-from engine.corpora.corpus_words import RAREST
 from engine.corpora.indexing import fixed_vectors, table_schema
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.schema import aspect_column, facet, matrix, vector_columns
+from engine.corpora.passage_vectors import RAREST
+from engine.corpora.schema import aspect_column, facet, matrix, to_batch, vector_columns
 from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
 from engine.numeric import FloatArray, narrowed, unit
@@ -82,12 +82,7 @@ def random_rows(count: int) -> pa.RecordBatch:
         "facts": [[]] * count,
         "facts_version": [VERSION] * count,
     }
-    schema = table_schema(SPEC, RESEARCH)
-    arrays = [
-        pa.array(columns[f.name], f.type) if isinstance(columns[f.name], list) else columns[f.name]
-        for f in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return to_batch(columns, table_schema(SPEC, RESEARCH))
 
 
 @pytest.fixture(scope="module")

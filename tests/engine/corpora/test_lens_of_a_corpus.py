@@ -255,9 +255,8 @@ def test_what_a_change_left_is_kept_for_readers_for_a_while_and_then_removed(
 
 
 def test_a_corpus_that_is_being_written_keeps_its_lens(small_copy: Explorer) -> None:
-    lock = small_copy.home.corpus_lock("small")
     with (
-        small_copy.ledger.locks.alone(lock, "", ""),
+        small_copy.ledger.locks.hold("corpus", "small", what=""),
         pytest.raises(CorpusBusyError, match="'small' is being indexed"),
     ):
         small_copy.library.set_lens("small", POSTS)

@@ -49,7 +49,7 @@ def corpus(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> OpenCorpus:
 
 def passages(corpus: OpenCorpus) -> Passages:
     count = len(corpus.lens.aspects)
-    return Passages(corpus.table, corpus.spec, count, corpus.idf)
+    return Passages(corpus.table, corpus.spec, count, corpus.words.idf)
 
 
 def size(rows: list[TokenRows]) -> int:
@@ -99,7 +99,7 @@ def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus: OpenC
 
 def test_letters_that_are_longer_in_lower_case_do_not_move_tokens(corpus: OpenCorpus) -> None:
     spans = np.array([[0, 2], [3, 7]], dtype=np.int32)
-    assert corpus.idf("İİ bees", spans)[1] == corpus.idf("ii bees", spans)[1]
+    assert corpus.words.idf("İİ bees", spans)[1] == corpus.words.idf("ii bees", spans)[1]
 
 
 def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(

@@ -17,7 +17,7 @@ import pytest
 
 from engine.config import ROOT
 from engine.corpora import backup
-from engine.corpora.import_sources import KEPT, sweep_retrieved
+from engine.corpora.importing import KEPT, sweep_retrieved
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
@@ -240,14 +240,11 @@ def test_what_was_retrieved_for_nobody_is_removed_after_a_month(
         assert left.exists() is there, f"{days} of {KEPT.days} days"
 
 
-def test_data_sets_that_would_fill_the_disk_are_for_whoever_runs_seedlens(
-    served: Explorer,
-) -> None:
+def test_data_sets_are_for_leads(served: Explorer) -> None:
     pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
     lead, other = (served.acting_as(person).library for person in (GRACE, EVE))
     assert lead.describe_dataset("msmarco-passage").documents == 8_841_823
     for do in (
-        lambda: lead.start_import(NamedDataset("msmarco-passage"), "c"),
         lambda: other.start_import(NamedDataset("beir/scifact"), "c"),
         lambda: other.describe_dataset("beir/scifact"),
         other.datasets,

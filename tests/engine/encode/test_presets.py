@@ -15,7 +15,7 @@ import pytest
 
 from engine.encode import loaders
 from engine.encode.loaders import load_encoder
-from engine.encode.presets import PRESETS, Prompts, absolute, resolve
+from engine.encode.presets import PRESETS, absolute, resolve
 from engine.errors import BadInputError, ModelMissingError
 from engine.sentences import split_sentences
 from engine.types.corpora import ImportRequest
@@ -89,11 +89,6 @@ def test_a_folder_with_another_kind_of_model_is_refused(tmp_path: Path) -> None:
         load_encoder(f"gritlm-7b={save_bert(tmp_path)}")
     with pytest.raises(ModelMissingError, match=r"tokenizer has no '</s>'"):
         load_encoder(f"e5-mistral-7b-instruct={save_decoder(tmp_path / 'qwen', 'Qwen3')}")
-
-
-def test_a_query_prompt_without_a_slot_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"has no \{instruction\}"):
-        Prompts(query="Query: ")
 
 
 # Encoders

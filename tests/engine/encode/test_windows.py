@@ -42,14 +42,6 @@ def test_each_document_is_windowed_for_itself() -> None:
     assert [w.document for w in together] == [0, 0, 1, 2]
 
 
-@pytest.mark.parametrize(("size", "overlap"), [(4, 4), (4, 5), (4, -1), (0, 0)])
-def test_an_overlap_that_could_not_advance_is_refused_with_both_numbers(
-    size: int, overlap: int
-) -> None:
-    with pytest.raises(ValueError, match=rf"{overlap}.*{size}"):
-        plan_windows([10], size, overlap)
-
-
 @pytest.mark.parametrize("budget", [1, 64, 500, 4096])
 def test_a_batch_stays_within_its_budget_padding_included_and_no_window_is_lost(
     budget: int,

@@ -21,9 +21,10 @@ from engine.corpora.contracts import RankedDocuments, Seed
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import fitted_run
 from engine.evaluate.evaluation_run import evaluate, judge_runs
-from engine.evaluate.measuring import query_rows, without_own
+from engine.evaluate.measuring import without_own
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
+from engine.measures.per_query import query_rows
 from engine.search.reports import evaluation_from_report, evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import engine.evaluate.stored_reports
+import engine.evaluate.evaluations
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.stored_reports import FITTED
+from engine.evaluate.evaluations import FITTED
 from engine.explorer import Explorer
 from engine.llm.client import finish
 from engine.llm.tasks import TaskRun
@@ -138,7 +138,7 @@ def test_other_weights_rank_anew(
     for fitted in FITTED:
         (tmp_path / fitted).parent.mkdir(exist_ok=True)
         shutil.copy(ASSETS / fitted, tmp_path / fitted)
-    monkeypatch.setattr(engine.evaluate.stored_reports, "ASSETS", tmp_path)
+    monkeypatch.setattr(engine.evaluate.evaluations, "ASSETS", tmp_path)
     assert lab.evaluations.missing(request) == ()
     (tmp_path / name).write_text("{}", encoding="utf-8")
     assert lab.evaluations.missing(request) == ("bm25",)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
-from engine.evaluate.gaps import GapJob
+from engine.evaluate.verification_gap import GapJob
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import NoEndpointError
 from engine.types.evaluations import (

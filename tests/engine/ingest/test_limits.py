@@ -18,7 +18,7 @@ import pytest
 
 from benchmarks.text_rules import GROWTH, PATTERNS, RULES, rate
 from engine.config import ROOT, Settings
-from engine.corpora import import_sources
+from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.facts import numbers
 from engine.facts.amounts import find_amounts
@@ -169,9 +169,9 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     assert config["server"]["maxUploadSize"] * MEGABYTE == UPLOAD_BYTES
     assert config["server"]["maxMessageSize"] * MEGABYTE == limits.MESSAGE_BYTES
-    monkeypatch.setattr(import_sources, "UPLOAD_BYTES", 10)
+    monkeypatch.setattr(uploads, "UPLOAD_BYTES", 10)
     with pytest.raises(BadInputError, match=r"'a\.csv' has more than 0 MB\. Put it on the server"):
-        import_sources.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
+        uploads.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
 
 
 def test_the_table_of_limits_says_what_holds() -> None:

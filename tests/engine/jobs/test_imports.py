@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import signal
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,7 +30,6 @@ from engine.types.corpora import (
 )
 from storage.home import CorpusNameError, Home
 from storage.ledger import Ledger
-from storage.locks import process_runs
 from tests.support import make_explorer, store_job, wait_until
 
 PATIENCE = 120.0
@@ -236,16 +234,6 @@ def test_a_job_whose_process_is_gone_is_interrupted(
     assert jobs.job(job.id).state == state
 
 
-def test_a_zombie_does_not_count_as_running() -> None:
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    try:
-        wait_until(lambda: not process_runs(child), what="the end of the child", seconds=5)
-    finally:
-        os.waitpid(child, 0)
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -261,26 +249,6 @@ def test_a_job_comes_back_as_it_was(jobs: ImportJobs, source: object) -> None:
     request = replace(job.request, source=source, repairs=chosen)
     job = store_job(jobs, replace(job, request=request))
     assert jobs.job(job.id) == job
-
-
-def test_a_job_of_an_earlier_version_is_taken_over_with_its_choices(jobs: ImportJobs) -> None:
-    fields = {
-        "id": "20260101T000000000000-abcdef", "state": "running", "error": "", "remedy": "",
-        "owner": "Ada", "started_at": "2026-01-01T00:00:00+00:00",
-        "updated_at": "2026-01-01T00:00:01+00:00", "pid": os.getpid(), "host": "x",
-        "pid_started": "1", "corpus": "papers", "path": "uploads/a/papers.csv", "queries": [],
-        "dataset": "", "source_format": "csv", "mapping": {"doc_id": "PMID"}, "encoder": None,
-        "lens": asdict(RESEARCH), "repairs": asdict(Repairs(skip_empty=True)),
-        "progress": asdict(Progress("indexing", 1, 2, 0.5)), "report": None,
-    }  # fmt: skip
-    file = jobs._home.jobs / f"{fields['id']}.json"
-    file.write_text(json.dumps(fields), "utf-8")
-    (jobs._home.jobs / "broken.json").write_text("{")
-    (job,) = jobs.list()
-    assert (job.id, job.state, job.owner) == (fields["id"], "interrupted", "Ada")
-    assert (job.request.repairs.skip_empty, job.request.lens) == (True, RESEARCH)
-    assert job.progress == Progress("indexing", 1, 2, 0.5)
-    assert not file.exists()
 
 
 def test_an_import_in_this_process_is_listed_while_it_runs_and_keeps_others_out(

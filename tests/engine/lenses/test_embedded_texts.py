@@ -39,18 +39,6 @@ def test_a_text_is_embedded_once_for_each_model(tmp_path: Path) -> None:
     assert model.asked == 4
 
 
-@pytest.mark.parametrize("damage", [b"", b"\0" * 48])
-def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: bytes) -> None:
-    model = Lengths()
-    embed = EmbeddedTexts(tmp_path, "model", model)
-    expected = embed(["same", "method"])
-    [file] = tmp_path.iterdir()
-    file.write_bytes(damage)
-    assert np.array_equal(embed(["same", "method"]), expected)
-    assert np.array_equal(embed(["same", "method"]), expected)
-    assert model.asked == 2
-
-
 def test_the_folder_holds_so_many_files_and_may_be_unwritable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

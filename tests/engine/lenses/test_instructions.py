@@ -245,7 +245,7 @@ def test_a_wording_that_asks_for_no_aspect_says_so_and_leaves_the_ranking_alone(
 
 
 def test_a_wording_without_end_is_refused(explorer: Explorer) -> None:
-    with pytest.raises(BadInputError, match="20000 characters; at most 2000"):
+    with pytest.raises(BadInputError, match="20,000 characters; at most 2,000"):
         explorer.search(Query("demo", seed="demo-0001", instruction="x" * 20_000))
     longest = explorer.search(Query("demo", seed="demo-0001", instruction="the same method " * 124))
     assert longest.weights

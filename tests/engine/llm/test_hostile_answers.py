@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.ask.citations import read_citations
+from engine.ask.answering import read_citations
 from engine.llm.client import complete
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.messages import (

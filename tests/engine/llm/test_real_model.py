@@ -18,13 +18,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine.llm.capabilities import Capabilities, remembered
 from engine.llm.client import Client, Outcome, complete
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.judging_prompts import pairwise
-from engine.llm.messages import Message, Prompt, Reply, json_prompt
+from engine.llm.messages import Capabilities, Message, Prompt, Reply, json_prompt, remembered
 from storage.answers import Answers
 from tests.cli.command_line import run_inside
 from tests.fakes.model_sessions import SEED, TEXTS, begun, criterion

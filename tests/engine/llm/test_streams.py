@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from engine.llm.budget import Budget
-from engine.llm.capabilities import remembered
 from engine.llm.client import Client, Outcome, complete
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError, RefusedError
-from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
+from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply, remembered
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer, serving
@@ -182,11 +181,6 @@ def test_streams_and_other_questions_share_a_client(server: ModelServer, store: 
     outcome = complete(connection(server.url), store, work)
     assert outcome.value == [SAID, [SAID]]
     assert outcome.usage.answered == 2
-
-
-def test_a_stream_from_nowhere_is_an_error(store: Answers) -> None:
-    with pytest.raises(EndpointError, match="cannot be reached"):
-        streamed("http://127.0.0.1:9/v1", store)
 
 
 # -- answers that are asked for as a whole ------------------------------------------------

@@ -187,7 +187,7 @@ def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_ma
 ) -> None:
     opened = explorer.library.open("demo")
     seeds = opened.seeds(opened.doc_ids[5::9])
-    passages = [find_words(s, s.document.sentences[1].span, opened.rarity) for s in seeds]
+    passages = [find_words(s, s.document.sentences[1].span, opened.words.rarity) for s in seeds]
     words = marked = 0
     for mine, theirs in pairwise(passages):
         spans, _ = match_words(mine, theirs, closeness(opened))
@@ -239,7 +239,7 @@ def test_chance_is_measured_by_the_sentences_of_a_long_seed_that_count_most(
 
     surroundings = opened.surroundings(seed)
     noted = replace(surroundings, sentences=surroundings.sentences.view(Noted))
-    EvidenceFinder(long, None, noted, opened.rarity, 1.0)
+    EvidenceFinder(long, None, noted, opened.words.rarity, 1.0)
     assert sum(compared) == MOST_ASKED
 
 

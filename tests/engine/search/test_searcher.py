@@ -304,7 +304,7 @@ def test_what_a_ranking_leaves_out_is_said(small: Explorer) -> None:
         ({"focus": (-1,)}, ("3 sentences", "no sentence 0")),
         (
             {"instruction": "x" * (LONGEST_INSTRUCTION + 1)},
-            (str(LONGEST_INSTRUCTION + 1), str(LONGEST_INSTRUCTION)),
+            (f"{LONGEST_INSTRUCTION + 1:,}", f"{LONGEST_INSTRUCTION:,}"),
         ),
     ],
     ids=str,

@@ -11,13 +11,12 @@ import pytest
 from engine.explorer import Explorer
 from engine.types.builds import Label, StepState
 from engine.types.models import Estimate
-from pages._build import build_lines
-from pages._build.labels import facts
-from pages._build.result import provenance_html
+from pages._build import build_words
+from pages._build.build_tables import label_facts
 from tests.fakes.build_answers import builds_collections, small_methods
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
-from tests.pages.build.build_steps import HOSTILE, LENS, step
+from tests.pages.build.build_steps import LENS, step
 from tests.pages.visits import Connect, click, run, run_until, shown
 
 
@@ -71,7 +70,7 @@ def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explore
     built.builds.open("small", "methods").set_query(key, "ada", text="Whoever went about it so")
     built.builds.save(replace(LENS, guidance="Only their own."), "ada")
     state = built.builds.open("small", "methods").state()
-    rows = {row["key"]: row for row in build_lines.steps_data(state, "result", "", 2)}
+    rows = {row["key"]: row for row in build_words.steps_data(state, "result", "", 2)}
     assert rows["labels"]["kind"] == "stale"
     assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "waiting for step 2")
     page = step("result")
@@ -79,15 +78,6 @@ def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explore
     assert "Not up to date" in shown(page)
     page.button(key="build_way").click()
     assert run(page).query_params["step"] == "labels"
-
-
-def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
-    lens = replace(LENS, guidance=HOSTILE)
-    clustered.builds.save(lens, "ada")
-    found = clustered.builds.provenance("small", "methods")
-    said = provenance_html(found, clustered.builds.open("small", "methods").state().steps)
-    assert "<img" not in said
-    assert "Described by" in said
 
 
 @pytest.mark.parametrize(
@@ -100,14 +90,14 @@ def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
     ],
 )
 def test_how_a_step_stands(state: StepState, is_next: bool, expected: tuple[str, str]) -> None:
-    assert build_lines.standing(state, is_next=is_next) == expected
+    assert build_words.standing(state, is_next=is_next) == expected
 
 
 def test_a_stale_step_says_why(clustered: Explorer) -> None:
     doc_id = clustered.library.open("small").doc_ids[0]
     clustered.builds.open("small", "methods").set_labels({doc_id: "something new"}, "ada")
     state = clustered.builds.open("small", "methods").state()
-    kinds = {row["key"]: row for row in build_lines.steps_data(state, "labels", "")}
+    kinds = {row["key"]: row for row in build_words.steps_data(state, "labels", "")}
     assert (kinds["clusters"]["kind"], kinds["clusters"]["words"]) == (
         "stale",
         "the labels changed since",
@@ -118,12 +108,12 @@ def test_a_stale_step_says_why(clustered: Explorer) -> None:
 def test_cost_in_words() -> None:
     state = StepState("label", 0, 360)
     estimate = Estimate(items=360, calls=360, input_tokens=300_000, output_tokens=20_000, cost=0.5)
-    said = build_lines.estimate_line(estimate, state, with_model=True)
+    said = build_words.estimate_line(estimate, state, with_model=True)
     assert said.startswith(
         "360 documents: 360 requests, up to 730 including retries, about 0.32 M tokens, "
         "cost about 0.500."
     )
-    assert build_lines.estimate_line(estimate, state, with_model=False) == "360 documents."
+    assert build_words.estimate_line(estimate, state, with_model=False) == "360 documents."
 
 
 def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing() -> None:
@@ -132,6 +122,6 @@ def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing
         Label("b", "", maker="person", author="ada"),
         Label("c", ""),
     ]
-    said = facts(labels)
+    said = label_facts(labels)
     assert "1 of 2 documents shows it, 1 does not" in said
     assert "1 document not labelled yet." in said

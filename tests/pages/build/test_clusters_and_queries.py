@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.explorer import Explorer
 from engine.types.builds import BuildQuery, Cluster, Overlap
-from pages._build import build_lines, build_queries
+from pages._build import build_tables, build_words
 from tests.pages.build.build_steps import HOSTILE, LENS, METHODS, named, open_row, step, table, tick
 from tests.pages.visits import click, run, run_until, shown
 
@@ -94,11 +94,11 @@ def test_what_somebody_else_changed_of_a_cluster_meanwhile_stays(clustered: Expl
 def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
     sizes = {"a": 1, "b": 2, "c": 3, "d": 10}
     clusters = [Cluster(k, k, tuple(map(str, range(n))), k in "acd") for k, n in sizes.items()]
-    fates = [build_lines.fate(cluster, LENS) for cluster in clusters]
+    fates = [build_words.fate(cluster, LENS) for cluster in clusters]
     assert fates == ["too small", "a query", "excluded", "too large"]
-    said = build_lines.cluster_facts(clusters, LENS)
+    said = build_words.cluster_facts(clusters, LENS)
     assert said.startswith("4 clusters: 1 becomes a query, 1 too small (fewer than 2 documents)")
-    assert build_lines.cluster_facts([clusters[1]], LENS) == "1 cluster, and it becomes a query."
+    assert build_words.cluster_facts([clusters[1]], LENS) == "1 cluster, and it becomes a query."
 
 
 # -- queries -----------------------------------------------------------------------------------
@@ -126,15 +126,15 @@ def test_a_query_is_written_checked_and_dropped(clustered: Explorer) -> None:
 
 def test_words_that_give_documents_away_are_marked_in_the_query() -> None:
     overlap = Overlap(0.5, ("Tides",))
-    said = build_queries.overlap_html(f"tides and {HOSTILE}", overlap, LENS, is_new=False)
+    said = build_tables.overlap_html(f"tides and {HOSTILE}", overlap, LENS, is_new=False)
     assert "<mark>tides</mark>" in said
     assert "Over limit" in said
     assert "<img" not in said
-    assert not build_queries.is_above(Overlap(0.3), replace(LENS, overlap=0.3))
+    assert not build_tables.is_above(Overlap(0.3), replace(LENS, overlap=0.3))
 
 
 def test_the_facts_of_queries_leave_dropped_ones_out() -> None:
     kept = BuildQuery("a", "one", ("1",), Overlap(0.4))
     gone = BuildQuery("b", "two", ("2",), Overlap(0.9), dropped=True)
-    said = build_queries.facts([kept, gone], LENS)
+    said = build_tables.query_facts([kept, gone], LENS)
     assert said == "2 queries, 1 excluded. Mean overlap 40 %; 1 over the limit of 30 %."

@@ -8,8 +8,8 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
-from pages._build.build_reading import document_html
-from pages._build.build_url import SHOWN_BY
+from pages._build.build_tables import document_html
+from pages._build.build_words import SHOWN_BY
 from tests.pages.build.build_steps import HOSTILE, LENS, open_row, step, table, tick, visit
 from tests.pages.visits import click, run, shown
 

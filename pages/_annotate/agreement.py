@@ -1,0 +1,394 @@
+"""How a project goes and how far annotators agree: people, coefficients, confusions, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.text import counted
+from engine.types.annotating import (
+    AGREEMENT_MEASURES,
+    Agreement,
+    AgreementMeasure,
+    AgreementPoint,
+    ModelCheck,
+    PersonProgress,
+    Project,
+    ProjectProgress,
+    Scale,
+)
+from engine.types.evaluations import NDCG, Interval, SystemScores
+from pages._annotate.annotate_url import MEASURES, AnnotateView
+from pages._annotate.annotate_url import go as show_part
+from pages._common.chart_style import ACCENT, INK, styled
+from pages._common.components import chart
+from pages._common.figure_file import FigureFile
+from pages._common.kit import Html, button, el, empty, facts, grid, html, select
+from pages._common.kit import table as html_table
+from pages._common.shared import remembered
+from pages._evaluate.evaluate_tables import table
+
+WORDS = (
+    "1 = perfect agreement, 0 = chance. Krippendorff's alpha is ordinal and handles missing "
+    "grades. 95 % bootstrap intervals."
+)
+HUMAN = (
+    "Leave-one-out human performance: each annotator's grades evaluated against the others' "
+    "consensus. An upper bound for systems."
+)
+BAND = {False: "rgba(122, 46, 58, .14)", True: "rgba(227, 154, 165, .2)"}
+"""The accent, thin enough to read through."""
+Found = Sequence[tuple[AgreementPoint, AgreementMeasure]]
+
+
+def agreement(explorer: Explorer, project: Project) -> None:
+    """Over all, by aspect, and in pairs."""
+    result = explorer.annotation.agreement(project)
+    if not any(measure.items for measure in result.measures) and not result.pairs:
+        empty(no_agreement_words(project))
+    else:
+        if result.notes:
+            facts(" ".join(result.notes))
+        st.header("People", anchor=False, help=WORDS)
+        aspects_table(result, "annotate_overall", "Agreement over all people")
+        _pairs(result, project.scale)
+    _human(explorer, project)
+
+
+def no_agreement_words(project: Project) -> str:
+    """Why there is no agreement yet, and what gives some."""
+    words = "No item has grades by two people yet."
+    if project.name and project.per_item == 1:
+        words += " For agreement, set 'Annotations per item' to 2 or more under 'Project'."
+    return words
+
+
+def aspects_table(result: Agreement | ModelCheck, key: str, alt: str) -> None:
+    """A row for all aspects together and for each of them, a column per measure."""
+    rows = [("all", result.measures)]
+    if len(result.by_aspect) > 1:
+        rows += [(aspect or "as a whole", row) for aspect, row in result.by_aspect.items()]
+    grid([{"Aspect": name, **_cells(row)} for name, row in rows], key, alt, placeholder="–")
+
+
+def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
+    items = max((measure.items for measure in measures), default=0)
+    cells = {"Items": f"{items:,}"}
+    for measure in measures:
+        words = signed(measure.value, "–")
+        if measure.interval is not None:
+            words += f" ({interval(measure.interval)})"
+        if measure.value is not None and measure.items < items:
+            words += f", {measure.items:,} items"
+        cells[measure.title] = words
+    return cells
+
+
+def signed(value: float | None, missing: str, digits: int = 2) -> str:
+    """A number with a minus sign, or what stands for none."""
+    return missing if value is None else f"{value:.{digits}f}".replace("-", "−")
+
+
+def interval(bounds: Interval, digits: int = 2) -> str:
+    """``0.55 to 0.66``; a dash where there is none."""
+    return "–" if bounds is None else " to ".join(signed(bound, "", digits) for bound in bounds)
+
+
+def _pairs(result: Agreement, scale: Scale) -> None:
+    if not result.pairs:
+        return
+    st.header("Pairwise agreement", anchor=False, help=WORDS)
+    people_first = sorted(result.pairs, key=result.with_model)
+    names = {
+        pair: " and ".join(pair) + (" (a model)" if result.with_model(pair) else "")
+        for pair in people_first
+    }
+    pair = people_first[0]
+    if len(names) > 1:
+        pair = select("Pair", names, "annotate_pair", label_visibility="collapsed")
+    cells = _cells(result.pairs[pair])
+    frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
+    left, right = st.columns(2, gap="small")
+    with left:
+        table(frame, "annotate_pair_table", f"Agreement of {names[pair]}", {})
+    with right:
+        st.html(confusion_html(pair, result.grades, result.confusion[pair], scale))
+
+
+def _human(explorer: Explorer, project: Project) -> None:
+    rows = _human_rows(explorer, project)
+    if not rows:
+        return
+    st.header("Leave-one-out", anchor=False, help=HUMAN)
+    frame = pd.DataFrame(
+        {
+            "Annotator": who,
+            NDCG: scores.metrics[NDCG],
+            "95 % interval": interval(scores.confidence.get(NDCG), 3),
+            "p-MRR": scores.metrics["p-MRR"],
+            "p-MRR interval": interval(scores.confidence.get("p-MRR"), 3),
+            "Queries": len(scores.per_query),
+        }
+        for who, scores in rows.items()
+    ).astype({NDCG: "float64", "p-MRR": "float64"})
+    text = st.column_config.TextColumn
+    config = {
+        "95 % interval": text(help=f"Of {NDCG}, over queries."),
+        "p-MRR interval": text(help="Of p-MRR, over queries."),
+    }
+    table(frame, "annotate_human", "Leave-one-out measures of each annotator", config)
+
+
+def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]:
+    """Computed once for what stands: every query of the project is ranked for it."""
+    judgments = explorer.annotation.judgments(project)
+    identity = explorer.library.open(project.corpus).identity
+    key = (project, identity, [judgment.event for judgment in judgments])
+
+    def ranked() -> dict[str, SystemScores]:
+        with st.spinner("Ranking by each annotator's grades", show_time=True):
+            return explorer.human_rows(project)
+
+    return remembered("annotate_human_rows", key, ranked)
+
+
+def confusion_html(
+    pair: tuple[str, str],
+    grades: tuple[int, ...],
+    counts: tuple[tuple[int, ...], ...],
+    scale: Scale,
+) -> Html:
+    """Counts of items by the two grades that they got; the darker, the more."""
+    most = max((n for row in counts for n in row), default=0) or 1
+    names = {grade.value: grade.name for grade in scale.grades}
+
+    def cell(number: int, same: bool) -> Html:
+        share = f"--share:{100 * number / most:.0f}%"
+        return el("td.same" if same else "td", f"{number:,}" if number else "·", style=share)
+
+    rows = [
+        (
+            f"{grade} {names.get(grade, '')}",
+            *(cell(n, at == grade) for at, n in zip(grades, row, strict=True)),
+        )
+        for grade, row in zip(grades, counts, strict=True)
+    ]
+    words = f"Rows: grades of {pair[0]}. Columns: grades of {pair[1]}. They agree on the diagonal."
+    heads = [el("td"), *(el("th", g, scope="col", title=names.get(g)) for g in grades)]
+    label = f"Grades of {pair[0]} and {pair[1]}"
+    return html_table(label, heads, rows, "sl-confusion", el("caption", words))
+
+
+# -- over time -----------------------------------------------------------------------------------
+
+
+def agreement_chart(found: Found, title: str, *, by_day: bool, dark: bool) -> go.Figure:
+    """A line with its interval as a band; where the measure is undefined, the line has a gap and a
+    cross stands at the bottom. ``by_day``: days along the axis, not numbers of items."""
+    at = [f"{p.until:%Y-%m-%d}" if by_day else p.items for p, _ in found]
+    band = [(x, *m.interval) for x, (_, m) in zip(at, found, strict=True) if m.interval]
+    floor = min([0.0, *(low for _, low, _ in band), *(m.value for _, m in found if m.value)])
+    figure = go.Figure()
+    for end, fill in ((2, None), (1, "tonexty")):
+        figure.add_scatter(
+            x=[row[0] for row in band],
+            y=[row[end] for row in band],
+            mode="lines",
+            fill=fill,
+            line={"width": 0},
+            fillcolor=BAND[dark],
+            hoverinfo="skip",
+            name="95 % interval",
+            showlegend=bool(band) and fill is not None,
+        )
+    figure.add_scatter(
+        x=at,
+        y=[m.value for _, m in found],
+        mode="lines+markers",
+        connectgaps=False,
+        line={"color": ACCENT[dark], "width": 2},
+        marker={"size": 6},
+        customdata=[p.items for p, _ in found],
+        showlegend=False,
+        hovertemplate="%{y:.2f}, n = %{customdata}<extra></extra>",
+    )
+    lacking = [(x, p.items) for x, (p, m) in zip(at, found, strict=True) if m.value is None]
+    figure.add_scatter(
+        x=[x for x, _ in lacking],
+        y=[floor] * len(lacking),
+        mode="markers",
+        name="undefined",
+        showlegend=bool(lacking),
+        marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
+        customdata=[items for _, items in lacking],
+        hovertemplate="undefined, n = %{customdata}<extra></extra>",
+    )
+    across = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
+    across["title"] = "Day (UTC)" if by_day else "Items graded by two or more (n)"
+    return styled(
+        figure,
+        dark=dark,
+        height=320,
+        xaxis={**across, "categoryorder": "category ascending", "showgrid": False},
+        yaxis={"title": title, "range": [floor - 0.05, 1.05]},
+    )
+
+
+def points_html(found: Found, title: str) -> Html:
+    """Each point with its number of items and its interval."""
+    rows = (
+        (
+            f"{point.items:,}",
+            f"{point.until:%Y-%m-%d %H:%M}",
+            signed(measure.value, "undefined"),
+            interval(measure.interval),
+        )
+        for point, measure in found
+    )
+    heads = ("Items (n)", "Until (UTC)", title, "95 % interval")
+    return html(html_table(f"{title} over time", heads, rows))
+
+
+STEPS = {"items": "By items", "day": "By day"}
+_REMAINING = "Judged and remaining items. Remaining items are shared between annotators."
+_HEADS = {
+    "Annotator": "",
+    "Share": "Share of all judgments in this project.",
+    "Progress": _REMAINING,
+    "Assigned": _REMAINING,
+    "Done": "Graded, skipped or unsure.",
+    "Graded": "With a grade.",
+    "Skipped": "",
+    "Unsure": "",
+    "Pace": "Judgments per minute (last 20, without breaks).",
+    "Last active": "",
+}
+
+
+def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
+    """The project as a whole, its people, and agreement over time."""
+    progress = explorer.annotation.progress(project)
+    if not progress.items:
+        grades = len(explorer.annotation.judgments(project))
+        stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""
+        empty(f"No items to judge yet. Fill the pool.{stored}")
+        return
+    left = sum(d.decided is None for d in explorer.annotation.disagreements(project))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(summary_html(progress, project.per_item, left))
+        if left:
+            label = f"Decide {counted(left, 'disagreement')}"
+            button(label, "annotate_to_decide", show_part, "disagreements")
+    st.header("People", anchor=False)
+    if progress.people:
+        heads = [el("th", name, scope="col", title=words) for name, words in _HEADS.items()]
+        rows = (_person(person, datetime.now(UTC)) for person in progress.people)
+        st.html(html_table("Progress of each person", heads, rows))
+    else:
+        empty("No judgments yet.")
+    st.header("Agreement over time", anchor=False, help=WORDS)
+    _over_time(explorer, view, project)
+
+
+def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> Html:
+    """What is done of what is needed, with a bar."""
+    share = progress.annotations / progress.needed if progress.needed else 0.0
+    words = (
+        f" {progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
+        f"{progress.complete:,} of {counted(progress.items, 'item')} "
+        f"{'has' if progress.complete == 1 else 'have'} {counted(per_item, 'annotation')}"
+        + (f"; {progress.extra:,} extra" if progress.extra else "")
+        + ("" if undecided else "; no open disagreements")
+    )
+    bar = el("span", style=f"width:{100 * share:.0f}%")
+    name = f"{share:.0%} of the annotations"
+    return el("div.sl-facts", el("span.sl-meter", bar, role="img", aria_label=name), f"{words}.")
+
+
+def _person(person: PersonProgress, now: datetime) -> tuple[object, ...]:
+    queue = person.queue
+    done = queue.done / queue.total if queue.total else 0.0
+    bar = el("span.sl-meter", el("span", style=f"width:{100 * done:.0f}%"))
+    when = "" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
+    counts = (queue.total, queue.done, person.graded, queue.skipped, queue.unsure)
+    return (
+        person.annotator,
+        f"{person.share:.0%}",
+        html(bar, " ", el("span.sl-percent", f"{done:.0%}")),
+        *(f"{number:,}" for number in counts),
+        "–" if queue.per_minute is None else f"{queue.per_minute:.1f} per minute",
+        el("span", ago(person.last, now), title=when),
+    )
+
+
+def ago(time: datetime | None, now: datetime) -> str:
+    """How long ago somebody was there, in words.
+
+    >>> now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    >>> ago(None, now), ago(now, now), ago(datetime(2026, 3, 1, 11, tzinfo=UTC), now)
+    ('not yet', 'just now', '1 day ago')
+    """
+    if time is None:
+        return "not yet"
+    minutes = max(0, int((now - time).total_seconds() // 60))
+    if minutes < 2:
+        return "just now"
+    if minutes < 120:
+        return f"{counted(minutes, 'minute')} ago"
+    hours = minutes // 60
+    return f"{hours} hours ago" if hours < 24 else f"{counted(hours // 24, 'day')} ago"
+
+
+def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None:
+    by_day = view.step == "day"
+    points = explorer.annotation.agreement_over_time(project, "day" if by_day else "items")
+    if not points:
+        empty(no_agreement_words(project))
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bound = view.bound("measure", "annotate_measure")
+        names = AGREEMENT_MEASURES.__getitem__
+        st.selectbox("Measure", MEASURES, format_func=names, width=260, **bound)
+        bound = view.bound("step", "annotate_step")
+        names = STEPS.__getitem__
+        st.segmented_control("Points", list(STEPS), format_func=names, required=True, **bound)
+    found = [(p, next(m for m in p.measures if m.name == view.measure)) for p in points]
+    title, undefined = AGREEMENT_MEASURES[view.measure], undefined_words(found)
+    rows = [
+        (point.items, point.until.isoformat(), m.value, *(m.interval or (None, None)))
+        for point, m in found
+    ]
+    about = f"Project {project.name}. {undefined}".strip()
+    heads = ("items", "until", title, "low", "high")
+    point, measure = found[-1]
+    words = f"Now {signed(measure.value, 'undefined')} over {counted(point.items, 'item')} with "
+    words += f"two or more grades. {undefined}"
+    chart(
+        lambda dark: agreement_chart(found, title, by_day=by_day, dark=dark),
+        FigureFile("agreement-over-time", f"{title} over time", about, heads, rows),
+        alt=f"{title} over time. {words}",
+        key="annotate_over_time",
+    )
+    facts(words)
+    with st.expander("Points as table"):
+        st.html(points_html(found, title))
+
+
+def undefined_words(found: Found) -> str:
+    """Where it is undefined; "" where it never is."""
+    where = [point.items for point, measure in found if measure.value is None]
+    if not where:
+        return ""
+    why = "undefined at every point"
+    if len(where) < len(found):
+        why = f"undefined at n = {', '.join(f'{items:,}' for items in where[:6])}"
+        why += ", …" if len(where) > 6 else ""
+    reason = "all grades are equal"
+    if found[0][1].name == "fleiss_kappa":
+        reason = f"items have different numbers of grades, or {reason}"
+    return f"Value {why}: {reason}."

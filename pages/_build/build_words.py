@@ -1,0 +1,260 @@
+"""The steps of a build: in the URL and in words, where they stand and what they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import streamlit as st
+
+from engine.text import counted
+from engine.types.builds import BuildSpec, BuildState, BuildStep, Cluster, StepState
+from engine.types.models import Estimate
+from pages._common import workspace
+from pages._common.job_words import at_most
+from pages._common.url_state import UrlState, param
+
+STEPS: Mapping[str, str] = {
+    "attribute": "Attribute",
+    "labels": "Labels",
+    "clusters": "Clusters",
+    "queries": "Queries",
+    "result": "Result",
+}
+"""The five steps as a link names them, and as the page does."""
+RUNS: Mapping[str, BuildStep] = {
+    "labels": "label",
+    "clusters": "collapse",
+    "queries": "verbalise",
+    "result": "expand",
+}
+"""What a step of the page runs; the attribute is described by a person."""
+SHOWN_BY: Mapping[BuildStep, str] = {run: step for step, run in RUNS.items()}
+
+
+def _step(text: str) -> str:
+    """Reads a step; links of earlier versions call the first one ``lens``."""
+    step = "attribute" if text == "lens" else text
+    if step and step not in STEPS:
+        raise ValueError(f"no step '{text}', use {', '.join(STEPS)}")
+    return step
+
+
+@dataclass(frozen=True, slots=True)
+class BuildView(UrlState):
+    """One step of one build.
+
+    Attributes:
+        build: its name; "" while a new one is described.
+        step: a key of :data:`STEPS`; "" is where the build stands.
+    """
+
+    script = "build"
+    corpus: str = param("corpus", "", shared=True)
+    build: str = param("build", "")
+    step: str = param("step", "", _step)
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters; a build that is not there yet has no steps."""
+        return UrlState.to_params(self if self.build else replace(self, step=""))
+
+    @classmethod
+    def read(cls) -> Self:
+        """The view of the URL, or of the page as it was left."""
+        params = st.query_params.to_dict()
+        # Going back from a page that was opened from here passes this one with its parameters.
+        left = workspace.pages().last(cls)
+        if left is not None and params.keys() - {"corpus", "build", "step"}:
+            return left
+        return cls.opened_with(params)
+
+
+def go(step: str) -> None:
+    """Show another step of the build."""
+    BuildView.change(lambda now: replace(now, step=step))
+
+
+class StepWords(NamedTuple):
+    """What a step is called in several places."""
+
+    start: str  # the button that runs it
+    doing: str  # while it runs
+    unit: str  # what it goes through
+    made: str  # what comes of it
+    changed: str  # why what it made is not up to date
+    by: str  # before the model that made it
+
+
+WORDS: Mapping[BuildStep, StepWords] = {
+    "label": StepWords(
+        *("Label the documents", "Labelling", "document", "label"),
+        *("the attribute or documents changed since", "Labels by"),
+    ),
+    "collapse": StepWords(
+        *("Cluster the labels", "Clustering", "document", "cluster"),
+        *("the labels changed since", "Clusters by"),
+    ),
+    "verbalise": StepWords(
+        *("Write the queries", "Writing queries", "cluster", "query"),
+        *("the clusters changed since", "Queries by"),
+    ),
+    "expand": StepWords(
+        *("Pool and grade", "Pooling and grading", "candidate", "grade"),
+        *("the queries changed since", "Grades by"),
+    ),
+}
+
+
+def many(number: int, unit: str) -> str:
+    """``1 query``, ``1,200 queries``."""
+    return counted(number, unit, "queries" if unit == "query" else "")
+
+
+def percent(part: float) -> str:
+    """A share, as the page writes it everywhere.
+
+    >>> percent(0.333), percent(1)
+    ('33 %', '100 %')
+    """
+    return f"{100 * part:.0f} %"
+
+
+# -- where a build stands ------------------------------------------------------------------
+
+
+def step_number(step: BuildStep) -> int:
+    """Its number on the page, where the attribute is the first step."""
+    return list(STEPS).index(SHOWN_BY[step]) + 1
+
+
+def earlier(state: BuildState, step: BuildStep) -> StepState | None:
+    """The first step before this one that is not complete; None when all are."""
+    for before in state.steps:
+        if before.step == step:
+            break
+        if not before.is_complete:
+            return before
+    return None
+
+
+def comes_first(step: StepState) -> str:
+    """``Waiting for step 4, Queries: the clusters changed since.``"""
+    _, why = standing(step, is_next=False)
+    name = STEPS[SHOWN_BY[step.step]]
+    return f"Waiting for step {step_number(step.step)}, {name}" + (f": {why}." if why else ".")
+
+
+def standing(
+    step: StepState, *, is_next: bool, clusters: int | None = None, first: StepState | None = None
+) -> tuple[str, str]:
+    """How a step stands: a kind for its colour and sign, and the words for it.
+
+    Args:
+        clusters: that there are, if known.
+        first: the step before this one that has to be run before it is up to date.
+
+    Returns:
+        (done | stale | partial | waits | next | later, words).
+    """
+    words = WORDS[step.step]
+    if step.at is None and not step.done:
+        return ("next", "next") if is_next else ("later", "")
+    if step.stale:
+        return "stale", words.changed
+    if step.done < step.total:
+        return "partial", f"{step.done:,} of {many(step.total, words.unit)}"
+    if step.unfinished:
+        return "partial", "incomplete"
+    if first is not None:
+        return "waits", f"waiting for step {step_number(first.step)}"
+    edits = f", {counted(step.edits, 'manual change')}" if step.edits else ""
+    if step.step == "collapse" and clusters is not None:
+        return "done", f"{many(clusters, 'cluster')}{edits}"
+    unit = words.made if step.step in ("verbalise", "expand") else words.unit
+    return "done", f"{many(step.total, unit)}{edits}"
+
+
+def steps_data(
+    state: BuildState | None, current: str, running: str, clusters: int | None = None
+) -> list[dict[str, Any]]:
+    """The five steps as the component shows them.
+
+    Args:
+        state: None for a build that is not there yet.
+        current: the step that is shown.
+        running: the one that is under way, "" for none.
+        clusters: that there are, if known.
+    """
+    by_run = {step.step: step for step in state.steps} if state else {}
+    rows = []
+    for number, (key, name) in enumerate(STEPS.items(), start=1):
+        is_first = key == "attribute"
+        if key == running:
+            kind, words = "running", "running"
+        elif state is None:
+            kind, words = ("next", "next") if is_first else ("later", "")
+        elif is_first:
+            kind, words = "done", "described"
+        else:
+            step = RUNS[key]
+            first, is_next = earlier(state, step), state.next == step
+            kind, words = standing(by_run[step], is_next=is_next, clusters=clusters, first=first)
+        row = {"key": key, "number": number, "name": name, "kind": kind, "words": words}
+        rows.append({**row, "current": key == current, "open": state is not None or is_first})
+    return rows
+
+
+def where_it_stands(state: BuildState) -> str:
+    """``next: Clusters``, or that all is done; for a list of builds."""
+    if state.next is None:
+        return "complete"
+    name = STEPS[SHOWN_BY[state.next]]
+    is_stale = any(step.stale for step in state.steps if step.step == state.next)
+    return f"{name}: {WORDS[state.next].changed}" if is_stale else f"next: {name}"
+
+
+# -- what a step takes ---------------------------------------------------------------------
+
+
+def estimate_line(estimate: Estimate, step: StepState, *, with_model: bool) -> str:
+    """``360 documents: 360 requests, up to 730 including retries, about 0.42 M tokens.``
+    ``with_model``: a model is connected; without one, its calls are none."""
+    if not estimate.items:
+        nothing = "Nothing to do" if step.is_complete else "No requests needed"
+        return f"{nothing}; manual changes are kept." if step.edits else f"{nothing}."
+    line = many(estimate.items, WORDS[step.step].unit)
+    kept = " Manual changes are kept." if step.edits else ""
+    if not with_model or not estimate.calls:
+        return f"{line}.{kept}"
+    return f"{line}: {at_most(estimate)}. Cached answers are free.{kept}"
+
+
+# -- clusters ------------------------------------------------------------------------------
+
+
+def fate(cluster: Cluster, spec: BuildSpec) -> str:
+    """What becomes of a cluster: ``a query``, or why none."""
+    size = len(cluster.doc_ids)
+    if size < spec.smallest:
+        return "too small"
+    if size > spec.largest:
+        return "too large"
+    return "excluded" if cluster.dropped else "a query"
+
+
+def cluster_facts(clusters: Iterable[Cluster], spec: BuildSpec) -> str:
+    """``24 clusters: 18 become queries, 4 too small (under 2), 2 excluded``."""
+    fates = [fate(cluster, spec) for cluster in clusters]
+    queries, all_clusters = fates.count("a query"), counted(len(fates), "cluster")
+    if queries == len(fates):
+        all_of_them = "and it becomes a query" if queries == 1 else "and all become queries"
+        return f"{all_clusters}, {all_of_them}."
+    said = {
+        "a query": "becomes a query" if queries == 1 else "become queries",
+        "too small": f"too small (fewer than {many(spec.smallest, 'document')})",
+        "too large": f"too large (more than {spec.largest:,})",
+        "excluded": "excluded",
+    }
+    parts = [f"{fates.count(kind):,} {words}" for kind, words in said.items() if kind in fates]
+    return f"{all_clusters}: {', '.join(parts)}."

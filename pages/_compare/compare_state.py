@@ -1,0 +1,504 @@
+"""What the Compare page shows, as the URL has it, and what a visit starts with."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Annotated, Any, Self, TypeVar
+from urllib.parse import urlencode
+
+import streamlit as st
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+)
+
+from engine.errors import SeedLensError, UnknownNameError
+from engine.explorer import Explorer
+from engine.types.comparisons import (
+    Comparison,
+    ComparisonRequest,
+    Frontier,
+    ModelOrders,
+    MoverEvidence,
+    Variant,
+    VariantsRequest,
+)
+from engine.types.models import Estimate
+from engine.types.reranking import EndpointInfo
+from engine.types.searches import Query
+from pages._common.page import Page
+from pages._common.shared import engine
+from pages._common.state import (
+    BadParamError,
+    Commas,
+    Pages,
+    PageView,
+    Shared,
+    aspect_that_is_there,
+    join,
+    names,
+    one_of,
+    seed_is_there,
+    some_of,
+)
+from pages._explore.explore_state import DEEPEST, DEFAULT, OWN, View
+from pages._login import login
+from pages._model.beside import beside
+
+State = TypeVar("State", bound="CompareView")
+MOST_VARIANTS = 8
+"""Beyond that, neither the rank flow nor a person follows."""
+LONGEST_NAME = 80
+LONGEST_LINK = 6_000
+"""Characters; variants that make a link longer are stored here and named by an id."""
+DEPTHS = (10, 20)
+MATRICES = ("rbo", "tau", "overlap", "rank_gain")
+SHOWS = {"seed": "This seed", "collection": "Whole collection"}
+RERANK_DEPTH = 50
+"""A request grows with every document of every variant: less than for one search."""
+OPENING_SYSTEMS = ("aspect", "instructed", "dense")
+"""One wording on a system that reads it, one conditioned on it, and one that does neither."""
+DEMO_ASPECT = "result"
+"""Of the demo's first seed: there the three systems differ most plainly."""
+_DEFAULT = Variant("", "")
+
+# -- variants in a link --------------------------------------------------------------------
+
+
+def _numbers(text: str) -> str:
+    tuple(map(int, names(text)))  # type: ignore[call-overload]
+    return text
+
+
+def _reading(text: str) -> str:
+    try:
+        Explorer.parse_reading(text)
+    except SeedLensError as error:
+        raise ValueError(error.message) from error
+    return text
+
+
+class Row(BaseModel):
+    """A variant in a link and in the editor; what is default is left out of a link."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=LONGEST_NAME),
+        BeforeValidator(lambda name: " ".join(name.split()) if isinstance(name, str) else name),
+    ]
+    wording: str
+    system: str = _DEFAULT.system
+    steer: Annotated[float, Field(ge=0, le=1)] = _DEFAULT.steer
+    subset: bool = False
+    aspect: str = ""
+    sentences: Annotated[str, AfterValidator(_numbers)] = ""
+    reading: Annotated[str, AfterValidator(_reading)] = ""
+
+    @classmethod
+    def of(cls, variant: Variant) -> Self:
+        """The row of a variant."""
+        return cls.model_construct(
+            name=variant.name,
+            wording=variant.instruction,
+            system=variant.system,
+            steer=variant.steer,
+            subset=variant.subset,
+            aspect=variant.aspect,
+            sentences=join(variant.focus),
+            reading=join(variant.reading),
+        )
+
+    def variant(self) -> Variant:
+        """The variant of this row."""
+        same = {name: getattr(self, name) for name in ("system", "subset", "aspect")}
+        return Variant(
+            self.name,
+            self.wording,
+            **same,
+            steer=float(self.steer),
+            focus=tuple(map(int, names(self.sentences))),  # type: ignore[call-overload]
+            reading=Explorer.parse_reading(self.reading),
+        )
+
+
+_ROWS = TypeAdapter(Annotated[list[Row], Field(min_length=1, max_length=MOST_VARIANTS)])
+
+
+def variants_to_json(variants: Sequence[Variant]) -> str:
+    """Compact JSON, defaults left out.
+
+    >>> variants_to_json([Variant("mine", "alike in method", steer=0.7)])
+    '[{"name":"mine","wording":"alike in method","steer":0.7}]'
+    """
+    rows = [Row.of(variant).model_dump(exclude_defaults=True) for variant in variants]
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+
+
+def variants_from_json(text: str) -> tuple[Variant, ...]:
+    """Read what :func:`variants_to_json` wrote; ValueError says what is wrong."""
+    try:
+        return tuple(row.variant() for row in _ROWS.validate_json(text))
+    except ValidationError as error:
+        raise ValueError(_problem(error)) from error
+
+
+def variants_from_rows(rows: object) -> tuple[Variant, ...]:
+    """Variants from the rows of the editor; ValueError says what is wrong."""
+    try:
+        return tuple(row.variant() for row in _ROWS.validate_python(rows))
+    except ValidationError as error:
+        raise ValueError(_problem(error)) from error
+
+
+def _problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    if not first["loc"]:
+        kinds = {
+            "json_invalid": "invalid variants (not JSON)",
+            "too_long": f"too many variants; the maximum is {MOST_VARIANTS}",
+        }
+        return kinds.get(first["type"], "invalid variants (not a list)")
+    number, *field = first["loc"]
+    variant = f"variant {int(number) + 1}"
+    if first["type"] in ("missing", "extra_forbidden") or not field:
+        return f"{variant}: missing or unknown fields"
+    if first["type"] == "value_error":
+        return f"{variant}: invalid interpretation"
+    value = first["input"] if isinstance(first["input"], int | float) else repr(first["input"])
+    return f"{variant}: {field[0]} is {str(value)[:40]}"
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """``name``, or with the first number that makes it unlike all those taken.
+
+    >>> free_name("base", ["base", "base-2"])
+    'base-3'
+    """
+    tried, number = name, 1
+    while tried in taken:
+        number += 1
+        tried = f"{name}-{number}"
+    return tried
+
+
+# -- the view ------------------------------------------------------------------------------
+
+_Variants = Annotated[
+    tuple[Variant, ...],
+    PlainValidator(lambda given: variants_from_json(given) if isinstance(given, str) else given),
+    PlainSerializer(variants_to_json),
+]
+_Matrix = Annotated[
+    str,
+    one_of(MATRICES),
+    BeforeValidator(lambda text: "rank_gain" if text == "p_mrr" else text),  # in old links
+]
+
+
+@dataclass(frozen=True)
+class CompareView(PageView):
+    """A seed, an aspect, the variants, and what of their comparison is looked at.
+
+    Attributes:
+        text_id: a pasted seed; the text itself is in the ledger.
+        where: filters of what is ranked.
+        depth: ranks that the rank flow shows.
+        document: the one whose evidence is open, or empty.
+        steered: name of the variant whose frontier is shown, or empty for the first.
+        show: ``seed``, or ``collection`` for the sensitivity over all judged seeds.
+        systems, wordings: what the whole collection is asked on and in; empty for the usual.
+        rerank: the way in which a model reranks all variants; "" for not at all.
+        rerank_depth: documents of each ranking that it reranks.
+    """
+
+    script = "compare"
+    corpus: Shared = ""
+    seed: Shared = ""
+    text_id: Annotated[Shared, Field(alias="text")] = ""
+    aspect: Shared = ""
+    where: Shared = ""
+    variants: _Variants = ()
+    depth: Annotated[int, one_of(DEPTHS)] = DEPTHS[-1]
+    document: str = ""
+    matrix: _Matrix = MATRICES[0]
+    steered: str = ""
+    show: Annotated[str, one_of(SHOWS)] = "seed"
+    systems: Annotated[tuple[str, ...], some_of(Explorer.systems), Commas] = ()
+    wordings: Annotated[tuple[str, ...], some_of(Explorer.wording_sets), Commas] = ()
+    rerank: Annotated[str, one_of(tuple(Explorer.rerank_modes))] = ""
+    rerank_depth: Annotated[int, Field(ge=1, le=DEEPEST)] = RERANK_DEPTH
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters: defaults left out, and the depth where nothing is reranked.
+
+        Variants that would make a link too long are stored in the ledger.
+        """
+        params = PageView.to_params(
+            self if self.rerank else replace(self, rerank_depth=RERANK_DEPTH)
+        )
+        if len(urlencode(params)) > LONGEST_LINK and "variants" in params:
+            params["stored"] = engine().notebook.put_text(params.pop("variants"))
+        return params
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, str]) -> Self:
+        """The state of URL parameters, with variants that are stored here."""
+        if "stored" in params and not params.get("variants"):
+            try:
+                variants = engine().notebook.text(params["stored"])
+            except UnknownNameError as error:
+                raise BadParamError("stored", error.message.rstrip(".")) from error
+            params = {**params, "variants": variants}
+        return super().from_params(params)
+
+    @classmethod
+    def found_in(cls, left: Pages) -> Self:
+        """The page as it was left, with Explore's search if that was changed since."""
+        view, search = left.found(cls), left.found(View)
+        if not left.changed_since(View, cls):
+            return view
+        own = search.variant(search.system if search.system in Explorer.systems else DEFAULT.system)
+        return view.with_own(own) if own else view
+
+    def sharing(self, shared: Mapping[str, Any]) -> Self:
+        """This page with the seed and aspect of others; built-in wordings follow the aspect."""
+        view = super().sharing(shared)
+        view = replace(view, aspect=view.aspect or self.aspect)  # here there always is one
+        if self.variants and self.aspect and view.aspect != self.aspect:
+            before = replace(view, aspect=self.aspect)
+            view = view.with_variants(reworded(engine(), before, view.aspect).variants)
+        same = all(getattr(view, n) == getattr(self, n) for n in ("seed", "text_id", "aspect"))
+        return view if same else replace(view, document="")
+
+    def with_own(self, own: Variant) -> Self:
+        """With a search of one's own among the variants; a former one gives way."""
+        if own in (replace(variant, name=own.name) for variant in self.variants):
+            return self
+        none = Variant("none", "", own.system, own.steer)
+        others = [v for v in self.variants if v.name != own.name] or [none]
+        return self.with_variants([own, *others][:MOST_VARIANTS])
+
+    def with_variants(self, variants: Sequence[Variant]) -> Self:
+        """The same seed and aspect under other variants."""
+        known = {variant.name for variant in variants}
+        steered = self.steered if self.steered in known else ""
+        return replace(self, variants=tuple(variants), steered=steered)
+
+
+def reworded(explorer: Explorer, view: State, aspect: str) -> State:
+    """The view for another aspect: what was chosen or built in for the old one follows it."""
+    keys = [a.key for a in explorer.library.lens(view.corpus).aspects]
+    old = explorer.comparing.presets(view.corpus, view.aspect) if view.aspect in keys else ()
+    new = {v.name: v.instruction for v in explorer.comparing.presets(view.corpus, aspect)}
+    # A wording that is the same for all aspects (generic) maps to itself.
+    change = {v.instruction: new[v.name] for v in old if v.name in new}
+    variants = [
+        replace(
+            v,
+            instruction=change.get(v.instruction, v.instruction),
+            aspect=aspect if v.aspect == view.aspect else v.aspect,
+        )
+        for v in view.variants
+    ]
+    return replace(view, aspect=aspect, document="").with_variants(variants)
+
+
+# -- what a visit starts with --------------------------------------------------------------
+
+
+def open_view(explorer: Explorer, corpora: list[str]) -> CompareView:
+    """The view of the address, with what it leaves open filled in: there is a comparison to
+    read at once."""
+    view = CompareView.opened_on(explorer, corpora)
+    lens = explorer.library.lens(view.corpus)
+    keys = [aspect.key for aspect in lens.aspects]
+    view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
+    if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
+        seed, aspect = _starting_point(explorer, view.corpus, keys)
+        view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect)
+    if not view.aspect:
+        view = replace(view, aspect=_read_aspect(explorer, view, keys))
+    if not view.variants:
+        known = view.aspect if view.aspect in keys else keys[0]
+        view = view.with_variants(against_instructed(explorer, view.corpus, known))
+    view.write()
+    return view
+
+
+def _read_aspect(explorer: Explorer, view: CompareView, keys: Sequence[str]) -> str:
+    """The aspect that Explore's wording asks for most; without one, Method where there is one."""
+    usual = "method" if "method" in keys else keys[0]
+    own = next((v for v in view.variants if v.name == OWN), None)
+    if own is None:
+        return usual
+    text = explorer.notebook.text(view.text_id) if view.text_id else None
+    seed = None if text else view.seed
+    query = Query(view.corpus, seed, text, None, own.instruction or None, own.focus, own.reading)
+    searcher = explorer.searcher(view.corpus)
+    try:
+        focus = searcher.interpret(query, searcher.seed(query)).focus
+    except SeedLensError:
+        return usual  # shown where the comparison would be
+    return usual if focus is None else keys[int(focus.aspect_weights.argmax())]
+
+
+def _starting_point(explorer: Explorer, corpus: str, keys: Sequence[str]) -> tuple[str, str]:
+    """A seed and an aspect that have something to show: judged for two aspects, if any is."""
+    if corpus == explorer.demo_corpus and DEMO_ASPECT in keys:
+        return explorer.starting_point(corpus)[0], DEMO_ASPECT
+    try:
+        topics = explorer.comparing.collection(corpus).topics
+    except SeedLensError:
+        return explorer.starting_point(corpus)
+    known = explorer.library.open(corpus).row_of
+    pairs = [(t.seed, t.aspect) for t in topics if t.seed and t.seed in known]
+    return telling_pair(pairs, keys) or explorer.starting_point(corpus)
+
+
+def telling_pair(
+    judged: Sequence[tuple[str, str | None]], keys: Sequence[str]
+) -> tuple[str, str] | None:
+    """The first seed that is judged for two of the aspects ``keys``, for its method if possible.
+
+    >>> telling_pair([("a", "method"), ("b", "result"), ("b", "method")], ["method", "result"])
+    ('b', 'method')
+    """
+    pairs = [(seed, aspect) for seed, aspect in judged if aspect in keys]
+    count = Counter(seed for seed, _ in pairs)
+    twice = [(seed, aspect) for seed, aspect in pairs if aspect and count[seed] > 1]
+    twice.sort(key=lambda pair: pair[1] != "method")  # stable: else in the collection's order
+    return twice[0] if twice else None
+
+
+def against_instructed(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
+    """The base wording on a system that has the aspect built in, and on two that have not."""
+    base = next(v for v in explorer.comparing.presets(corpus, aspect) if v.name == "base")
+    return tuple(
+        replace(base, name=base.name if system == base.system else f"base-{system}", system=system)
+        for system in OPENING_SYSTEMS
+    )
+
+
+def five_kinds(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
+    """Base, generic, definition, a paraphrase and the subset, as far as the lens has them."""
+    wanted = ("base", "generic", "definition", "paraphrase-1", "subset")
+    return tuple(v for v in explorer.comparing.presets(corpus, aspect) if v.name in wanted)
+
+
+def paraphrases(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
+    """Base and its paraphrases."""
+    presets = explorer.comparing.presets(corpus, aspect)
+    chosen = [v for v in presets if v.name == "base" or v.name.startswith("paraphrase")]
+    return tuple(chosen[:MOST_VARIANTS])
+
+
+# -- a run of the page ----------------------------------------------------------------------
+
+Stamp = tuple[Any, ...]
+"""What changes when a comparison would, part of the key; who is logged in (or None) goes first."""
+_remember = partial(st.cache_resource, show_spinner=False)
+
+
+def request_of(explorer: Explorer, view: CompareView) -> ComparisonRequest:
+    """What the view asks the engine for; BadInputError for filters that cannot be read."""
+    text = explorer.notebook.text(view.text_id) if view.text_id else None
+    seed, filters = None if view.text_id else view.seed or None, explorer.parse_filters(view.where)
+    return ComparisonRequest(
+        view.corpus, seed, text, view.aspect, view.variants, filters, login.name()
+    )
+
+
+@dataclass(frozen=True)
+class ComparePage(Page[CompareView]):
+    """A run of the page."""
+
+    @cached_property
+    def request(self) -> ComparisonRequest:
+        """What the view asks for."""
+        return request_of(self.explorer, self.view)
+
+    @cached_property
+    def stamp(self) -> Stamp:
+        """What a comparison rests on besides: the corpus as it is, and own grades."""
+        view, who, notebook = self.view, login.name(), self.explorer.notebook
+        seeds = [Query(view.corpus, view.seed, aspect=a.key) for a in self.lens.aspects]
+        grades = [tuple(sorted(notebook.grades(q, who).items())) for q in seeds if view.seed]
+        systems = [variant.system for variant in view.variants]
+        return who, self.explorer.comparing.stamp(view.corpus, systems), *grades
+
+    def compared(
+        self, which: tuple[str, str, int] | None = None, orders: ModelOrders | None = None
+    ) -> Comparison:
+        """The comparison, computed once; errors are not remembered.
+
+        Args:
+            which: tells a model's orders apart: id and state of the reranking, and how many
+                variants are done.
+        """
+        found: Comparison = _compared(self.explorer, self.request, self.stamp, which, orders)
+        return found
+
+    def about(self, comparison: Comparison) -> str:
+        """What a comparison is of, for the captions of exported figures."""
+        key = comparison.aspect
+        aspect = next((a.name for a in self.lens.aspects if a.key == key), key)
+        seed = " ".join((comparison.seed.title or "pasted text").split())
+        return f"Seed: “{seed}”. Aspect: {aspect}. Corpus: {comparison.corpus}."
+
+
+@_remember(max_entries=64)
+def _compared(
+    _explorer: Explorer,
+    request: ComparisonRequest,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    which: tuple[str, str, int] | None,  # noqa: ARG001 - part of the key
+    _orders: ModelOrders | None,
+) -> Comparison:
+    return _explorer.comparing.compare(request, _orders)
+
+
+@_remember(max_entries=64)
+def estimated(
+    _explorer: Explorer,
+    request: VariantsRequest,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    info: EndpointInfo,  # noqa: ARG001 - part of the key
+    _endpoint: Any,
+) -> Estimate:
+    """What reranking would cost at most; asks nothing."""
+    return _explorer.comparing.by_model.estimate(request, _endpoint)
+
+
+@_remember(max_entries=128)
+def evidence(
+    _explorer: Explorer,
+    request: ComparisonRequest,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    doc_id: str,
+) -> MoverEvidence:
+    """One document's evidence under each variant."""
+    return _explorer.comparing.evidence(request, doc_id)
+
+
+@_remember(max_entries=64)
+def traded(
+    _explorer: Explorer,
+    request: ComparisonRequest,
+    variant: Variant,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+) -> Future[Frontier]:
+    """The frontier of one variant, computed in the background: it takes eleven rankings."""
+    return beside(partial(_explorer.comparing.frontier, request, variant))

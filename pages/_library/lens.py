@@ -1,0 +1,241 @@
+"""The lens of a corpus: choosing one, writing one, and a page to edit it beside ten documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.text import counted
+from engine.types.corpora import CorpusInfo, Progress
+from engine.types.documents import Document
+from engine.types.lenses import Aspect, Lens
+from pages._common.components import dark
+from pages._common.document_view import by_role
+from pages._common.job_card import progress
+from pages._common.kit import Html, el, line, select
+from pages._common.shared import ASSETS, error_boundary, escape_label, note
+from pages._common.url_state import UrlState, param
+from pages._login import login
+
+OWN = "own"
+MOST_ASPECTS = 8
+PREVIEWED = 10
+_EMPTY = Aspect("", "", "", "", "")
+_NEW = Lens("", "", (_EMPTY, _EMPTY))
+
+
+@dataclass(frozen=True, slots=True)
+class LensView(UrlState):
+    """Which corpus's lens is edited on a page of its own; "" for none."""
+
+    lens: str = param("lens", "")
+
+
+def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Lens | None:
+    """A lens as the person chose it; None while their own is not complete. ``current``: the lens
+    that the corpus has, which comes first."""
+    lenses = {lens.key: lens for lens in (*filter(None, [current]), *explorer.library.lenses)}
+    if current is not None:
+        lenses[current.key] = current
+    names = {**{name: lens.name for name, lens in lenses.items()}, OWN: "Custom lens"}
+    words = "Aspects that documents can be similar in."
+    choice = select("Lens", names, f"{key}_lens", persist_state="session", help=words, width=420)
+    if choice == OWN:
+        return edit_lens(explorer, key, _NEW, "")
+    with st.container(key=f"{key}_aspects"):
+        for aspect in lenses[choice].aspects:
+            st.text(f"{aspect.letter} · {aspect.name}: {aspect.definition}")
+    return lenses[choice]
+
+
+def change_lens(explorer: Explorer, info: CorpusInfo, *, disabled: bool) -> None:
+    """Give an indexed corpus another lens, chosen or written here or on the lens page."""
+    key = f"library_change_{info.name}"
+    with st.expander("Change lens", key=key, type="compact"):
+        lens = choose_lens(explorer, key, info.lens)
+        edit = LensView(info.name).write
+        st.button("Edit with preview", f"{key}_edit", on_click=edit, disabled=disabled)
+        apply_lens(explorer, info.name, info.lens, lens, "Change", f"{key}_do", disabled=disabled)
+
+
+def apply_lens(
+    explorer: Explorer,
+    corpus: str,
+    current: Lens,
+    lens: Lens | None,
+    label: str,
+    key: str,
+    *,
+    disabled: bool = False,
+    **look: Any,
+) -> None:
+    """The button that sorts a corpus's sentences by a lens; its maps by aspect follow behind the
+    page."""
+    changed = lens is not None and lens != current
+    kept = "Roles from the source are kept for shared aspects; all others are predicted."
+    st.caption(f"{kept} Vectors are kept." if changed else "No changes yet.")
+    place = st.empty()
+    pressed = st.button(label, key, disabled=disabled or not changed, **look)
+    if pressed and lens is not None:
+        with error_boundary():
+            show = partial(_show_progress, place)
+            if explorer.library.set_lens(corpus, lens, show) and explorer.settings.maps:
+                explorer.maps.start(corpus, owner=login.owner())
+            st.rerun()
+
+
+def _show_progress(place: Any, now: Progress) -> None:
+    words = "Building the indexes" if now.phase == "finishing" else "Predicting roles"
+    with place:
+        progress(f"{words}: {now.done:,} of {now.total:,}", now.share, "Changing the lens")
+
+
+# -- the editor ------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Row:
+    """An aspect of the form: ``number`` names its widgets, wherever it stands."""
+
+    number: int
+    before: Aspect
+
+
+def edit_lens(explorer: Explorer, key: str, begun: Lens, corpus: str) -> Lens | None:
+    """The fields of a lens; the lens that they make, None with the reason where they make none.
+    ``begun``: what the fields hold at first. ``corpus``: that has it; the fields are filled again
+    for another one."""
+    rows = _rows(key, (corpus, begun))
+    name = st.text_input("Lens name", **_field(key, "name", begun.name))
+    words = "Needs two aspects or more. Roles from the source are kept."
+    allows_none = st.toggle(
+        "Allow sentences without an aspect", help=words, **_field(key, "none", begun.allows_none)
+    )
+    aspects = [_aspect(key, rows, at) for at in range(len(rows))]
+    full = len(rows) >= MOST_ASPECTS
+    st.button("Add aspect", f"{key}_add", on_click=_add, args=(rows,), disabled=full)
+    if begun is _NEW and not any([name, *(a["name"] or a["definition"] for a in aspects)]):
+        st.caption("Name the lens and its aspects, with two example sentences each.")
+        return None
+    known = {"key": begun.key, "things": begun.things, "generic": begun.generic}
+    fields = {"name": name, "allows_none": allows_none, "aspects": aspects}
+    try:
+        return explorer.library.own_lens(fields if begun is _NEW else fields | known)
+    except SeedLensError as error:
+        note(error.message, error.remedy)
+        return None
+
+
+def _rows(key: str, basis: tuple[str, Lens]) -> list[_Row]:
+    """The aspects as they are edited; begun again where the corpus has got another lens."""
+    known = st.session_state.get(f"{key}_rows")
+    if known is None or known[0] != basis:
+        for name in [name for name in st.session_state if str(name).startswith(f"{key}_field_")]:
+            del st.session_state[name]
+        known = (basis, [_Row(number, aspect) for number, aspect in enumerate(basis[1].aspects)])
+        st.session_state[f"{key}_rows"] = known
+    rows: list[_Row] = known[1]
+    return rows
+
+
+def _field(key: str, name: str, value: Any) -> dict[str, Any]:
+    """What a widget of the form is called, and begins with; what was written stays while other
+    pages are shown."""
+    st.session_state.setdefault(f"{key}_field_{name}", value)
+    return {"key": f"{key}_field_{name}", "persist_state": "session"}
+
+
+def _aspect(key: str, rows: list[_Row], at: int) -> dict[str, Any]:
+    """One aspect's fields, and buttons that move and remove it."""
+    number, before = rows[at].number, rows[at].before
+
+    def field(name: str, value: str) -> dict[str, Any]:
+        return _field(key, f"{number}_{name}", value)
+
+    called = st.session_state.get(f"{key}_field_{number}_name", before.name) or f"aspect {at + 1}"
+    label = escape_label(called)
+    # The colour belongs to the place, as in the preview; the widgets belong to the aspect.
+    place = st.container(key=f"{key}_role_{at}")
+    with place, st.expander(label, expanded=not before.name, key=f"{key}_aspect_{number}"):
+        name = st.text_input("Name", **field("name", before.name))
+        definition = st.text_area(
+            "Description", height=90, **field("definition", before.definition)
+        )
+        shown = "From the name if empty"
+        instruction = st.text_input(
+            "Instruction", placeholder=shown, **field("instruction", before.instruction)
+        )
+        begun = "\n".join(before.examples)
+        examples = st.text_area("Examples, one per line", height=120, **field("examples", begun))
+        with line():
+            for words, step in (("up", -1), ("down", 1)):
+                outside = not 0 <= at + step < len(rows)
+                do: Any = {"on_click": _move, "args": (rows, at, step), "disabled": outside}
+                st.button(f"Move {label} {words}", f"{key}_{words}_{number}", **do)
+            do = {"on_click": rows.remove, "args": (rows[at],), "disabled": len(rows) == 1}
+            st.button(f"Remove {label}", f"{key}_remove_{number}", **do)
+    given = {"name": name, "definition": definition, "examples": examples.splitlines()}
+    if before.key:  # what refers to it goes on to
+        given["key"] = before.key
+    if name == before.name and name:
+        given |= {name: asdict(before)[name] for name in ("letter", "phrases", "paraphrases")}
+    return {**given, "instruction": instruction} if instruction.strip() else given
+
+
+def _add(rows: list[_Row]) -> None:
+    rows.append(_Row(max(row.number for row in rows) + 1, _EMPTY))
+
+
+def _move(rows: list[_Row], at: int, step: int) -> None:
+    rows[at], rows[at + step] = rows[at + step], rows[at]
+
+
+# -- the page --------------------------------------------------------------------------------
+
+
+def lens_page(explorer: Explorer) -> bool:
+    """The editor beside ten documents, where the address asks for it; False where it does not."""
+    corpus = LensView.read().lens
+    if not corpus:
+        return False
+    st.html(ASSETS / "components" / "annotate_page.css")
+    with line():
+        st.header(f"Lens of {escape_label(corpus)}", anchor=False)
+        st.button("Back to the Library", key="lens_back", on_click=LensView().write)
+    with error_boundary():
+        current = explorer.library.lens(corpus)
+        left, right = st.columns([5, 6], gap="large")
+        with left, error_boundary():
+            lens = edit_lens(explorer, "lens", current, corpus)
+            apply_lens(explorer, corpus, current, lens, "Apply lens", "lens_use", type="primary")
+        with right, error_boundary():
+            # Computed for what is written, stored nowhere.
+            with st.spinner("Predicting roles of ten documents"):
+                documents = explorer.library.preview_lens(corpus, lens or current, PREVIEWED)
+            st.html(tally(documents, lens or current))
+            with st.container(key="lens_preview", gap="small"):
+                for number, document in enumerate(documents, start=1):
+                    kicker = f"Document {number} of {len(documents)}"
+                    st.html(by_role(kicker, document, lens or current))
+    return True
+
+
+def tally(documents: Sequence[Document], lens: Lens) -> Html:
+    """How many sentences each aspect has, beside its letter in its colour."""
+    roles = Counter(sentence.role for document in documents for sentence in document.sentences)
+    each = [
+        el(f"span.role-{i}", el("span.letter", a.letter), f" {a.name} {roles[i]:,}")
+        for i, a in enumerate(lens.aspects)
+    ]
+    without = roles[None] and el("span", f"{roles[None]:,} without aspect")
+    total = counted(sum(roles.values()), "sentence")
+    head = el("span", f"{counted(len(documents), 'document')}, {total}:")
+    kind = "div.sl-facts.sl-tally" + (".dark" if dark() else "")
+    return el(kind, head, each, without or None, role="status")

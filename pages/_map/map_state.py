@@ -1,0 +1,131 @@
+"""What the Map page shows, as the URL has it, and what one run of the page is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated
+from urllib.parse import quote, unquote
+
+import numpy as np
+from pydantic import AfterValidator, Field, PlainSerializer
+
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types.annotating import Project
+from engine.types.maps import CorpusMap
+from engine.types.searches import Query
+from pages._common.outside_text import with_marks
+from pages._common.page import Page
+from pages._common.state import Commas, PageView, Shared, some_of
+from pages._common.visit_memory import memory
+
+WHOLE = "document"
+"""The layout by whole documents; the others are called like aspects."""
+CLUSTER = "cluster"
+"""Colours points by their cluster in the layout."""
+LIKENESS = "likeness:"
+"""Begins a colour by likeness to the seed, in the layout of the name that follows."""
+MARKS = {
+    "pool": "In the pool",
+    "judged": "Judged",
+    "results": "Top 20",
+    "holes": "Top 20, not in the pool",
+}
+"""What can be marked on the map."""
+MOST_IN_LINK = 20
+"""Documents of a selection that the link names; a larger one is kept for the visit."""
+_SELECTED = "map_selected"
+_Ids = Annotated[
+    tuple[str, ...],
+    Commas,
+    AfterValidator(lambda ids: tuple(map(unquote, ids))),
+    PlainSerializer(lambda ids: ",".join(quote(doc_id, safe="") for doc_id in ids)),
+]
+
+
+@dataclass(frozen=True)
+class MapView(PageView):
+    """A layout of a corpus, how it is coloured and marked, and what is selected.
+
+    Attributes:
+        text_id: a pasted seed; it lies nowhere on the map, but likeness to it colours points.
+        colour: "cluster" (of the layout), "cluster:LAYOUT", "year", "grade", "field:NAME" or
+            "likeness:LAYOUT".
+        project: whose pool and judgments are marked; "" for what is judged on Explore.
+        query, system: whose top 20 is marked; without a query of the project, the seed's.
+        where: filters; documents that one rules out are faint, and are not selected.
+        chosen: the selection, if it is small.
+        kept: names a larger one that is kept with the corpus, as ``Explorer.select`` does; it
+            goes before ``chosen``.
+    """
+
+    script = "map"
+    corpus: Shared = ""
+    seed: Shared = ""
+    text_id: Annotated[Shared, Field(alias="text")] = ""
+    layout: str = WHOLE
+    colour: str = CLUSTER
+    marks: Annotated[tuple[str, ...], Commas, some_of(MARKS)] = ()
+    project: str = ""
+    query: str = ""
+    system: str = "aspect"
+    where: Shared = ""
+    chosen: _Ids = ()
+    kept: Annotated[str, Field(alias="selection")] = ""
+    trail: Shared = ""
+
+
+@dataclass(frozen=True)
+class MapPage(Page[MapView]):
+    """A run of the page on a corpus that has a map."""
+
+    drawn: CorpusMap
+
+    @cached_property
+    def project(self) -> Project:
+        """Whose pool and judgments are marked."""
+        return self.explorer.annotation.project(self.corpus, self.view.project)
+
+    def query(self, layout: str) -> Query:
+        """The search for the seed, a document or a pasted text, that a layout stands for."""
+        view = self.view
+        text = self.explorer.notebook.text(view.text_id) if view.text_id else None
+        aspect = None if layout == WHOLE else layout
+        return Query(self.corpus, seed=None if text else view.seed, text=text, aspect=aspect)
+
+    def within(self, where: str) -> list[int] | None:
+        """The rows that filters let through; None without filters that can be read."""
+        try:
+            filters = self.explorer.parse_filters(where)
+        except BadInputError:  # the panel of filters shows it
+            return None
+        if not filters:
+            return None
+        allowed = self.explorer.library.open(self.corpus).scope(filters).allowed
+        return None if allowed is None else np.flatnonzero(allowed).tolist()
+
+
+def query_names(explorer: Explorer, queries: Mapping[str, Query]) -> dict[str, str]:
+    """The queries of a project by id, each as its title and aspect."""
+    titles = explorer.notebook.seed_titles(list(queries.values()))
+    return {
+        query_id: with_marks(" · ".join(filter(None, (" ".join(title.split())[:60], query.aspect))))
+        for (query_id, query), title in zip(queries.items(), titles, strict=True)
+    }
+
+
+def select(doc_ids: Sequence[str]) -> None:
+    """Select these documents, in the link or for the visit."""
+    memory()[_SELECTED] = (MapView.read().corpus, tuple(doc_ids))
+    chosen = tuple(doc_ids) if len(doc_ids) <= MOST_IN_LINK else ()
+    MapView.change(lambda now: replace(now, chosen=chosen, kept=""))
+
+
+def selected(view: MapView) -> tuple[str, ...]:
+    """The selection of a view: what its link names, or what was selected on this visit."""
+    if view.chosen:
+        return view.chosen
+    corpus, doc_ids = memory().get(_SELECTED, ("", ()))
+    return tuple(doc_ids) if corpus == view.corpus and len(doc_ids) > MOST_IN_LINK else ()
