@@ -152,6 +152,17 @@ def abstract_of(index: Any) -> str:
     return " ".join(word for _, word in placed)
 
 
+def at(value: Any, *path: str) -> Any:
+    """What is under a path of names in JSON objects; None where one of them is missing.
+
+    >>> at({"source": {"name": "Ponds"}}, "source", "name"), at({"source": None}, "source", "name")
+    ('Ponds', None)
+    """
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
 def unescaped(text: str) -> str:
     """A text in which character references of HTML have become characters.
 

@@ -54,8 +54,8 @@ def leaked(document: str, implicit: ImplicitTuple) -> str | None:
     if isinstance(implicit, PriceTuple):
         return _amount(document, implicit.queried)
     if isinstance(implicit, DateTuple):
-        days = (_day(document, day) for day in implicit.targets)
-        return next(filter(None, days), None)
+        found = (_day_pattern(day).search(document) for day in implicit.targets)
+        return next((match[0] for match in found if match), None)
     return _country(document, implicit.code)
 
 
@@ -83,11 +83,6 @@ def _spelled(amount: int) -> tuple[str, ...]:
 def _letters(text: str) -> str:
     """Lower-case words between single spaces, hyphens and commas gone."""
     return f" {' '.join(re.findall(r'[a-z0-9]+', text.lower()))} "
-
-
-def _day(document: str, day: date) -> str | None:
-    match = _day_pattern(day).search(document)
-    return match[0] if match else None
 
 
 @lru_cache(maxsize=4096)
@@ -176,7 +171,9 @@ def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
                 speaker=people[i] if multi else shared.main,
                 other="" if multi else people[i],
                 job=rng.choice(wording.JOBS) if multi else shared.job,
-                written=_some_time(rng, base),
+                written=datetime.combine(
+                    base, time(rng.randint(_FIRST_HOUR, _LAST_HOUR), rng.randrange(60))
+                ),
                 opening=openings[i],
                 topic=shared.group,
                 activity=shared.activity if multi else activities[i],
@@ -242,10 +239,6 @@ def _openings(rng: random.Random, request: ImplicitRequest, main: str) -> list[t
             for tail in wording.PHRASES["hello_tails"]
         ]
     return rng.sample(pairs, request.documents)
-
-
-def _some_time(rng: random.Random, day: date) -> datetime:
-    return datetime.combine(day, time(rng.randint(_FIRST_HOUR, _LAST_HOUR), rng.randrange(60)))
 
 
 REWRITES = 50  # Other choices of phrases, until a document that gives its value away is given up

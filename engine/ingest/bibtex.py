@@ -101,7 +101,7 @@ def unbraced(text: str) -> str:
 _BLOCK = re.compile(r"@\s*(\w*)\s*([{(])")
 _AT_LINE_START = re.compile(rf"\s*{_BLOCK.pattern}")
 _HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")
-_KEY = re.compile(r"([^,={}]*?)\s*(?:,|(?=[})]\s*\Z))")
+_KEY = re.compile(r"([^,={}\"]*?)\s*(?:,|(?=[})]\s*\Z))")
 _INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
 _OWN_NAMES = (
     "title subtitle abstract author doi url eprint pages key label crossref xdata keywords note "
@@ -195,12 +195,15 @@ def _parsed(text: str, begin: re.Match[str], line: int) -> tuple[_Entry, int]:
                 continue
             if name in entry.fields:
                 entry.fault = entry.fault or f"the entry gives {name} twice."
+            elif len(name.split()) > 1:
+                entry.fault = entry.fault or f"there is no comma before {name.split()[-1]}."
             elif not all(map(_ends_as_it_begins, pieces)):
                 entry.fault = entry.fault or f"there is more behind the value of {name}."
             elif name:
                 entry.fields[name] = pieces
             elif pieces[0]:
-                entry.fault = entry.fault or f"there is no = behind {pieces[0][:80]!r}."
+                words = " ".join(pieces[0].split())[:80]
+                entry.fault = entry.fault or f"there is no = behind {words!r}."
             name, pieces = "", []
             if sign == close:
                 return entry, at

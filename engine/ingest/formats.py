@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import bibtex, pdf, tagged
 from engine.ingest.files import InputFile, encoding_of, table, unreadable, zip_names
-from engine.ingest.json_files import (
-    BEIR,
-    CSFCUBE,
-    CSFCUBE_FIELDS,
-    CSFCUBE_JUDGMENTS,
-    beir,
-    csfcube,
-    line_rows,
-    list_rows,
-)
+from engine.ingest.json_files import line_rows, list_rows, rows_in_folder
 from engine.ingest.rows import Format
 from engine.ingest.tables import DELIMITERS, delimited_rows, header, parquet_rows, workbook_rows
 from engine.types.corpora import absolute
+
+BEIR = "corpus.jsonl"
+CSFCUBE, CSFCUBE_JUDGMENTS = "abstracts-*.jsonl", "test-pid2anns-*.json"
+"""Of the folders: the file with the documents, and that by which CSFCube's is known."""
+_CSFCUBE_FIELDS = {
+    "doc_id": "paper_id",
+    "title": "title",
+    "text": "abstract",
+    "roles": "pred_labels",
+    "year": "metadata.year",
+}
 
 
 def _preset(text: str = "abstract", authors: str = "authors") -> dict[str, str]:
@@ -46,11 +49,11 @@ _ALL = (
         for name, rows in tagged.READERS.items()
     ),
     # Published collections hold documents without text, which cannot be corrected.
-    Format("beir", beir, title_stands_in=True, peek=1000, folders=True),
+    Format("beir", partial(rows_in_folder, BEIR), title_stands_in=True, peek=1000, folders=True),
     Format(
         "pdf", pdf.rows, preset=_preset(text="text"), binary=True, peek=1, files=True, folders=True
     ),
-    Format("csfcube", csfcube, preset=CSFCUBE_FIELDS, folders=True),
+    Format("csfcube", partial(rows_in_folder, CSFCUBE), preset=_CSFCUBE_FIELDS, folders=True),
     Format(
         "impliret",
         delimited_rows,
@@ -191,6 +194,7 @@ def fitting(source_format: Format, path: Path) -> Format:
     name, folder = source_format.name, path.name or path
     if path.is_dir() and not source_format.folders and name not in files_in(path):
         raise BadInputError(f"{folder} is a folder without files of {name}.", "Choose a file.")
-    if name == "beir" and path.is_dir() and not (path / BEIR).is_file():
-        raise BadInputError(f"{folder} has no {BEIR}.", f"Choose a folder with {BEIR}.")
+    needed = {"beir": BEIR, "csfcube": CSFCUBE}.get(name)
+    if needed and path.is_dir() and not any(path.glob(needed)):
+        raise BadInputError(f"{folder} has no {needed}.", f"Choose a folder with {needed}.")
     return source_format

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.bibliographic import abstract_of, year_in
+from engine.bibliographic import abstract_of, at, year_in
 from engine.errors import BadInputError
 from engine.ingest.bibtex import plain
 from engine.ingest.files import TOO_LONG, InputFile, opened
@@ -51,9 +51,7 @@ def plain_record(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _openalex(work: Mapping[str, Any]) -> dict[str, Any]:
     """A work of OpenAlex, as its API and its snapshot have it."""
-    places = _object(work.get("biblio"))
-    pages = (places.get("first_page"), places.get("last_page"))
-    authors = map(_object, work.get("authorships") or ())
+    pages = (at(work, "biblio", "first_page"), at(work, "biblio", "last_page"))
     left_out = (
         *("abstract_inverted_index", "authorships", "biblio", "primary_location", "display_name"),
     )
@@ -61,10 +59,10 @@ def _openalex(work: Mapping[str, Any]) -> dict[str, Any]:
         "id": str(work.get("id") or "").rpartition("/")[2],
         "title": work.get("title") or work.get("display_name"),
         "abstract": abstract_of(work["abstract_inverted_index"]),
-        "authors": [_object(one.get("author")).get("display_name") for one in authors],
-        "venue": _object(_object(work.get("primary_location")).get("source")).get("display_name"),
-        "volume": places.get("volume"),
-        "issue": places.get("issue"),
+        "authors": [at(one, "author", "display_name") for one in work.get("authorships") or ()],
+        "venue": at(work, "primary_location", "source", "display_name"),
+        "volume": at(work, "biblio", "volume"),
+        "issue": at(work, "biblio", "issue"),
         "pages": "-".join(filter(None, pages)),
     }
 
@@ -79,49 +77,23 @@ def _arxiv(paper: Mapping[str, Any]) -> dict[str, Any]:
     }
     names = (name for name in paper["authors_parsed"] if isinstance(name, list))
     left_out = ("authors_parsed", "versions")
-    return (
-        {name: value for name, value in paper.items() if name not in left_out}
-        | texts
-        | {
-            "authors": [
-                " ".join(filter(None, (*name[1:2], *name[:1], *name[2:3]))) for name in names
-            ],
-            "year": year_in(_object(first).get("created")) or year_in(paper.get("update_date")),
-            "url": f"https://arxiv.org/abs/{paper.get('id')}",
-        }
-    )
+    kept = {name: value for name, value in paper.items() if name not in left_out}
+    return {
+        **kept,
+        **texts,
+        "authors": [" ".join(filter(None, (*n[1:2], *n[:1], *n[2:3]))) for n in names],
+        "year": year_in(at(first, "created")) or year_in(paper.get("update_date")),
+        "url": f"https://arxiv.org/abs/{paper.get('id')}",
+    }
 
 
 def _with_journal(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record whose journal is an object, as services have it: ``{"name": ..., "pages": ...}``."""
     journal = record["journal"]
     names = (journal.get(key) for key in ("name", "title", "display_name"))
-    parts = {
-        key: journal[key]
-        for key in ("volume", "issue", "pages", "issn", "publisher")
-        if isinstance(journal.get(key), str | int)
-    }
-    return {
-        **parts,
-        **record,
-        "journal": next((one for one in names if isinstance(one, str)), None),
-    }
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-BEIR = "corpus.jsonl"
-CSFCUBE, CSFCUBE_JUDGMENTS = "abstracts-*.jsonl", "test-pid2anns-*.json"
-"""Of the folders: the file with the documents, and that by which CSFCube's is known."""
-CSFCUBE_FIELDS = {
-    "doc_id": "paper_id",
-    "title": "title",
-    "text": "abstract",
-    "roles": "pred_labels",
-    "year": "metadata.year",
-}
+    own = ("volume", "issue", "pages", "issn", "publisher")
+    parts = {key: journal[key] for key in own if isinstance(journal.get(key), str | int)}
+    return {**parts, **record, "journal": next((n for n in names if isinstance(n, str)), None)}
 
 
 def line_rows(file: InputFile) -> Iterator[Row]:
@@ -151,21 +123,10 @@ def _line_rows(where: str, line: str) -> Iterator[Row]:
         yield Row(where, plain_record(record))
 
 
-def beir(file: InputFile) -> Iterator[Row]:
-    """Rows of the folder's ``corpus.jsonl`` (or of that file itself): ``_id``, ``title``, ``text``,
-    and SeedLens' own fields."""
-    return line_rows(replace(file, path=file.path / BEIR) if file.path.is_dir() else file)
-
-
-def csfcube(file: InputFile) -> Iterator[Row]:
-    """Rows of the folder's abstracts, with a role per sentence (or of the file itself)."""
-    found = sorted(file.path.glob(CSFCUBE)) if file.path.is_dir() else [file.path]
-    if not found:
-        raise BadInputError(
-            f"{file.name} has no {CSFCUBE}.",
-            "Choose the folder that holds abstracts-csfcube-preds.jsonl.",
-        )
-    return line_rows(replace(file, path=found[0]))
+def rows_in_folder(pattern: str, file: InputFile) -> Iterator[Row]:
+    """Rows of the first file in a folder whose name is so, or of that file itself."""
+    path = sorted(file.path.glob(pattern))[0] if file.path.is_dir() else file.path
+    return line_rows(replace(file, path=path))
 
 
 _BETWEEN = re.compile(r"[\s,]*")

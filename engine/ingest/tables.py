@@ -11,13 +11,14 @@ import re
 import sys
 import zipfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count, islice
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from engine.errors import BadInputError
-from engine.ingest.files import TOO_LONG, InputFile
+from engine.ingest.files import TOO_LONG, InputFile, table
 from engine.ingest.json_files import plain_record
 from engine.ingest.rows import SHORTEN, Format, Row, kind
 from engine.ingest.values import is_known
@@ -61,35 +62,42 @@ def find_delimiter(file: InputFile, usual: str = ",") -> str:
 
 def delimited_rows(file: InputFile) -> Iterator[Row]:
     """Rows of a CSV or TSV file."""
-    records = _records(file)
-    names = _header(file, records)
-    for number, (line, cells) in enumerate(records, start=1):
-        where = f"{file.name}, row {number} (line {line})"
-        if isinstance(cells, csv.Error):
-            yield Row.broken(where, *_fault(cells))
-        else:
-            yield row_of(where, names, cells)
+    return _rows(file, partial(_records, file))
 
 
 def header(file: InputFile) -> tuple[str, ...]:
     """The column names of a CSV file; empty when it has no readable header."""
     try:
-        return _header(file, _records(file))
+        return _header(file, partial(_records, file))[0]
     except BadInputError:
         return ()
 
 
-def _header(file: InputFile, records: Iterator[_Record]) -> tuple[str, ...]:
-    """The column names; takes the header and what is above it from the records."""
-    above = header_at(() if isinstance(cells, csv.Error) else cells for _, cells in _records(file))
-    line, cells = next(islice(records, above, None), (1, []))
+def _rows(file: InputFile, records: _Records, *, padded: bool = False) -> Iterator[Row]:
+    """The rows below the header; `padded`: records may end where their last filled cell is."""
+    names, rest = _header(file, records)
+    for number, (line, cells) in enumerate(rest, start=1):
+        where = f"{file.name}, row {number} (line {line})"
+        if isinstance(cells, csv.Error):
+            yield Row.broken(where, *_fault(cells))
+        else:
+            missing = len(names) - len(cells) if padded else 0
+            yield row_of(where, names, cells + [None] * missing)
+
+
+def _header(file: InputFile, records: _Records) -> tuple[tuple[str, ...], Iterator[_Record]]:
+    """The column names, and the records below them."""
+    above = header_at(() if isinstance(cells, csv.Error) else cells for _, cells in records())
+    rest = records()
+    line, cells = next(islice(rest, above, None), (1, []))
     if isinstance(cells, csv.Error):
         fault, remedy = _fault(cells)
         raise BadInputError(f"{file.name}, header (line {line}): {fault}", remedy) from cells
-    return column_names(cells)
+    return column_names(cells), rest
 
 
-_Record = tuple[int, list[str] | csv.Error]  # The first line of a record, and its cells or fault
+_Record = tuple[int, list[Any] | csv.Error]  # The first line of a record, and its cells or fault
+_Records = Callable[[], Iterator[_Record]]  # from the beginning
 
 
 def _records(file: InputFile) -> Iterator[_Record]:
@@ -168,18 +176,8 @@ def row_of(where: str, names: tuple[str, ...], cells: list[Any]) -> Row:
     return Row(where, dict(zip(names, cells, strict=True)))
 
 
-_FAULTS = {
-    TOO_LONG: (TOO_LONG, SHORTEN),
-    "field limit": (TOO_LONG, SHORTEN),
-    "unexpected end of data": (
-        "a quoted field that begins here is never closed.",
-        'Close it with ", and write quotes inside quoted fields twice ("").',
-    ),
-    "new-line character": (
-        "a carriage return outside quotes.",
-        "Save the file with ordinary line ends (LF or CRLF).",
-    ),
-}
+_FAULTS = {TOO_LONG: (TOO_LONG, SHORTEN), "field limit": (TOO_LONG, SHORTEN)}
+_FAULTS |= {part: (fault, remedy) for part, fault, remedy in table("notes")["csv"]["faults"]}
 """A part of an error of csv -> what is wrong with a record, and the remedy."""
 
 
@@ -196,14 +194,7 @@ def workbook_rows(file: InputFile) -> Iterator[Row]:
     try:
         with file.path.open("rb") as content:
             sheet = load_workbook(content, read_only=True, data_only=True).worksheets[0]
-            above = header_at(cells for _, cells in _filled(sheet))
-            names: tuple[str, ...] = ()
-            for number, (line, cells) in enumerate(_filled(sheet), start=-above):
-                if number == 0:
-                    names = column_names(cells)
-                elif number > 0:
-                    cells += [None] * (len(names) - len(cells))
-                    yield row_of(f"{file.name}, row {number} (line {line})", names, cells)
+            yield from _rows(file, partial(_filled, sheet), padded=True)
     except (InvalidFileException, zipfile.BadZipFile, ParseError, KeyError, ValueError) as error:
         raise BadInputError(
             f"{file.name} cannot be read as a workbook of Excel ({error}).",
@@ -211,7 +202,7 @@ def workbook_rows(file: InputFile) -> Iterator[Row]:
         ) from error
 
 
-def _filled(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+def _filled(sheet: Any) -> Iterator[_Record]:
     for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
         if not all(map(is_blank, cells)):
             yield line, list(cells)

@@ -29,7 +29,7 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 from filelock import FileLock
 
-from engine.bibliographic import without_markup
+from engine.bibliographic import at, without_markup
 from engine.config import ASSETS, Settings, __version__
 from engine.errors import BadInputError, ServiceError
 from engine.types.callbacks import Ask, never
@@ -48,6 +48,10 @@ HURRIED, HURRIED_TIMEOUT = (2, 5.0), 15.0
 WHOLE_FACTOR = 5  # So many timeouts a whole answer may take
 _NO_JSON = object()
 _WEB_PAGE = re.compile(r"\s*<(!doctype html|html)", re.IGNORECASE)
+TABLES: dict[str, dict[str, Any]] = tomllib.loads(
+    (ASSETS / "sources" / "services.toml").read_text(encoding="utf-8")
+)
+"""What is known of each service, by its key."""
 _LATER = "What came so far is kept: the same import goes on where it stopped."
 
 
@@ -60,18 +64,37 @@ class Address:
     url: str  # without a slash at the end
     seconds: float  # between two requests, as the service asks for
     # headers, params: of every request, with keys; never part of a message or of a log
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    params: Mapping[str, str] = field(default_factory=dict, repr=False)
-    busy: tuple[int, ...] = (429,)  # statuses by which it says that requests come too fast
-    own: bool = False  # it is not the service's own address, but one that an operator set
-    refused: str = "Check what is asked for."  # what to do where it refuses the key, or wants one
-    more: str = ""  # what would let it answer more requests, "" where nothing would
+    headers: Mapping[str, str] = field(repr=False)
+    params: Mapping[str, str] = field(repr=False)
+    busy: tuple[int, ...]  # statuses by which it says that requests come too fast
+    own: bool  # it is not the service's own address, but one that an operator set
+    refused: str  # what to do where it refuses the key, or wants one
+    more: str  # what would let it answer more requests, "" where nothing would
 
     @classmethod
-    def of(cls, settings: Settings, info: ServiceInfo, url: str, **others: Any) -> Address:
+    def of(cls, settings: Settings, service: str) -> Address:
         """A service's own address, or what an operator set in its place."""
-        own = settings.service_addresses.get(info.key)
-        return cls(info.key, info.name, own or url, own=own is not None, **others)
+        table, own = TABLES[service], settings.service_addresses.get(service)
+        key = getattr(settings, table["key"]).get_secret_value() if "key" in table else ""
+        email = settings.contact_email if table.get("mailto") else ""
+        helped = key or (email and "key" not in table)
+        headers, params = dict(table.get("headers", {})), {"mailto": email} if email else {}
+        if key and "param" in table:
+            params[table["param"]] = key
+        elif key:
+            headers[table["header"]] = key
+        return cls(
+            key=service,
+            name=table["name"],
+            url=own or table["url"],
+            seconds=table["seconds"],
+            headers=headers,
+            params=params,
+            busy=tuple(table.get("busy", (429,))),
+            own=own is not None,
+            refused=table.get("refused", "Check what is asked for."),
+            more="" if helped else table.get("more", ""),
+        )
 
 
 class StoppedError(Exception):
@@ -320,9 +343,6 @@ Row = dict[str, Any]
 """A document as :mod:`engine.ingest` reads it: ``doc_id``, ``title``, ``text`` (the abstract, "" if
 there is none), ``year``, ``authors``, ``url``; everything else is metadata."""
 FIELDS = ("doc_id", "title", "text", "year", "authors", "url")
-_TEXTS: dict[str, dict[str, str]] = tomllib.loads(
-    (ASSETS / "sources" / "fields.toml").read_text(encoding="utf-8")
-)
 START = ""  # The cursor of the first page
 _UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\ufeff]+")
 """Control characters, and those without width that come along when ids are copied from pages."""
@@ -343,15 +363,21 @@ class Page:
 
 
 class Service:
-    """A service that documents can be retrieved from."""
+    """A service that documents can be retrieved from. `key`: of its table in
+    ``assets/sources/services.toml``."""
 
     info: ServiceInfo
     batch = 50  # ids of one request
     id_fields: tuple[str, ...] = ("doc_id",)  # fields of its rows in which ids are found
 
-    def address(self, query: ServiceQuery, settings: Settings, /) -> Address:
+    def __init_subclass__(cls, key: str) -> None:
+        table = TABLES[key]
+        searches = table.get("searches", True)
+        cls.info = ServiceInfo(key, table["name"], table["help"], table["example"], searches)
+
+    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
         """Where it is asked, and how often that may be."""
-        raise NotImplementedError
+        return Address.of(settings, self.info.key)
 
     def id_of(self, text: str) -> str | None:
         """The id that a text is, None for words."""
@@ -379,8 +405,8 @@ class Service:
         raise NotImplementedError
 
     def row(self, doc_id: str, record: Mapping[str, Any], **values: Any) -> Row:
-        """A document: values, and the texts of a record as ``assets/sources/fields.toml`` says."""
-        paths = _TEXTS.get(self.info.key, {}).items()
+        """A document: values, and the texts of a record as its table says."""
+        paths = TABLES[self.info.key].get("fields", {}).items()
         found = values | {name: words(at(record, *path.split("."))) for name, path in paths}
         own = {name: found[name] for name in FIELDS if name in found}
         return {"doc_id": doc_id} | own | found | {"source": self.info.name}
@@ -395,17 +421,6 @@ def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | 
     at = int(cursor or 0)
     end = at + size
     return list(ids[at:end]), str(end) if end < len(ids) else None
-
-
-def at(value: Any, *path: str) -> Any:
-    """What is under a path of names in JSON objects; None where one of them is missing.
-
-    >>> at({"source": {"name": "Ponds"}}, "source", "name"), at({"source": None}, "source", "name")
-    ('Ponds', None)
-    """
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
 
 
 def listed(value: Any) -> list[Mapping[str, Any]]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.bibliographic import abstract_of, doi_in, doi_of, year_in
+from engine.bibliographic import abstract_of, at, doi_in, doi_of, year_in
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.sources.client import (
@@ -25,7 +25,6 @@ from engine.sources.client import (
     RefusedError,
     Row,
     Service,
-    at,
     batch,
     digits,
     has_list,
@@ -35,7 +34,7 @@ from engine.sources.client import (
     split_ids,
     words,
 )
-from engine.types.corpora import ServiceInfo, ServiceQuery
+from engine.types.corpora import ServiceQuery
 
 PAGE = 100
 PAGED = 10_000  # Results of OpenAlex that page numbers reach
@@ -46,32 +45,10 @@ OPENALEX_FIELDS = (
 _WORK = re.compile(r"(?:https?://(?:api\.)?openalex\.org/(?:works/)?)?(W\d{1,12})", re.IGNORECASE)
 
 
-class OpenAlex(Service):
+class OpenAlex(Service, key="openalex"):
     """Works of OpenAlex."""
 
-    info = ServiceInfo(
-        "openalex",
-        "OpenAlex",
-        'Search words (AND, OR, NOT and "phrases" work), or OpenAlex ids and DOIs. OpenAlex '
-        "wants a free key for more than a few requests a day.",
-        "reading comprehension AND children",
-    )
     id_fields = ("doc_id", "doi")
-
-    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
-        key, email = settings.openalex_key.get_secret_value(), settings.contact_email
-        free = "which is free: openalex.org/settings/api"
-        more = f"A key (SEEDLENS_OPENALEX_KEY), {free}, gives ten times as much. "
-        return Address.of(
-            settings,
-            self.info,
-            "https://api.openalex.org",
-            seconds=0.1,  # it allows 100 a second, of everybody together
-            params=({"api_key": key} if key else {}) | ({"mailto": email} if email else {}),
-            busy=(403, 429),
-            more="" if key else more,
-            refused=f"Set SEEDLENS_OPENALEX_KEY to a key, {free}.",
-        )
 
     def id_of(self, text: str) -> str | None:
         work = _WORK.fullmatch(text)
@@ -129,22 +106,10 @@ class OpenAlex(Service):
         )
 
 
-class Crossref(Service):
+class Crossref(Service, key="crossref"):
     """Abstracts of Crossref."""
 
-    info = ServiceInfo("crossref", "Crossref", "DOIs.", "10.5555/12345678", searches=False)
     id_fields = ("doi",)
-
-    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
-        email = settings.contact_email
-        return Address.of(
-            settings,
-            self.info,
-            "https://api.crossref.org",
-            seconds=1.0,
-            params={"mailto": email} if email else {},
-            more="" if email else "An address to write to (SEEDLENS_CONTACT_EMAIL) helps. ",
-        )
 
     def id_of(self, text: str) -> str | None:
         return doi_in(text)
@@ -195,29 +160,10 @@ _PAPER = re.compile(r"[0-9a-f]{40}")
 _SPELLING = {prefix.lower(): prefix for prefix in _PREFIXES.split("|")}
 
 
-class SemanticScholar(Service):
+class SemanticScholar(Service, key="s2"):
     """Papers of Semantic Scholar."""
 
-    info = ServiceInfo(
-        "s2",
-        "Semantic Scholar",
-        'Search words ("phrases", + for and, | for or, - for not), or paper ids, DOIs, and ids '
-        "such as ARXIV:2106.15928, ACL:W12-3903, PMID:19872477.",
-        '"information extraction" + clinical',
-    )
     batch = 100  # up to 500 are allowed, and answers to 10 MB
-
-    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
-        key = settings.semantic_scholar_key.get_secret_value()
-        return Address.of(
-            settings,
-            self.info,
-            "https://api.semanticscholar.org/graph/v1",
-            seconds=1.0,
-            headers={"x-api-key": key} if key else {},
-            more="" if key else "A key of your own (SEEDLENS_SEMANTIC_SCHOLAR_KEY) helps. ",
-            refused="Check SEEDLENS_SEMANTIC_SCHOLAR_KEY; it also works without a key, slower.",
-        )
 
     def id_of(self, text: str) -> str | None:
         if prefixed := _PREFIXED.fullmatch(text):
@@ -286,40 +232,11 @@ _NO_PAPERS = ("attachment", "note", "annotation")
 _VENUES = ("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "repository")
 
 
-class Zotero(Service):
+class Zotero(Service, key="zotero"):
     """Items of a library of Zotero, on the web or of the program on this machine."""
 
-    info = ServiceInfo(
-        "zotero",
-        "Zotero",
-        "A library: users/NUMBER, groups/NUMBER or local (Zotero as it runs on this machine), "
-        "with /collections/KEY for one collection; words behind it search in it, item keys pick "
-        "items. Libraries that are not public need a key.",
-        "groups/2497076/collections/ABCD2345",
-    )
-
     def address(self, query: ServiceQuery, settings: Settings, /) -> Address:
-        headers = {"Zotero-API-Version": "3"}
-        if is_local(query):
-            return Address.of(
-                settings,
-                replace(self.info, key="zotero-local", name="Zotero on this machine"),
-                "http://localhost:23119/api",
-                seconds=0.0,
-                headers=headers,
-                refused="Start Zotero, and allow other applications to communicate with it in its "
-                "settings (Advanced).",
-            )
-        key = settings.zotero_key.get_secret_value()
-        return Address.of(
-            settings,
-            self.info,
-            "https://api.zotero.org",
-            seconds=0.5,
-            headers=headers | ({"Zotero-API-Key": key} if key else {}),
-            refused="Check the numbers and the collection; where the library is not public, set "
-            "SEEDLENS_ZOTERO_KEY (zotero.org/settings/keys).",
-        )
+        return Address.of(settings, "zotero-local" if is_local(query) else "zotero")
 
     def id_of(self, text: str) -> str | None:
         return text if _KEY.fullmatch(text) else None

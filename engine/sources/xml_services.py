@@ -9,10 +9,8 @@ from collections.abc import Iterator, Sequence, Set
 from xml.etree.ElementTree import Element
 
 from engine.bibliographic import doi_in
-from engine.config import Settings
 from engine.errors import BadInputError
 from engine.sources.client import (
-    Address,
     Client,
     Page,
     RefusedError,
@@ -26,7 +24,7 @@ from engine.sources.client import (
     unknown_form,
     words,
 )
-from engine.types.corpora import ServiceInfo, ServiceQuery
+from engine.types.corpora import ServiceQuery
 
 PAGE = 200  # Results of one request; up to 2,000 are allowed, and small slices are asked for
 MOST = 30_000  # Results of one query that arXiv hands out
@@ -42,20 +40,10 @@ _OPERATORS = ("AND", "OR", "ANDNOT")
 _FIELDED = re.compile(r"\b(ti|au|abs|co|jr|cat|rn|id|all|submittedDate|lastUpdatedDate):")
 
 
-class ArXiv(Service):
+class ArXiv(Service, key="arxiv"):
     """Articles of arXiv."""
 
-    info = ServiceInfo(
-        "arxiv",
-        "arXiv",
-        'Search words, a query such as cat:cs.CL AND ti:"question answering", or arXiv ids.',
-        "cat:cs.CL AND abs:negation",
-    )
     batch = 100
-
-    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
-        url = "https://export.arxiv.org"
-        return Address.of(settings, self.info, url, seconds=3.0, busy=(429, 403))
 
     def id_of(self, text: str) -> str | None:
         found = _ID.fullmatch(text)
@@ -167,21 +155,8 @@ _Place = tuple[str | None, str | None]
 """A volume of a file, and a paper of that: without them, the whole file, or the whole volume."""
 
 
-class AclAnthology(Service):
+class AclAnthology(Service, key="acl"):
     """Papers of the ACL Anthology."""
-
-    info = ServiceInfo(
-        "acl",
-        "ACL Anthology",
-        "Ids: a venue and year (acl-2024), a volume (2024.acl-long, P18-1) or papers "
-        "(2024.acl-long.1, P18-1001). The Anthology cannot be searched from here.",
-        "2024.acl-long, tacl-2023",
-        searches=False,
-    )
-
-    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
-        url = "https://raw.githubusercontent.com"
-        return Address.of(settings, self.info, url, seconds=1.0)
 
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
         found, ids = split_ids(text, lambda part: _URL.sub("", part).strip("/"))

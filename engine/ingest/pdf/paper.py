@@ -77,26 +77,17 @@ class Heading:
         return self.number.count(".") + 1
 
     @property
-    def series(self) -> str:
-        """What kind of number it has: headings of one kind are counted together."""
-        if not self.number:
-            return ""
+    def place(self) -> tuple[str, int]:
+        """The kind of its number ("1", "I", "A" or "" for none), which headings of one kind are
+        counted by, and the number of its section."""
         first = self.number.partition(".")[0]
-        return "1" if first.isdigit() else ("I" if set(first) <= set("IVX") else "A")
-
-    @property
-    def count(self) -> int:
-        """Its number in the series, from 1, for a section; 0 where it has none."""
-        first = self.number.partition(".")[0]
-        if self.series == "I":
-            return _roman(first)
-        return int(first) if first.isdigit() else (ord(first) - 64 if first else 0)
-
-
-def _roman(number: str) -> int:
-    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in number]
-    following = [*values[1:], 0]
-    return sum(-a if a < b else a for a, b in zip(values, following, strict=True))
+        if first.isdigit():
+            return "1", int(first)
+        if first and set(first) <= set("IVX"):
+            values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in first]
+            following = zip(values, [*values[1:], 0], strict=True)
+            return "I", sum(-a if a < b else a for a, b in following)
+        return ("A", ord(first) - 64) if first else ("", 0)
 
 
 def as_heading(line: Line, body: float) -> Heading | None:
@@ -581,7 +572,7 @@ def find_sections(reading: Reading, used: set[Line]) -> tuple[Section, ...]:
             parts.append(_Part(heading.name, last=line, left_out=part.left_out))
             if REFERENCES.match(line.text):
                 parts[-1].left_out = True
-            elif heading.series == "A" or APPENDIX.match(line.text):
+            elif heading.place[0] == "A" or APPENDIX.match(line.text):
                 parts[-1].left_out = False
         elif heading is None and abs(line.size - reading.body) <= 0.08 * reading.body:
             part.texts.append(line.text)
@@ -610,7 +601,7 @@ def _headings(reading: Reading, lines: Sequence[Line]) -> dict[Line, Heading]:
     for line, one in found.items():
         same = (round(line.size), line.bold, line.text.isupper()) in looks
         plain = not one.number and (same or not sure or REFERENCES.match(line.text))
-        appendix = one.series == "A" and one.depth == 1 and same
+        appendix = one.place[0] == "A" and one.depth == 1 and same
         if line not in counted and one.depth == 1 and not (plain or appendix):
             found[line] = Heading("0.0", one.name)
     return found
@@ -643,10 +634,11 @@ def _in_series(found: Mapping[Line, Heading]) -> list[Line]:
     """The sections whose numbers follow each other, of the kind that comes first: 1, 2, 3 ..."""
     series, count, counted = "", 0, []
     for line, heading in found.items():
-        if heading.depth != 1 or heading.series not in (series or "1I"):
+        kind, number = heading.place
+        if heading.depth != 1 or kind not in (series or "1I"):
             continue
-        if heading.series and count < heading.count <= count + 2:
-            series, count = heading.series, heading.count
+        if kind and count < number <= count + 2:
+            series, count = kind, number
             counted.append(line)
     return counted
 
