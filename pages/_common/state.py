@@ -89,7 +89,7 @@ class BadParamError(BadInputError):
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"Invalid link: {problem}.", "Using defaults.")
-        self.name = name
+        self.name, self.problem = name, problem
 
 
 def _describe(view: Any) -> tuple[TypeAdapter[Any], tuple[str, ...]]:

@@ -120,9 +120,10 @@ def flow_ink(grades: Sequence[int | None], *, dark: bool, file: bool = False) ->
 
 def matrix_frame(names: Sequence[str], values: Values) -> pd.DataFrame:
     """A row a variant: its name, then its value against every other."""
-    rows = [[first, *(values.get((first, second)) for second in names)] for first in names]
-    frame = pd.DataFrame(rows, columns=["variant", *names])
-    return frame.astype(dict.fromkeys(names, "float64"))
+    rows = [[values.get((first, second)) for second in names] for first in names]
+    frame = pd.DataFrame(rows, columns=list(names), dtype="float64")
+    frame.insert(0, "variant", names, allow_duplicates=True)
+    return frame
 
 
 def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:

@@ -261,7 +261,11 @@ class CompareView(PageView):
                 variants = engine().notebook.text(params["stored"])
             except UnknownNameError as error:
                 raise BadParamError("stored", error.message.rstrip(".")) from error
-            params = {**params, "variants": variants}
+            try:
+                return super().from_params({**params, "variants": variants})
+            except BadParamError as error:
+                name = "stored" if error.name == "variants" else error.name
+                raise BadParamError(name, error.problem) from error
         return super().from_params(params)
 
     @classmethod

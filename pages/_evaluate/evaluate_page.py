@@ -161,8 +161,9 @@ def run_button(
         lacks_model: a model is needed, and none is connected.
     """
     busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
+    asked = tuple({*page.view.widgets} - {"evaluate_measure", "evaluate_model"})
     button(
-        *(label, key, as_drawn(page.view.widgets, run)),
+        *(label, key, as_drawn(asked, run)),
         type="primary",
         disabled=busy or lacks_model or not ready or bool(page.info.problem),
         help="Connect a language model first." if lacks_model else None,

@@ -21,6 +21,7 @@ from pages._common.kit import Html, document, el, grid, segments, select
 from pages._common.shared import (
     attempt_at,
     error_boundary,
+    escape_label,
     forget_problem,
     note,
     remembered,
@@ -187,7 +188,7 @@ def _ask(fault: Fault, key: str, prefix: str) -> None:
     }
     left = fault.rows - fault.substitutes
     captions = [
-        a.caption.format(left=f"{left:,}", prefix=prefix)
+        a.caption.format(left=f"{left:,}", prefix=escape_label(prefix))
         if left or "{left}" not in a.caption
         else ""
         for a in offered.values()

@@ -100,7 +100,7 @@ def _show_progress(place: Any, now: Progress) -> None:
 # -- the editor ------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Row:
     """An aspect of the form: ``number`` names its widgets, wherever it stands."""
 
@@ -119,8 +119,9 @@ def edit_lens(explorer: Explorer, key: str, begun: Lens, corpus: str) -> Lens | 
         "Allow sentences without an aspect", help=words, **_field(key, "none", begun.allows_none)
     )
     aspects = [_aspect(key, rows, at) for at in range(len(rows))]
-    full = len(rows) >= MOST_ASPECTS
-    st.button("Add aspect", f"{key}_add", on_click=_add, args=(rows,), disabled=full)
+    added = (*rows, _Row(max(row.number for row in rows) + 1, _EMPTY))
+    add: Any = {"on_click": _put, "args": (key, added), "disabled": len(rows) >= MOST_ASPECTS}
+    st.button("Add aspect", f"{key}_add", **add)
     if begun is _NEW and not any([name, *(a["name"] or a["definition"] for a in aspects)]):
         st.caption("Name the lens and its aspects, with two example sentences each.")
         return None
@@ -133,16 +134,19 @@ def edit_lens(explorer: Explorer, key: str, begun: Lens, corpus: str) -> Lens | 
         return None
 
 
-def _rows(key: str, basis: tuple[str, Lens]) -> list[_Row]:
+def _rows(key: str, basis: tuple[str, Lens]) -> tuple[_Row, ...]:
     """The aspects as they are edited; begun again where the corpus has got another lens."""
-    known = st.session_state.get(f"{key}_rows")
-    if known is None or known[0] != basis:
+    if st.session_state.get(f"{key}_basis") != basis:
         for name in [name for name in st.session_state if str(name).startswith(f"{key}_field_")]:
             del st.session_state[name]
-        known = (basis, [_Row(number, aspect) for number, aspect in enumerate(basis[1].aspects)])
-        st.session_state[f"{key}_rows"] = known
-    rows: list[_Row] = known[1]
+        st.session_state[f"{key}_basis"] = basis
+        _put(key, tuple(_Row(number, one) for number, one in enumerate(basis[1].aspects)))
+    rows: tuple[_Row, ...] = st.session_state[f"{key}_field_rows"]
     return rows
+
+
+def _put(key: str, rows: tuple[_Row, ...]) -> None:
+    st.session_state[f"{key}_field_rows"] = rows
 
 
 def _field(key: str, name: str, value: Any) -> dict[str, Any]:
@@ -152,7 +156,7 @@ def _field(key: str, name: str, value: Any) -> dict[str, Any]:
     return {"key": f"{key}_field_{name}", "persist_state": "session"}
 
 
-def _aspect(key: str, rows: list[_Row], at: int) -> dict[str, Any]:
+def _aspect(key: str, rows: tuple[_Row, ...], at: int) -> dict[str, Any]:
     """One aspect's fields, and buttons that move and remove it."""
     number, before = rows[at].number, rows[at].before
 
@@ -176,10 +180,12 @@ def _aspect(key: str, rows: list[_Row], at: int) -> dict[str, Any]:
         examples = st.text_area("Examples, one per line", height=120, **field("examples", begun))
         with line():
             for words, step in (("up", -1), ("down", 1)):
-                outside = not 0 <= at + step < len(rows)
-                do: Any = {"on_click": _move, "args": (rows, at, step), "disabled": outside}
+                moved, outside = list(rows), not 0 <= at + step < len(rows)
+                moved.insert(at + step, moved.pop(at))
+                do: Any = {"on_click": _put, "args": (key, tuple(moved)), "disabled": outside}
                 st.button(f"Move {label} {words}", f"{key}_{words}_{number}", **do)
-            do = {"on_click": rows.remove, "args": (rows[at],), "disabled": len(rows) == 1}
+            others = rows[:at] + rows[at + 1 :]
+            do = {"on_click": _put, "args": (key, others), "disabled": not others}
             st.button(f"Remove {label}", f"{key}_remove_{number}", **do)
     given = {"name": name, "definition": definition, "examples": examples.splitlines()}
     if before.key:  # what refers to it goes on to
@@ -187,14 +193,6 @@ def _aspect(key: str, rows: list[_Row], at: int) -> dict[str, Any]:
     if name == before.name and name:
         given |= {name: asdict(before)[name] for name in ("letter", "phrases", "paraphrases")}
     return {**given, "instruction": instruction} if instruction.strip() else given
-
-
-def _add(rows: list[_Row]) -> None:
-    rows.append(_Row(max(row.number for row in rows) + 1, _EMPTY))
-
-
-def _move(rows: list[_Row], at: int, step: int) -> None:
-    rows[at], rows[at + step] = rows[at + step], rows[at]
 
 
 # -- the page --------------------------------------------------------------------------------
