@@ -101,7 +101,7 @@ def test_nothing_that_can_be_printed_or_exported_shows_the_key(
     assert not [text for text in shown if KEY in text]
 
 
-def test_nothing_of_the_environment_is_sent_to_an_address_that_a_lead_enters(
+def test_nothing_of_the_environment_is_sent_but_the_key_of_its_own_address(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the operator's access would let in whoever enters an address."""
@@ -110,6 +110,7 @@ def test_nothing_of_the_environment_is_sent_to_an_address_that_a_lead_enters(
         monkeypatch.setenv(f"OPENAI_{name}", "secret-2")
     lead = Person("grace@example.org", "Grace", "lead")
     with serving(knowledge()) as server:
+        compared(server, answers(home), key="")
         verifier = Explorer(Settings(home=home)).acting_as(lead).verifier
         for key in ("", "their-own"):
             said = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": key}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -31,6 +32,8 @@ class Endpoint:
     address: str  # base URL with ``/v1``, without user, password, query and last slash
     model: str
     key: SecretStr = field(default=SecretStr(""))  # sent to ``address`` only; shown nowhere
+    # the environment's own, where OPENAI_CUSTOM_HEADERS, organization and project are sent
+    ambient: bool = False
     person: Person = field(default=OPERATOR, compare=False)  # on whose behalf it is asked
 
     def __post_init__(self) -> None:
@@ -84,7 +87,13 @@ def find_endpoint(
         )
     if place == 0:
         check_lead(person)
-    return Endpoint(address, model, SecretStr(key), person=person)
+    found = Endpoint(address, model, SecretStr(key), person=person)
+    if own and not person.is_operator:
+        return found
+    with suppress(NoEndpointError):  # of an address for other programs
+        usual = Endpoint(settings.openai_base_url or DEFAULT_ADDRESS, model).address
+        return replace(found, ambient=found.address == usual)
+    return found
 
 
 def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:

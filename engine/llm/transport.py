@@ -94,7 +94,7 @@ class Transport:
             http_client=openai.DefaultAsyncHttpx2Client(
                 verify=_certificates(),
                 follow_redirects=False,  # a redirect would send questions to another address
-                event_hooks={} if self.endpoint.person.is_operator else {"request": [self._bare]},
+                event_hooks={} if self.endpoint.ambient else {"request": [self._bare]},
             ),
         )
 
@@ -102,7 +102,7 @@ class Transport:
         await self._client.close()
 
     async def _bare(self, request: httpx2.Request) -> None:
-        """Leave out headers of the operator's environment for an endpoint that a lead entered."""
+        """Leave out the headers that the environment sets for its own endpoint."""
         own = ("host", "accept", "content-length", "content-type", "authorization")
         kept = {name: request.headers[name] for name in own if name in request.headers}
         key = self.endpoint.key.get_secret_value() or "none"
