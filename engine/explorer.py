@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import lru_cache, partial
 
 import numpy as np
@@ -22,7 +21,7 @@ from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
 from engine.corpora.registry import adding, home_of
-from engine.errors import BadInputError, CorpusBusyError, SeedLensError, StorageError
+from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.evaluate.analysis import Analysis
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import evaluate
@@ -137,8 +136,10 @@ class Explorer(ForPerson):
         """Start of the app: :meth:`tidy`, and add the demo to a new home."""
         self.tidy()
         if not self._ledger.corpora():
-            with suppress(CorpusBusyError):  # another server does it
+            try:
                 self.library.add_demo()
+            except SeedLensError as error:  # another server does it, say
+                log.warning("The demo was not added. %s", error)
 
     @operator_only
     def tidy(self) -> None:

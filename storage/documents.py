@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from storage.database import Database, LedgerTables
 from storage.errors import StorageError
 from storage.tables import first, table, upsert
 
+log = logging.getLogger("seedlens")
 T = TypeVar("T")
 
 
@@ -79,17 +81,24 @@ class Documents(LedgerTables, Generic[T]):
         return self._database.records(self._stored, query, kind=self._kind, scope=scope)
 
     def newest(self, owner: str | None = None) -> Iterator[Stored[T]]:
-        """The records of an owner, None for everybody, the last changed first."""
+        """The records of an owner, None for everybody, the last changed first; those of another
+        version are left out."""
         query = _ALL.order_by(DOCUMENTS.c.time.desc())
         if owner is not None:
             query = query.where(DOCUMENTS.c.owner == owner)
         with self._database.read() as connection:
-            for row in connection.execute(query, {"kind": self._kind}):
+            rows = connection.execute(query, {"kind": self._kind}).all()
+        for row in rows:
+            try:
                 yield self._stored(*row)
+            except StorageError as error:
+                log.warning("%s", error)
 
     def put(self, key: str, value: T, owner: str = "", scope: str = "") -> None:
-        """Store a record, in place of the one of the same key."""
-        self.change(key, lambda _: value, owner, scope)
+        """Store a record in place of the one of the same key; without an owner it keeps its own."""
+        row = self._row(key, value, owner, scope)
+        with self._database.write() as connection:
+            upsert(connection, DOCUMENTS, [row], kept=["created", *([] if owner else ["owner"])])
 
     def change(
         self,
@@ -112,9 +121,7 @@ class Documents(LedgerTables, Generic[T]):
             before = self.find(connection, key, scope)
             value = change(before)
             if value is not None:
-                content = self._packed(value)
-                owner, now = owner or (before.owner if before else ""), datetime.now(UTC)
-                row = DocumentRow(self._kind, scope, key, owner, now, now, content)
+                row = self._row(key, value, owner or (before.owner if before else ""), scope)
                 upsert(connection, DOCUMENTS, [row], kept=["created"])
 
     def remove(self, key: str, scope: str = "") -> None:
@@ -128,13 +135,15 @@ class Documents(LedgerTables, Generic[T]):
         with self._database.write() as connection:
             connection.execute(DOCUMENTS.delete().where(*old))
 
-    def _packed(self, value: T) -> bytes:
+    def _row(self, key: str, value: T, owner: str, scope: str) -> DocumentRow:
+        now = datetime.now(UTC)
         try:
-            return zlib.compress(_adapter(self._form).dump_json(value, fallback=str))
+            content = zlib.compress(_adapter(self._form).dump_json(value, fallback=str))
         except PydanticSerializationError as error:  # as half of a surrogate pair
             raise StorageError(
                 f"The ledger cannot hold this value: {error}", "Correct it. Nothing was changed."
             ) from error
+        return DocumentRow(self._kind, scope, key, owner, now, now, content)
 
     def _stored(self, key: str, owner: str, time: datetime, content: bytes) -> Stored[T]:
         try:

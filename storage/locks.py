@@ -144,8 +144,8 @@ def is_alive(machine: str, process: int, renewed: datetime) -> bool:
         # Else its number was given out again.
         is_same = begun - timedelta(seconds=2) <= renewed
         return is_same and found.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    except psutil.Error as error:
+        return not isinstance(error, psutil.NoSuchProcess)
 
 
 def _busy_with(what: str, row: LockRow) -> CorpusBusyError:

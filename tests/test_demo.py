@@ -292,3 +292,16 @@ def test_a_new_import_ranks_as_the_shipped_index(explorer: Explorer, home: Path)
         shipped, made = (one.search(query).results for one in (explorer, new))
         assert [one.doc_id for one in made] == [one.doc_id for one in shipped]
         assert [one.score for one in made] == pytest.approx([o.score for o in shipped], abs=1e-4)
+
+
+def test_the_demo_takes_no_corpus_of_its_name_and_comes_back_when_it_was_deleted(
+    small_copy: Explorer, small_source: Path
+) -> None:
+    library = small_copy.library
+    library.import_documents(ImportRequest(small_source, "demo"))
+    library.add_demo()
+    assert not library.is_synthetic(library.corpus("demo")), "a user's own corpus stays"
+    library.delete("demo")
+    library.add_demo()
+    assert library.is_synthetic(library.corpus("demo"))
+    assert small_copy.search(Query("demo", seed="demo-0232")).results

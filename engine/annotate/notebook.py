@@ -194,12 +194,12 @@ class Notebook(ForPerson):
         trail_id = trail_id if 0 < len(trail_id) <= LONGEST_TRAIL else new
         if not owner:
             return trail_id
-        stored = self._trails.get(trail_id)
-        if stored is not None and stored.owner == owner:
-            return trail_id
-        trail_id = trail_id if stored is None else new
-        self._trails.put(trail_id, Trail(), owner)
-        return trail_id
+        for key in (trail_id, new):
+            self._trails.change(key, lambda there: None if there else Trail(), owner)
+            stored = self._trails.get(key)
+            if stored is not None and stored.owner == owner:
+                break
+        return key
 
     def seed_title(self, query: Query) -> str:
         """What to call the seed of a query: its title, or the beginning of its text."""

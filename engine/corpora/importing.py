@@ -58,7 +58,7 @@ from engine.types.corpora import (
 )
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
-from storage.files import folder_bytes
+from storage.files import file_errors, folder_bytes
 from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -313,12 +313,7 @@ class Import:
             store = registry.next_store(self.home, deleted)
         else:
             store = self.home.corpus(request.name)
-            if registry.has_manifest(self.home, request.name):
-                raise BadInputError(
-                    f"The home has a corpus '{request.name}' already, which its ledger does not "
-                    "know.",
-                    "To have it listed again: seedlens doctor --rebuild. Or use another name.",
-                )
+            _check_unlisted(self.home, request.name)
         if known is None or known.documents < checked.documents:
             needed = self._check_space(source.name, checked, store)
             count = checked.documents
@@ -428,17 +423,37 @@ class Import:
         registry.register(self.home, self.ledger, done_row)
 
 
+def _check_unlisted(home: Home, name: str) -> None:
+    if registry.has_manifest(home, name):
+        raise BadInputError(
+            f"The home has a corpus '{name}' already, which its ledger does not know.",
+            "To have it listed again: seedlens doctor --rebuild. Or use another name.",
+        )
+
+
 def add_demo(home: Home, ledger: Ledger) -> None:
-    """Copy the demo corpus, whose index comes with SeedLens, into a home."""
+    """Copy the demo corpus, whose index comes with SeedLens, into a home that has none."""
+    home.create()
     index, now = DEMO / "index", datetime.now(UTC)
-    row = TypeAdapter(CorpusRow).validate_json((index / "corpus.json").read_bytes())
+    manifest = index / "corpus.json"
+    row = TypeAdapter(CorpusRow).validate_json(manifest.read_bytes())
     with registry.writing(home, ledger, row.name):
+        deleted = ledger.corpus(row.name)
+        if deleted is not None and deleted.state != "deleted":
+            return
+        if deleted is None:
+            _check_unlisted(home, row.name)
         folder = home.corpus(row.name)
-        if earlier := ledger.corpus(row.name):
-            ledger.remove_corpus(earlier)
         if folder.exists():
             folder = registry.next_store(home, row)
-        shutil.copytree(index, folder)
+        files = [file for file in index.rglob("*") if file.is_file() and file != manifest]
+        with file_errors(folder):
+            for file in (*files, manifest):  # which says that the others are there
+                copy = folder / file.relative_to(index)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
+        if deleted is not None:
+            ledger.remove_corpus(deleted)
         lens = registry.registered(lens_from_json(row.lens), folder)
         row = replace(row, source=str(DEMO), lens=lens, created_at=now, updated_at=now)
         registry.register(home, ledger, row)

@@ -31,7 +31,7 @@ class EmbeddedTexts:
         """Unit rows (n, d) of one or more texts."""
         key = json.dumps([FORMAT, self._fingerprint, list(texts)]).encode()
         path = self._folder / f"{hashlib.sha256(key).hexdigest()}.f32"
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             return np.fromfile(path, "<f4").reshape(len(texts), -1).astype(np.float32)
         vectors = np.asarray(self._embed(texts), dtype=np.float32)
         with suppress(OSError):  # a full or read-only disk costs time, not the search
