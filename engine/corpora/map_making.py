@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -72,6 +72,7 @@ class MapMaker:
             try:
                 layouts, sampled = self._layouts(names, old, kept, started)
                 with self.adding:
+                    layouts |= self._renamed(old, layouts)
                     write_map(self.table.path, StoredMap(doc_ids, hashes, layouts, sampled))
                 made = wanted
             except CancelledLayoutError:
@@ -89,6 +90,18 @@ class MapMaker:
         if old is None or not len(old.doc_ids) or WHOLE_DOCUMENT not in old.layouts:
             return None
         return old if {*old.layouts} <= {*names} else None
+
+    def _renamed(
+        self, old: StoredMap | None, layouts: Mapping[str, StoredLayout]
+    ) -> dict[str, StoredLayout]:
+        """Layouts with the names that a model gave, or that were taken back, meanwhile."""
+        now = None if old is None else self._old([*layouts])
+        known = {} if now is None else now.layouts
+        return {
+            name: replace(laid, worded=known[name].worded, worded_by=known[name].worded_by)
+            for name, laid in layouts.items()
+            if name in known and known[name].names == laid.names
+        }
 
     @staticmethod
     def _rows_kept(

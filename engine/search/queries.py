@@ -181,8 +181,9 @@ def check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
     asked = pa.array(doc_ids, pa.string())
     known = pc.is_in(asked, value_set=corpus.doc_ids.array)
     if unknown := asked.filter(pc.invert(known)).to_pylist():
+        named, more = ", ".join(map(repr, unknown[:MOST_NAMED])), len(unknown) - MOST_NAMED
         raise UnknownNameError(
             f"The corpus '{corpus.name}' does not have {counted(len(unknown), 'document')} of the "
-            f"selection: {', '.join(map(repr, unknown[:MOST_NAMED]))}.",
+            f"selection: {named}{f' and {more:,} more' if more > 0 else ''}.",
             "Check the ids: they are the doc_id that the import read.",
         )

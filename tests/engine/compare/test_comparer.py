@@ -225,7 +225,7 @@ def test_one_variant_is_enough(explorer: Explorer) -> None:
     [
         ([BASE, BASE], ASPECT, BadInputError, "Two variants are called 'base'"),
         ([], ASPECT, BadInputError, "no variant"),
-        ([replace(BASE, instruction="x" * 2001)], ASPECT, BadInputError, "2001 characters"),
+        ([replace(BASE, instruction="x" * 2001)], ASPECT, BadInputError, "2,001 characters"),
         ([replace(BASE, steer=1.5)], ASPECT, BadInputError, "steer is 1.5"),
         ([replace(BASE, system="magic")], ASPECT, UnknownNameError, "no system 'magic'"),
         ([BASE], "taste", UnknownNameError, "no aspect 'taste'"),
