@@ -146,15 +146,16 @@ def _exported_before(out: Path, *, overwrite: bool) -> set[str]:
         raise BadInputError(
             f"{out} is not empty.", "Name a new folder, or add --overwrite to replace it."
         )
-    about: dict[str, Any] = {}
-    with suppress(OSError, ValueError):
+    paths: list[Path] | None = None
+    with suppress(OSError, ValueError, KeyError, TypeError):
         about = json.loads((out / ABOUT).read_text("utf-8"))
-    if about.get("generator") != GENERATOR:
+        if about["generator"] == GENERATOR:
+            paths = list(map(Path, about["files"]))
+    if paths is None:
         raise BadInputError(
             f"{out} holds files that were not exported from a build (no {ABOUT} says so).",
             "Name another folder.",
         )
-    paths = map(Path, about["files"])
     return {str(path) for path in paths if ".." not in path.parts and not path.is_absolute()}
 
 

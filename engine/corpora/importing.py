@@ -146,7 +146,7 @@ class Import:
         busy = f"{name}: another process sends the same query."
         with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
             self.tell(Progress("retrieving", 0, query.limit, 0.0))
-            yield services.Retrieval(folder, name, query.limit)
+            yield services.Retrieval(folder, name, query)
 
     def _from_service(self, query: ServiceQuery) -> ImportReport:
         service = services.service_of(query.service)

@@ -334,12 +334,12 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 
 def _written_before(folder: Path) -> list[str] | None:
-    """Files of an earlier generation, None when the folder holds none."""
+    """Files of an earlier generation that are in the folder itself, None when it holds none."""
     try:
-        about = json.loads((folder / ABOUT).read_text("utf-8"))
-        return [str(name) for name in about["files"]]
+        names = list(map(str, json.loads((folder / ABOUT).read_text("utf-8"))["files"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    return [name for name in names if Path(name).name == name != ".."]
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,9 @@ def unbraced(text: str) -> str:
 
 # A block begins at the start of a line, or behind another one; its name and brace may be in the
 # lines behind.
-_BLOCK = re.compile(r"@\s*(\w*)\s*([{(])")
-_AT_LINE_START = re.compile(rf"\s*{_BLOCK.pattern}")
+_BLOCK = r"@\s*(\w*)\s*([{(])"
+_AT_LINE_START = re.compile(rf"\s*{_BLOCK}")
+_COMMENT_OR_BLOCK = re.compile(rf"%.*|{_BLOCK}")
 _HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")
 _KEY = re.compile(r"([^,={}\"]*?)\s*(?:,|(?=[})]\s*\Z))")
 _INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
@@ -109,12 +110,13 @@ _OWN_NAMES = (
 )
 _OWN = frozenset(_OWN_NAMES.split())
 """Fields that are not inherited by the entries that refer to one."""
-_MARKS = re.compile(r"\\.|[{}()\",=#]", re.DOTALL)
+_MARKS = re.compile(r"\\.|[{}()\",=#%]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""
 _NEXT = re.compile(r"\s[\w-]+\s*=")
 """Where the next field begins, in a value without braces and quotes."""
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _VERBATIM = frozenset({"url", "doi", "file", "eprint", "ee", "biburl"})
+_OPEN = "the entry does not end: a brace or quote is not closed."
 
 
 @dataclass(slots=True)
@@ -145,12 +147,16 @@ def _entries(file: InputFile, strings: dict[str, str]) -> Iterator[_Entry]:
     """Each entry; macros are added to ``strings``."""
     for line, text in _chunks(file):
         end = 0
-        while begin := _BLOCK.search(text, end):
+        while begin := _COMMENT_OR_BLOCK.search(text, end):
+            end = begin.end()
+            if begin[0].startswith("%"):
+                continue
             entry, end = _parsed(text, begin, line)
-            if entry.kind.lower() == "string":
+            kind = entry.kind.lower()
+            if kind == "string" and not entry.fault:
                 for name, pieces in entry.fields.items():
                     strings[name.lower()] = _value(pieces, strings, verbatim=True)
-            elif entry.kind.lower() not in ("comment", "preamble"):
+            elif kind != "comment" and (kind != "preamble" or entry.fault == _OPEN):
                 yield entry
 
 
@@ -172,25 +178,31 @@ def _chunks(file: InputFile) -> Iterator[tuple[int, str]]:
 
 def _parsed(text: str, begin: re.Match[str], line: int) -> tuple[_Entry, int]:
     """The entry that begins there, and where it ends. As biber reads it, a comma that another one
-    follows is passed over."""
+    follows is passed over, and so is a comment outside of values."""
     kind, close = begin[1], "}" if begin[2] == "{" else ")"
     key, at = _KEY.match(text, begin.end()), begin.end()
     entry = _Entry(line + text.count("\n", 0, begin.start()), kind, key[1].strip() if key else "")
     at, depth, quoted, name = key.end() if key else at, 0, False, ""
-    pieces: list[str] = []
+    pieces, before = list[str](), ""  # before: what is in front of a comment
     for mark in _MARKS.finditer(text, at):
         sign = mark[0]
+        if mark.start() < at:
+            continue  # in a comment
         if sign == '"' and not depth:
             quoted = not quoted
         elif sign == "{" or (sign == "}" and depth):
             depth += 1 if sign == "{" else -1
         elif depth or quoted:
             continue
+        elif sign == "%" and text[mark.start() - 1] in ' \t\r\n,{(}"':
+            before, at = before + text[at : mark.start()], text.find("\n", mark.start())
+            if at < 0:
+                break
         elif sign == "=" and not name:
-            name, at = text[at : mark.start()].strip(), mark.end()
+            name, before, at = (before + text[at : mark.start()]).strip(), "", mark.end()
         elif sign in ("#", ",", close):
-            pieces.append(text[at : mark.start()].strip())
-            at = mark.end()
+            pieces.append((before + text[at : mark.start()]).strip())
+            before, at = "", mark.end()
             if sign == "#":
                 continue
             if name in entry.fields:
@@ -207,7 +219,7 @@ def _parsed(text: str, begin: re.Match[str], line: int) -> tuple[_Entry, int]:
             name, pieces = "", []
             if sign == close:
                 return entry, at
-    entry.fault = "the entry does not end: a brace or quote is not closed."
+    entry.fault = _OPEN
     return entry, len(text)
 
 

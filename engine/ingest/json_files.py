@@ -125,8 +125,10 @@ def _line_rows(where: str, line: str) -> Iterator[Row]:
 
 def rows_in_folder(pattern: str, file: InputFile) -> Iterator[Row]:
     """Rows of the first file in a folder whose name is so, or of that file itself."""
-    path = sorted(file.path.glob(pattern))[0] if file.path.is_dir() else file.path
-    return line_rows(replace(file, path=path))
+    paths = sorted(file.path.glob(pattern)) if file.path.is_dir() else [file.path]
+    if not paths:
+        raise BadInputError(f"{file.name} has no {pattern}.", f"Choose a folder with {pattern}.")
+    return line_rows(replace(file, path=paths[0]))
 
 
 _BETWEEN = re.compile(r"[\s,]*")

@@ -124,6 +124,8 @@ DOCUMENTS = "documents.jsonl"
 _STATE = "state.json"
 FRESH = timedelta(days=1)
 """A run that came to its end, or was left, longer ago than this starts again."""
+MOST_REPEATED = 3
+"""Pages in a row without a new document by which a service is known to send the same again."""
 AskPage = Callable[[str], Page]  # Cursor to page; see `page`
 
 
@@ -136,8 +138,8 @@ class Retrieved:
     documents: int = 0  # how many those are
     skipped: int = 0  # entries that are no papers
     total: int | None = None  # the last one that the service gave; None where it says nothing
-    # the total became smaller while pages were read: where they are counted by their places,
-    # documents moved to pages that had been read
+    # the total became smaller while pages were read (where they are counted by their places,
+    # documents moved to pages that had been read), or the same pages came again and again
     shrank: bool = False
     missing: tuple[str, ...] = ()  # ids that do not exist
     version: str = ""  # of the library when its first page came; see `Page`
@@ -152,9 +154,10 @@ _RETRIEVED = TypeAdapter(Retrieved)
 class Retrieval:
     """One query's documents in a folder. One process at a time may run it."""
 
-    def __init__(self, folder: Path, name: str, limit: int) -> None:
+    def __init__(self, folder: Path, name: str, query: ServiceQuery) -> None:
         self.file = folder / DOCUMENTS
-        self._folder, self._name, self._limit = folder, name, limit
+        self._folder, self._name, self._limit = folder, name, query.limit
+        self._by_ids = bool(query.ids)
 
     def run(
         self, page: AskPage, on_progress: Tell = tell_nobody, stopped: Ask = never
@@ -178,7 +181,7 @@ class Retrieval:
 
     def _rest(self, state: Retrieved, page: AskPage, on_progress: Tell, stopped: Ask) -> Retrieved:
         started, before = time.perf_counter(), state.documents
-        known = set(self._ids(state))
+        known, repeated = set(self._ids(state)), 0
         while not state.done and state.documents < self._limit:
             if stopped():
                 return replace(state, stopped=True)
@@ -189,8 +192,10 @@ class Retrieval:
             rows = {row["doc_id"]: row for row in found.rows if row["doc_id"] not in known}
             new = list(rows.values())[: self._limit - state.documents]
             known.update(row["doc_id"] for row in new)
-            if found.rows and not new:  # the same page again: there is no more
+            repeated = 0 if new else repeated + bool(found.rows)
+            if repeated == MOST_REPEATED and found.cursor and not self._by_ids:
                 found = replace(found, cursor=None)
+                state = replace(state, shrank=state.shrank or state.documents != found.total)
             state = self._commit(_after(state, found, len(new), self._limit), new)
             seconds = time.perf_counter() - started
             rate = (state.documents - before) / max(seconds, 1e-9)
@@ -255,8 +260,9 @@ def warnings_of(state: Retrieved, name: str, query: ServiceQuery) -> tuple[str, 
     # Some services estimate how many there are.
     short = state.documents + state.skipped < expected - expected // 100
     if (short or state.shrank) and not query.ids:
+        many = "more" if state.total is None else f"{state.total:,}"
         found.append(
-            f"{name} says that it has {state.total:,} documents, and sent {state.documents:,}: its "
+            f"{name} says that it has {many} documents, and sent {state.documents:,}: its "
             "list changed meanwhile, or some cannot be had. Ask it again for what was missed."
         )
     elif state.total is not None and state.total > limit:

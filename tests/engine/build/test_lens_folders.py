@@ -31,6 +31,16 @@ def test_an_export_replaces_the_files_of_the_one_before_and_no_others(
     assert (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize("about", ["", "[]", '{"files": []}', '{"generator": "seedlens build"}'])
+def test_files_of_a_person_are_never_overwritten(
+    built: Explorer, tmp_path: Path, about: str
+) -> None:
+    (tmp_path / "provenance.json").write_text(about, encoding="utf-8")
+    with pytest.raises(BadInputError, match="were not exported from a build"):
+        built.builds.export(*PLACE, tmp_path, overwrite=True)
+    assert (tmp_path / "provenance.json").read_text("utf-8") == about
+
+
 def test_a_folder_that_cannot_be_written_is_named(built: Explorer, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(BadInputError, match="file is a file"):

@@ -301,7 +301,7 @@ home = Path(sys.argv[1])
 query = read_query("zotero", "users/7", 100_000)
 with client_of(query, Settings(), Home(home)) as client:
     page = partial(service_of("zotero").page, client, query)
-    print(Retrieval(home / "retrieved", "Zotero", query.limit).run(page).documents)
+    print(Retrieval(home / "retrieved", "Zotero", query).run(page).documents)
 """
 
 

@@ -154,6 +154,16 @@ def test_files_of_a_person_are_never_overwritten(
     assert contents(out) == before
 
 
+def test_an_about_that_names_files_elsewhere_deletes_none(store: Answers, tmp_path: Path) -> None:
+    out, mine = tmp_path / "out", tmp_path / "mine.txt"
+    mine.write_text("mine", encoding="utf-8")
+    out.mkdir()
+    about = {"files": {"../mine.txt": "", str(mine): "", "..": ""}}
+    (out / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    made(store, out, overwrite=True)
+    assert mine.read_text("utf-8") == "mine"
+
+
 def test_a_file_in_place_of_the_folder_is_refused(store: Answers, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine", encoding="utf-8")
     with pytest.raises(BadInputError, match="out is a file"):

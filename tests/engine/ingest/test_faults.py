@@ -95,6 +95,16 @@ GOOD = '{"id": "1", "text": "a"}\n'
             "@article{a, title={x}, year=2020 abstract={y}}\n",
             "behind the value of year",
         ),
+        (
+            "refs.bib",
+            "@string{p = {Pond\n@misc{a, title={x}}\n",
+            "row 1 (line 1): the entry does not",
+        ),
+        (
+            "refs.bib",
+            "@preamble{{x\n@misc{a, title={x}}\n",
+            "row 1 (line 1): the entry does not end",
+        ),
         ("refs.bib", "no entries at all\n", "0 rows"),
         ("refs.ris", "TY  - JOUR\nPY  - 2001\nER  - \n", "neither a title nor a text"),
         ("refs.ris", "\nA list of papers\n", "0 rows read as ris"),

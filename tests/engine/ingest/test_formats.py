@@ -266,6 +266,27 @@ def test_an_entry_may_be_spread_over_lines_have_no_key_or_two_commas(
     assert document.metadata.get("note") == ("x,, y" if "note" in entry else None)
 
 
+def test_comments_of_bibtex_are_passed_over_outside_of_values(write: Write) -> None:
+    entries = """@preamble{"\\def\\x{%}" # "y"}
+@misc{a, % "of {all
+  title = {20% of
+  % ponds} % , note = {n}
+  , % year = 1990, }
+  url = http://e.org/a%20b, % =
+  year = 2020}
+% @misc{b,
+%   title = {Hidden},
+% }
+@misc{c, title = {Rivers}%
+} % @misc{d, title = {Hidden
+"""
+    first, second = open_source(write("a.bib", entries), lens=RESEARCH)
+    assert (first.title, first.year) == ("20% of % ponds", 2020)
+    assert first.url == "http://e.org/a%20b"
+    assert "note" not in first.metadata
+    assert (second.doc_id, second.title) == ("c", "Rivers")
+
+
 def test_an_entry_inherits_what_the_entry_that_it_refers_to_has(write: Write) -> None:
     entries = """@string{p = {Pond Press}}
 @incollection{child, title = {Crayfish}, crossref = {Ponds}}
@@ -409,6 +430,10 @@ def test_csfcube_abstracts_keep_sentences_and_roles(write: Write) -> None:
     document = one(folder)
     assert (document.doc_id, document.year, document.text) == ("10", 2017, "We see. We do.")
     assert document.roles == ("background", "method")
+    source = open_source(folder, lens=RESEARCH)
+    (folder / "abstracts-csfcube-preds.jsonl").unlink()
+    with pytest.raises(BadInputError, match=r"c has no abstracts-\*\.jsonl"):
+        check(source, MAX_CHARS)
 
 
 def test_an_impliret_document_holds_nothing_of_its_question_or_answer(write: Write) -> None:

@@ -48,7 +48,7 @@ def retrieve(settings: Settings, home: Path) -> Retrieve:
         **others: Any,
     ) -> Retrieved:
         query = query_of(asked, limit)
-        retrieval = Retrieval(home / name, service_of(query.service).info.name, query.limit)
+        retrieval = Retrieval(home / name, service_of(query.service).info.name, query)
         with client_of(query, settings.model_copy(update=others), Home(home), stopped) as client:
             page = partial(service_of(query.service).page, client, query)
             return retrieval.run(page, stopped=stopped)

@@ -14,8 +14,8 @@ from engine.config import Settings
 from engine.errors import BadInputError, ServiceError
 from engine.sources import client
 from engine.sources import services as retrieving
-from engine.sources.client import ATTEMPTS, Client
-from engine.sources.services import client_of, nothing_found, warnings_of
+from engine.sources.client import ATTEMPTS, Client, Page
+from engine.sources.services import Retrieval, client_of, nothing_found, warnings_of
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
 from tests.fakes.service_server import Paper, ServiceServer
@@ -163,6 +163,23 @@ def test_a_service_that_sends_the_same_page_again_has_no_more(
     assert len(services.seen) <= 10
 
 
+def test_pages_in_circles_are_told_without_a_total_too(home: Path) -> None:
+    query, page = query_of(ALL), Page([{"doc_id": "W1", "text": ""}], "again", None)
+    done = Retrieval(home / "retrieved", "It", query).run(lambda _: page)
+    assert (done.documents, done.done) == (1, True)
+    [warning] = warnings_of(done, "It", query)
+    assert "has more documents, and sent 1: " in warning
+
+
+def test_batches_of_known_works_do_not_end_a_list_of_ids(
+    retrieve: Retrieve, services: ServiceServer, home: Path
+) -> None:
+    dois = [Paper(n).doi for n in range(1, 251)]
+    done = retrieve(f"openalex:{' '.join([*WORKS[:200], *dois, '10.5555/gone'])}")
+    assert ids(home) == WORKS
+    assert done.missing == ("10.5555/gone",)
+
+
 def test_documents_that_come_on_two_pages_are_kept_once(
     retrieve: Retrieve, services: ServiceServer, home: Path
 ) -> None:
@@ -200,6 +217,8 @@ def test_a_limit_holds_and_a_larger_one_goes_on(
     assert ids(home) == WORKS[:230]
     assert retrieve(ALL, 40).documents == 40
     assert ids(home) == WORKS[:40]
+    assert retrieve(ALL, 100).documents == 100
+    assert retrieve(ALL).documents == 250, "though a page comes again"
 
 
 def test_a_run_that_is_stopped_goes_on_also_while_it_waits(
