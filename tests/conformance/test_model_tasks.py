@@ -114,7 +114,7 @@ def task(request: pytest.FixtureRequest) -> Task:
 
 @pytest.fixture
 def server(task: Task) -> Iterator[ModelServer]:
-    with serving(knowledge(), handlers=[task.handler]) as running:
+    with serving(knowledge(), handlers=[task.handler], latency=0.01) as running:
         yield running
 
 
