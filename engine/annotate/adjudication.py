@@ -99,6 +99,7 @@ def decide(
         decisions,
         judgments,
         retired=len({j.query_id for j in everything if j.query_id in retired}),
+        foreign=len(asked) - len(judgments),
         audits=len(everything) - len(counting),
     )
     return DecidedQrels(tuple(decisions), notes)
@@ -119,9 +120,10 @@ def _notes(
     judgments: Sequence[Judgment],
     *,
     retired: int,
+    foreign: int,
     audits: int,
 ) -> tuple[str, ...]:
-    """Notes on left-out grades and models."""
+    """Notes on left-out grades (``foreign`` to the scale too) and models."""
     counts = Counter(decision.basis for decision in decisions)
     decided = {d.item for d in decisions}
     models = {j.item for j in judgments if j.origin == "model"} - decided
@@ -131,6 +133,7 @@ def _notes(
         (counts["model"], "grade rests/grades rest", "on a model alone: no person graded there."),
         (len(models), "item was/items were", "graded by a model only, and left out."),
         (retired, "query is/queries are", "retired: the grades are kept, and left out."),
+        (foreign, "grade is/grades are", "not in the project's scale, and left out."),
         (audits, "audit grade is/audit grades are", "left out: given to check a model."),
     )
     return tuple(f"{counted(n, *what.split('/'))} {words}" for n, what, words in said if n)

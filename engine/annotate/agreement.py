@@ -195,7 +195,7 @@ def find_agreement(
         },
         confusion={pair: tuple(map(tuple, t.tolist())) for pair, t in confusion.items()},
         notes=(
-            *_left_out(own, len(everything) - len(own)),
+            *_left_out(own, scale, len(everything) - len(own)),
             *_undefined(people, overall, len(names) - len(models)),
             *(f"{name} (a model) is compared in pairs only." for name in sorted(models)),
         ),
@@ -234,11 +234,13 @@ def _confusion(both: Iterable[tuple[int, int]], scale: Scale) -> Table:
     return table
 
 
-def _left_out(own: Sequence[Judgment], audits: int) -> list[str]:
+def _left_out(own: Sequence[Judgment], scale: Scale, audits: int) -> list[str]:
     verdicts = Counter(judgment.verdict for judgment in own)
+    foreign = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
     counts = {
         "skip": verdicts["skip"],
         "unsure/unsure": verdicts["unsure"],
+        "grade outside the scale/grades outside the scale": foreign,
         "audit grade": audits,
     }
     parts = [counted(count, *what.split("/")) for what, count in counts.items() if count]

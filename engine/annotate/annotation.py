@@ -8,7 +8,7 @@ from dataclasses import replace
 from engine.annotate.adjudication import find_disagreements
 from engine.annotate.agreement import agreement_over_time, find_agreement
 from engine.annotate.judgment_io import JudgmentFiles
-from engine.annotate.judgments import check_decision, check_not_seed, checked, store
+from engine.annotate.judgments import MADE, check_decision, check_not_seed, checked, store
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
@@ -134,6 +134,10 @@ class Annotation(ProjectStore):
             opened.document(judgment.doc_id)  # raises UnknownNameError
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
+        if judgment.origin in ("person", "audit") and judgment.event.startswith(MADE):
+            raise BadInputError(
+                f"The event '{judgment.event}' begins like those of SeedLens.", "Use another id."
+            )
         if judgment.origin == "adjudication":
             check_decision(self._ledger.judging, project, judgment, seen)
         instruction = judgment.instruction or asked.instruction or ""

@@ -51,12 +51,12 @@ from engine.collections.judgment_formats import (
     text_of,
 )
 from engine.collections.readers import read_collection, wording_of
-from engine.collections.trec import trec_lines
+from engine.collections.trec import grade_of, trec_lines
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError, check_known
 from engine.permissions import all_for_leads
-from engine.search.queries import check_query, query_from_json, query_to_dict
+from engine.search.queries import check_query, query_from_json, query_to_dict, query_to_json
 from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
@@ -97,7 +97,21 @@ def _from_json(value: Any) -> Any:
     return parse_json(value) if isinstance(value, str) else value
 
 
-Clean = Annotated[str, AfterValidator(printable)]
+def _whole(text: str) -> str:
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise ValueError("it holds half a character")
+    return text
+
+
+def _as_grade(value: Any) -> int:
+    try:
+        return grade_of(str(value))
+    except ValueError as error:
+        raise ValueError("it is not a whole number") from error
+
+
+Text = Annotated[str, AfterValidator(_whole)]
+Clean = Annotated[Text, AfterValidator(printable)]
 Span = tuple[NonNegativeInt, NonNegativeInt]
 
 
@@ -105,12 +119,12 @@ class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
     """A judgment as CSV and JSONL have it, in the order of columns; only query_id, doc_id,
     relevance and an annotator are required."""
 
-    query_id: str = ""
-    doc_id: str = ""
-    relevance: int | None = None
-    annotator: str = ""
+    query_id: Text = ""
+    doc_id: Text = ""
+    relevance: Annotated[int | None, BeforeValidator(_as_grade)] = None
+    annotator: Text = ""
     verdict: Verdict | None = None
-    note: str = ""
+    note: Text = ""
     marks: Annotated[tuple[Span, ...], BeforeValidator(_from_json)] = ()
     time: datetime = Field(default_factory=lambda: datetime.now(UTC))
     seconds: Annotated[float, Field(ge=0, le=HIGHEST)] | None = None
@@ -128,10 +142,12 @@ class AnyLine(JudgmentLine):
 
     undoes: Clean = ""
     basis: str = ""
-    by: str = ""
-    annotators: Annotated[list[str], BeforeValidator(_from_json)] = []
+    by: Text = ""
+    annotators: Annotated[list[Text], BeforeValidator(_from_json)] = []
 
 
+GRADED = ("agreed", "single", "model")
+"""What our adjudicated grades rest on where nobody decided."""
 FIELDS = tuple(JudgmentLine.model_fields)
 """What a line has, in the order of the columns."""
 
@@ -151,6 +167,8 @@ def from_fields(
     does not say: one, or the agreeing grades behind one of our adjudicated export. Without
     ``event`` it is an import."""
     given = {judgment_field(name): value for name, value in fields.items()} | {**fields}
+    if given.get("basis") not in ("adjudicated", *GRADED):
+        given |= {"basis": "", "by": "", "annotators": ""}  # columns of somebody else's
     try:
         line = AnyLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
     except ValidationError as error:
@@ -161,7 +179,7 @@ def from_fields(
     people, origin = [line.annotator], line.origin if line.event else "import"
     if line.basis == "adjudicated" and line.by:
         people, adjudicated = [line.by], True
-    elif line.basis in ("agreed", "single", "model"):
+    elif line.basis in GRADED:
         people, adjudicated = line.annotators or people, False
     verdict = line.verdict or ("grade" if line.relevance is not None else None)
     if verdict is None:
@@ -189,7 +207,7 @@ class JudgmentImport:
     project: Project
     corpus: OpenCorpus
     queries: Mapping[str, Query]  # of the project
-    # bare names of models that grade in the project
+    # bare names of models that grade in the project; refused as names of people
     models: frozenset[str] = frozenset()
     by_model: bool = False  # the whole file is a model's
     # queries that the file describes, by id
@@ -323,14 +341,20 @@ class JudgmentImport:
 
     def _checked(self, given: Judgment) -> Judgment:
         """The judgment for the project, as a model's where the import, the file or the name says
-        so, or a model graded here by that name."""
+        so."""
         name, leads = given.annotator, self.project.leads
         by_model = self.by_model or given.origin == "model" or is_model(name)
-        if given.origin == "adjudication":
-            if leads and name.strip() not in leads:
-                raise BadInputError(f"'{name}' is no lead of project '{self.project.name}'.")
-        elif by_model or (not given.event and own_name(name) in self.models):
+        is_decision = given.origin == "adjudication"
+        if by_model and not is_decision:
             given = replace(given, annotator=model_annotator(name), origin="model")
+        elif not given.event and own_name(name) in self.models:
+            raise BadInputError(
+                f"By the name '{name.strip()}' a model graded in this project.",
+                "If these are its grades, import them as a model's (--by-model; on the page, "
+                "'Grades by a model'). If they are a person's, by another name.",
+            )
+        if is_decision and leads and name.strip() not in leads:
+            raise BadInputError(f"'{name}' is no lead of project '{self.project.name}'.")
         undo = given.verdict == "undo"
         judgment = checked(self.project, replace(given, verdict="withdrawn") if undo else given)
         # What the annotator was shown is as in the file, however the project is judged today.
@@ -497,7 +521,12 @@ def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
 
 def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
     """A query of a file, for this corpus; BadInputError when unreadable."""
-    return query_from_json(json.dumps({**fields, "corpus": corpus}))
+    try:
+        query = query_from_json(json.dumps({**fields, "corpus": corpus}))
+        query_to_json(query).encode()  # half a character cannot be stored
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise BadInputError(f"It is no query ({error}).") from error
+    return query
 
 
 def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:
@@ -519,6 +548,8 @@ DECIDED_FIELDS = (
 )
 """Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
 BATCH = 1000
+MOST_NAMED = 5
+"""Queries that a note names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -613,7 +644,14 @@ class JudgmentFiles(ForPerson):
                 f"Project '{name}' has no grades to export.",
                 " ".join(exported.notes) or "Judge first.",
             )
-        return exported
+        lowest = min(project.scale.values)
+        if not lowest or kind not in ("trec", "beir"):
+            return exported
+        note = (
+            f"The lowest grade of the scale is {lowest}: to programs that take grades from 1 on "
+            "for relevant, all of these are."
+        )
+        return replace(exported, notes=(*exported.notes, note))
 
     def qrels(self, project: Project, *, median: bool = False, audit: bool = False) -> DecidedQrels:
         """The adjudicated grades of active queries, in the project's scale; see :func:`decide`."""
@@ -796,11 +834,13 @@ class Form:
             "queries.jsonl": json_lines(_beir_query(i, queries.get(i), corpus) for i in asked),
             "corpus.jsonl": json_lines(documents),
         }
-        seeds = [queries[i].seed for i in asked if i in queries]
-        if gone := sum(seed is not None and seed not in corpus.row_of for seed in seeds):
-            which = counted(gone, "query has", "queries have")
-            why = f"the seed is not in the corpus '{corpus.name}' any more"
-            notes = [*notes, f"{which} no text: {why}."]
+        seeds = {i: queries[i].seed for i in asked if i in queries}
+        gone = sorted(i for i, s in seeds.items() if s is not None and s not in corpus.row_of)
+        if gone:
+            which = counted(len(gone), "query has", "queries have")
+            why = f"as the seed is not in the corpus '{corpus.name}' any more"
+            named = ", ".join(gone[:MOST_NAMED]) + ", ..." * (len(gone) > MOST_NAMED)
+            notes = [*notes, f"{which} no text, {why}: {named}."]
         return Exported(files, count, tuple(notes))
 
 

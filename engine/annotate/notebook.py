@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
 
 from engine.annotate.annotation import Annotation
@@ -50,6 +51,7 @@ class Trail:
     deleted: bool = False
     searches: tuple[StoredQuery, ...] = ()
     documents: tuple[Kept, ...] = ()  # removed ones too
+    searched: datetime | None = None  # when the last search was; None in older records
 
     @property
     def kept(self) -> tuple[Kept, ...]:
@@ -142,8 +144,9 @@ class Notebook(ForPerson):
         """Note a search in a trail, unless it is the last one again."""
 
         def change(trail: Trail) -> Trail:
-            new = () if trail.searches[-1:] == (query,) else (query,)
-            return replace(trail, searches=(*trail.searches, *new))
+            if trail.searches[-1:] == (query,):
+                return trail
+            return replace(trail, searches=(*trail.searches, query), searched=datetime.now(UTC))
 
         self._change(trail_id, change)
 
@@ -152,25 +155,26 @@ class Notebook(ForPerson):
         return list(self._trail(trail_id).searches)
 
     def trails(self, owner: str | None = None) -> list[TrailInfo]:
-        """The trails that were used last, the newest first, without single searches that keep no
-        document.
+        """The trails that were used last, the latest search first, without single searches that
+        keep no document.
 
         Args:
             owner: "" for those made without login; None for everybody's.
         """
         stored = self._trails.newest(self.person.name or owner)
         listed = islice((one for one in stored if one.value.is_listed), MOST_TRAILS)
-        return [
+        found = [
             TrailInfo(
                 one.key,
                 one.value.name,
                 tuple(dict.fromkeys(self.seed_titles(one.value.searches))),
                 len(one.value.searches),
                 len(one.value.kept),
-                one.time,
+                one.value.searched or one.time,
             )
             for one in list(listed)
         ]
+        return sorted(found, key=lambda trail: trail.time, reverse=True)
 
     def trail_name(self, trail_id: str) -> str:
         """What the trail is called; "" when it has no name."""

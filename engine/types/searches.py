@@ -424,7 +424,7 @@ class TrailInfo:
     seeds: tuple[str, ...]  # titles of its seeds in order, each once
     searches: int  # how many
     kept: int  # number of documents in its reading list
-    time: datetime  # of its last change, in UTC
+    time: datetime  # of its last search, in UTC
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,5 +319,9 @@ def test_ids_of_judgments_and_notes_of_reading_lists_have_limits(small_copy: Exp
         annotation.judge(project, judgment, query)
     with pytest.raises(BadInputError, match="The event has 201 characters"):
         annotation.undo(project, "Ada", event=long)
+    for event in ("build-1", "grading-1"):
+        for origin in ("person", "audit"):
+            with pytest.raises(BadInputError, match="begins like those of SeedLens"):
+                annotation.judge(project, replace(judgment, event=event, origin=origin), query)
     with pytest.raises(BadInputError, match="The note has 10,001 characters"):
         small_copy.notebook.annotate("trail", "small", "plain", "n" * 10_001)

@@ -46,6 +46,27 @@ BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
         f'"seconds": 1{"0" * 400}}}',
         ("line 1", "seconds '1000"),
     ),
+    "half a character in a name": (
+        "a.jsonl",
+        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "a\\ud800"}}',
+        ("line 1", "The annotator", "half a character"),
+    ),
+    "half a character in a query": (
+        "a.jsonl",
+        '{"query_id": "text-\\ud800_any", "doc_id": "emoji", "relevance": 1, "annotator": "x"}',
+        ("line 1", "The query_id", "half a character"),
+    ),
+    "half a character in a query of a hand-over": (
+        "a.jsonl",
+        '{"format": "seedlens-judgments", "project": {"corpus": "small"}}\n'
+        '{"query_id": "x", "query": {"text": "\\ud800"}}',
+        ("line 2", "It is no query"),
+    ),
+    "true for a grade": (
+        "a.jsonl",
+        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": true, "annotator": "x"}}',
+        ("line 1", "'True'", "not a whole number"),
+    ),
     "JSON without an end": ("a.jsonl", "[" * 100_000, ("line 1", "JSON object")),
     "marks without an end": (
         "a.jsonl",

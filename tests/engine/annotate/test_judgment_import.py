@@ -224,3 +224,15 @@ def test_grades_come_in_by_any_name_that_their_column_has(
     assert exchange.import_("small", file).added == 1
     project = small_copy.annotation.project("small")
     assert exchange.qrels(project).grades == {METHOD: {"bread-network": 2}}
+
+
+def test_spam_is_not_relevant_and_columns_of_other_programs_do_not_matter(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    exchange = small_copy.annotation.exchange
+    names = "qid,docid,rel,annotator,annotators,by,basis"
+    table = f"{names}\n{METHOD},bread-network,-1,r9,3,,vote\n"
+    exchange.import_("small", qrels(tmp_path, table, "judged.csv"))
+    exchange.import_("small", qrels(tmp_path, f"{METHOD} 0 maps-survey -2\n"), annotator="x")
+    decided = exchange.qrels(small_copy.annotation.project("small"))
+    assert decided.grades == {METHOD: {"bread-network": 0, "maps-survey": 0}}

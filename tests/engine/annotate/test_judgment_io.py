@@ -232,7 +232,7 @@ def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(
     out = tmp_path / "beir"
     exported.write(out)
     assert [note for note in exported.notes if "seed" in note] == [
-        "1 query has no text: the seed is not in the corpus 'small' any more."
+        f"1 query has no text, as the seed is not in the corpus 'small' any more: {METHOD}."
     ]
     queries = map(json.loads, (out / "queries.jsonl").read_text("utf-8").splitlines())
     texts = {query["_id"]: query["text"] for query in queries}

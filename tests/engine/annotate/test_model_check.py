@@ -105,7 +105,10 @@ def test_a_person_s_grade_of_another_scale_leaves_the_rest_of_the_people_in_the_
     annotation.judge(strange, Judgment(QUERY, doc_id, "Grace", 9))
     check = annotation.grading.check(project)
     assert (check.items, check.undecided) == (1, 0), "as in the project's grades"
-    assert annotation.exchange.qrels(project).grades == {QUERY: {doc_id: 1}}
+    found = annotation.exchange.qrels(project)
+    assert found.grades == {QUERY: {doc_id: 1}}
+    assert "1 grade is not in the project's scale, and left out." in found.notes
+    assert "Left out: 1 grade outside the scale." in annotation.agreement(project).notes
 
 
 def test_grades_that_check_a_model_count_only_where_they_are_asked_for(graded: Explorer) -> None:

@@ -108,20 +108,22 @@ def test_no_model_s_grades_are_examples_however_they_came_in(
     assert shown == {graded.document("small", ALIKE[3]).title}
 
 
-def test_what_a_file_has_by_the_name_of_a_model_that_graded_here_is_the_model_s(
+def test_a_model_that_graded_here_is_nobody_whose_grades_a_file_brings(
     graded: Explorer, tmp_path: Path
 ) -> None:
     annotation, project = graded.annotation, make_project(graded, depth=3)
     grade(graded, project)
+    before = annotation.history(project)
     line = {"query_id": QUERY, "doc_id": ALIKE[0], "relevance": 3, "annotator": MODEL.upper()}
-    own = tmp_path / "own.jsonl"
+    own, decided = tmp_path / "own.jsonl", tmp_path / "decided.jsonl"
     own.write_text(json.dumps(line))
+    decided.write_text(json.dumps({**line, "basis": "adjudicated", "by": MODEL}))
     qrels = tmp_path / "a.qrels"
     qrels.write_text(f"{QUERY} 0 {ALIKE[0]} 3\n")
-    for file, named in ((own, {}), (qrels, {"annotator": MODEL})):
-        annotation.exchange.import_("small", file, "p", overwrite=True, **named)
-    assert {j.origin for j in annotation.judgments(project)} == {"model"}
-    before = annotation.history(project)
+    for file, named in ((own, {}), (decided, {}), (qrels, {"annotator": MODEL})):
+        for adjudicated in (False, True):
+            with pytest.raises(BadInputError, match=r"(?i)by the name 'judge' a model graded"):
+                annotation.exchange.import_("small", file, "p", adjudicated=adjudicated, **named)
     with pytest.raises(BadInputError, match="decides nothing"):
         annotation.exchange.import_(
             "small", qrels, "p", annotator="m", by_model=True, adjudicated=True

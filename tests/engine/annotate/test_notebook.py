@@ -55,8 +55,8 @@ def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted
             notebook.add_step(trail, search(seed))
     notebook.keep("two", "small", b)
     notebook.name_trail("hers", NASTY, "ada")
-    listed = [(one.trail_id, one.searches, one.kept) for one in notebook.trails("")]
-    assert listed == [("two", 1, 1), ("one", 3, 0)]
+    counts = [(one.trail_id, one.searches, one.kept) for one in notebook.trails("")]
+    assert counts == [("two", 1, 1), ("one", 3, 0)]
     assert [(one.trail_id, one.name) for one in notebook.trails("ada")] == [("hers", NASTY)]
     assert len(notebook.trails()) == 3
     one = notebook.trails("")[1]
@@ -64,7 +64,11 @@ def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted
     notebook.delete_trail("two")
     assert [one.trail_id for one in notebook.trails("")] == ["one"]
     notebook.delete_trail("two", deleted=False)
-    assert [one.trail_id for one in notebook.trails("")] == ["two", "one"]
+    listed = [(one.trail_id, one.time) for one in notebook.trails("")]
+    notebook.keep("one", "small", b)
+    notebook.add_step("one", search(a))
+    assert [(one.trail_id, one.time) for one in notebook.trails("")] == listed, "no new search"
+    assert [trail_id for trail_id, _ in listed] == ["two", "one"]
 
 
 def test_a_saved_search_is_renamed_removed_and_belongs_to_one_owner(small_copy: Explorer) -> None:

@@ -100,6 +100,8 @@ def test_a_scale_that_begins_with_1_measures_as_one_that_begins_with_0(
     assert people[0] == people[1]
     warnings = of(small_copy, "small:from-1").warnings
     assert "The lowest grade of the scale, 1, counts as 0: not relevant." in warnings
+    exported = annotation.exchange.export(project)
+    assert "The lowest grade of the scale is 1" in " ".join(exported.notes)
     assert annotation.exchange.qrels(project).grades[query_ids[0]]["bees-survey"] == 1
 
 
