@@ -358,7 +358,13 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     )
     facts(words)
     with st.expander("Points as table"):
-        table(frame, "annotate_points", f"{title} over time")
+        shown = ("Items (n)", "Until (UTC)", title, "95 % interval")
+        lines = [
+            (f"{p.items:,}", f"{p.until:%Y-%m-%d %H:%M}", signed(m.value, "undefined"), between)
+            for p, m in found
+            for between in [interval(m.interval)]
+        ]
+        st.html(html_table(f"{title} over time", shown, lines))
 
 
 def undefined_words(found: Found) -> str:

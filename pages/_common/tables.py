@@ -54,13 +54,18 @@ SENSITIVITY: Mapping[str, str] = {
     "where it does not apply.",
 }
 """Measures of a system over all instructions of a collection."""
-SIGNED = ("p-MRR", "Rank gain", "rank_gain", "tau", "WISE", "Difference", "Gap from", "Gap to")
-"""Measures and columns that are shown with their sign; columns may go on behind the name."""
+SIGNED = (
+    *("p-MRR", "Rank gain", "rank_gain", "Kendall's tau", "tau", "WISE"),
+    *("Difference", "Gap from", "Gap to"),
+)
+"""Measures and columns that are shown with their sign; a column may add words after a space."""
+
+_FORMATS = {"Seconds": "{:.1f}", "correct aspect": "{:.0%}"}
 
 
 def is_signed(name: str) -> bool:
     """Whether a measure, or a column of one, is shown with its sign."""
-    return name.startswith(SIGNED)
+    return f"{name} ".startswith(tuple(f"{measure} " for measure in SIGNED))
 
 
 def interval(bounds: Interval) -> str:
@@ -102,7 +107,7 @@ def table(
         c: signed_number if signed or is_signed(c) else "{:.3f}" for c in numbers
     }
     formats |= {c: "{:,}" for c in frame.columns if frame[c].dtype == "int64"}
-    formats |= {"Seconds": "{:.1f}"} if "Seconds" in frame else {}
+    formats |= {c: f for c, f in _FORMATS.items() if c in frame}
     text, column = st.column_config.TextColumn, st.column_config.Column
     defined: dict[str, Any] = {
         "System": text(pinned=True),

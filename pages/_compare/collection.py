@@ -18,9 +18,10 @@ from pages._common.charts import frame_csv
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, time_left
 from pages._common.kit import button, dim
+from pages._common.kit import table as html_table
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.state import control
-from pages._common.tables import SENSITIVITY, SIMILARITY, floats, table
+from pages._common.tables import SENSITIVITY, SIMILARITY, floats, is_signed, table
 from pages._compare.compare_state import ComparePage, CompareView
 from pages._compare.sections import similarity_chart, titled
 from pages._evaluate.published import COLUMNS, published
@@ -28,6 +29,7 @@ from pages._login import login
 
 SYSTEMS = ("aspect", "instructed", "dense")
 _SIMILAR = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
+_HEADS = {"system": "System", "variant": "Variant", "rbo": "RBO", "overlap@20": "overlap"}
 _BOUNDED = [f"{m}{end}" for m in (CSFCUBE_NDCG, "p-MRR") for end in ("", " low", " high")]
 _OVERVIEW = ("system", "variant", *_BOUNDED, *SENSITIVITY, *_SIMILAR)
 """Columns of the table on the page; the file has all."""
@@ -150,7 +152,14 @@ def sensitivity_frame(found: Sensitivity) -> pd.DataFrame:
             named = {"system": system.system, "variant": "paraphrases, mean"}
             own.insert(places[-1] + 1, named | mean.drop(ends).to_dict())
         rows += own
-    return floats(rows, *(name for row in rows for name in list(row)[2:]))
+    every = [row for system in found.systems for row in system.rows]
+    names = list(dict.fromkeys(name for row in every for name in row.metrics))
+    limits = [f"{name} {end}" for name in names for end in ("low", "high")]
+    measured = sorted({(a, m) for row in every for a, of in row.by_aspect.items() for m in of})
+    by_aspect = [f"{measure} {aspect}" for aspect, measure in measured]
+    order = [*names, *limits, "correct aspect", *by_aspect, "system's Robustness@10"]
+    frame = floats(rows, *order).reindex(columns=["system", "variant", *order])
+    return frame.drop(columns=[name for name in limits if frame[name].isna().all()])
 
 
 def matrix_frame(found: Sensitivity) -> pd.DataFrame:
@@ -182,9 +191,14 @@ def _table(explorer: Explorer, found: Sensitivity) -> None:
             download(label, file, make, key=f"compare_collection_{file}", mime=mime)
         st.caption("Copy the address to share this page.")
     dim(f"{found.queries} queries. Queries with a judged pool rank only its documents.")
-    compared = {name: f"{SIMILARITY[key][1]} Compared with base." for name, key in _SIMILAR.items()}
-    own = frame[[name for name in _OVERVIEW if name in frame]]
-    table(own, "compare_sensitivity", "Sensitivity to the instruction", compared, most=24)
+    meanings = {
+        _HEADS.get(name, name): f"{SIMILARITY[key][1]} Compared with base."
+        for name, key in _SIMILAR.items()
+    }
+    meanings["Seconds"] = "Of the system, over all variants."
+    own = frame[[name for name in _OVERVIEW if name in frame]].rename(columns=_HEADS)
+    own["Seconds"] = own["System"].map({s.system: s.seconds for s in found.systems})
+    table(own, "compare_sensitivity", "Sensitivity to the instruction", meanings, most=24)
     if found.single_aspect:
         words = "No seed is judged for two aspects, so p-MRR is undefined."
         note(words, "RBO, tau and overlap need no judgments.")
@@ -192,6 +206,7 @@ def _table(explorer: Explorer, found: Sensitivity) -> None:
     if aspects:
         figures = [f"{measure} {a}" for measure in (CSFCUBE_NDCG, "p-MRR") for a in aspects]
         own = frame[["system", "variant", *(name for name in figures if name in frame)]]
+        own = own.rename(columns=_HEADS)
         with st.expander("By aspect"):
             table(own, "compare_by_aspect", "Measures of every variant by aspect", most=24)
     _similarity(found)
@@ -231,16 +246,18 @@ def _similarity(found: Sensitivity) -> None:
 def _paper_table() -> None:
     """The published figures for the same wordings."""
     tables = {measure: published("wordings", measure) for measure in (NDCG, "p-MRR")}
-    frame = tables[NDCG][["Ranker"]].rename(columns={"Ranker": "Variant"})
-    frame = frame.reset_index(drop=True)
+    shown = {"Variant": tables[NDCG]["Ranker"].str.removeprefix("GritLM-7B, ")}
     order = [(m, c) for columns in (COLUMNS[:1], COLUMNS[1:]) for m in tables for c in columns]
     for measure, column in order:
         name = measure if column == COLUMNS[0] else f"{measure} {column.capitalize()}"
-        frame[name] = tables[measure][column].to_numpy()
+        form = "{:+.2f}" if is_signed(measure) else "{:.2f}"
+        shown[name] = (100 * tables[measure][column]).map(form.format)
     titled(
         "Published figures",
-        "GritLM-7B as published: Maheshwari, Mysore and Zamani, “Can Instructed Retrieval Models "
-        "Really Support Exploration?”, CHIIR 2026, Table 3. Not directly comparable: it re-ranks "
-        "200 candidates out of 800,000 papers. Compare how the rows differ.",
+        "GritLM-7B as published, times 100: Maheshwari, Mysore and Zamani, “Can Instructed "
+        "Retrieval Models Really Support Exploration?”, CHIIR 2026, Table 3. Not directly "
+        "comparable: it re-ranks 200 candidates out of 800,000 papers. Compare how the rows "
+        "differ.",
     )
-    table(frame, "compare_paper", "Published figures of GritLM-7B")
+    rows = zip(*shown.values(), strict=True)
+    st.html(html_table("Published figures of GritLM-7B", list(shown), rows, "cmp-table"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import find_intermediate_color, hex_to_rgb, label_rgb
@@ -32,10 +33,12 @@ from pages._common.charts import (
     styled,
     wrapped,
 )
-from pages._common.tables import floats, is_signed
+from pages._common.tables import is_signed
 
 NAMED_COLUMNS = 3
 """With more, the columns of a matrix have numbers: names of any length fit beside its rows."""
+LABEL_PLACES = (28 - 28j, 28 + 28j, -28 - 28j, -28 + 28j)
+"""Right (real) and below (imaginary) of a point, in pixels."""
 Values = Mapping[tuple[str, str], float | None]
 
 # -- the rank flow -------------------------------------------------------------------------
@@ -244,13 +247,14 @@ def frontier_frame(found: Frontier) -> pd.DataFrame:
     meaning = "rank gain over" if found.judged else "share of the top 20 new at"
     following = f"instruction following: {meaning} aspect weight 0 %"
     relevance = CSFCUBE_NDCG if found.judged else "similarity to the whole seed (standardised)"
-    rows = [
-        {"aspect weight": p.steer, following: p.instruction_following, f"relevance: {relevance}": y}
-        for p in found.points
-        for y in [p.relevance]
-    ]
-    frame = floats(rows, *rows[0]) if rows else pd.DataFrame()
-    return frame.dropna().sort_values("aspect weight", ignore_index=True)
+    points = [p for p in found.points if p.instruction_following is not None]
+    points.sort(key=lambda p: p.steer)
+    data = {
+        "aspect weight": [f"{p.steer:.0%}" for p in points],
+        following: [p.instruction_following for p in points],
+        f"relevance: {relevance}": [p.relevance for p in points],
+    }
+    return pd.DataFrame(data)
 
 
 def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -> go.Figure:
@@ -260,7 +264,8 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
         frame: of :func:`frontier_frame`.
     """
     weights, following, relevance = (frame.iloc[:, i].tolist() for i in range(3))
-    here = min(range(len(weights)), key=lambda i: abs(weights[i] - current))
+    last = len(weights) - 1
+    here = min(range(last + 1), key=lambda i: abs(float(weights[i][:-1]) / 100 - current))
     figure = go.Figure(
         go.Scatter(
             x=following,
@@ -269,7 +274,7 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
             line={"color": ACCENT[dark], "width": 1.5},
             marker={"size": 7, "color": ACCENT[dark]},
             customdata=weights,
-            hovertemplate="aspect weight %{customdata:.0%}<br>instruction following %{x:.3f}, "
+            hovertemplate="aspect weight %{customdata}<br>instruction following %{x:.3f}, "
             "relevance %{y:.3f}<extra></extra>",
         )
     )
@@ -280,14 +285,19 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
         marker={"size": 17, "symbol": "circle-open", "color": INK[dark], "line": {"width": 2}},
         hoverinfo="skip",
     )
-    below = {0: 26, len(weights) - 1: -26} | {here: 44}  # pixels
-    for i, away in below.items():
+    # In pixels, about: each label goes where it is furthest from the curve and other labels.
+    x, y = np.array(following), np.array(relevance)
+    at = 600 * x / (np.ptp(x) or 1.0) - 250j * y / (np.ptp(y) or 1.0)
+    taken = np.interp(np.linspace(0, last, 20 * last + 1), range(last + 1), at)
+    for i in dict.fromkeys((0, last, here)):
+        away = max(LABEL_PLACES, key=lambda place: abs(taken - at[i] - place).min())
+        taken = np.append(taken, at[i] + away)
         figure.add_annotation(
             x=following[i],
             y=relevance[i],
-            text=f"{weights[i]:.0%}",
-            ax=26,
-            ay=away,
+            text=weights[i],
+            ax=away.real,
+            ay=away.imag,
             arrowhead=0,
             arrowwidth=1,
             arrowcolor=GRID[dark],

@@ -34,9 +34,9 @@ JITTER = 0.3
 _KINDS = {"system": "circle", "human": "star", "run": "diamond"}
 
 
-def _bounds(interval: Interval) -> dict[str, float | None]:
+def _bounds(interval: Interval, prefix: str = "") -> dict[str, float | None]:
     low, high = interval or (None, None)
-    return {"low": low, "high": high}
+    return {f"{prefix}low": low, f"{prefix}high": high}
 
 
 def _best_last(evaluation: Evaluation, measure: str) -> list[str]:
@@ -45,10 +45,10 @@ def _best_last(evaluation: Evaluation, measure: str) -> list[str]:
     return sorted(means, key=lambda n: (means[n] is not None, means[n] or 0.0))
 
 
-def _error_bars(frame: pd.DataFrame, value: str, **look: Any) -> dict[str, Any]:
+def _error_bars(frame: pd.DataFrame, value: str, prefix: str = "", **look: Any) -> dict[str, Any]:
     """Bars from ``low`` to ``high``; none where a value or its bounds are missing."""
-    above = (frame["high"] - frame[value]).fillna(0.0)
-    below = (frame[value] - frame["low"]).fillna(0.0)
+    above = (frame[f"{prefix}high"] - frame[value]).fillna(0.0)
+    below = (frame[value] - frame[f"{prefix}low"]).fillna(0.0)
     return {
         "type": "data",
         "symmetric": False,
@@ -59,9 +59,9 @@ def _error_bars(frame: pd.DataFrame, value: str, **look: Any) -> dict[str, Any]:
     }
 
 
-def _intervals(frame: pd.DataFrame) -> list[str]:
+def _intervals(frame: pd.DataFrame, prefix: str = "") -> list[str]:
     """``(95 % interval 0.5 to 0.7)`` of every row; "" where there is none."""
-    bounds = zip(frame["low"], frame["high"], strict=True)
+    bounds = zip(frame[f"{prefix}low"], frame[f"{prefix}high"], strict=True)
     return [
         f"(95 % interval {number(low)} to {number(high)})" if low == low else ""
         for low, high in bounds
@@ -72,12 +72,12 @@ def _intervals(frame: pd.DataFrame) -> list[str]:
 
 
 def strip_frame(evaluation: Evaluation, measure: str, titles: Mapping[str, str]) -> pd.DataFrame:
-    """System, query, seed, aspect and value of every dot."""
+    """System, query, title of the seed, aspect and value of every dot."""
     rows = [
         {
             "system": name,
             "query": query["query_id"],
-            "seed": titles.get(query["query_id"], query["query_id"]),
+            "seed": titles.get(query["query_id"], ""),
             "aspect": query["aspect"] or "",
             measure: query[measure],
         }
@@ -103,10 +103,11 @@ def strip_plot(
         part = frame[frame["aspect"] == aspect]
         if len(part):
             dots = zip(part["system"], part["query"], strict=True)
+            seeds = part["seed"].where(part["seed"] != "", part["query"])
             figure.add_scatter(
                 x=part[measure].tolist(),
                 y=[names.index(name) + _jitter(name, query) for name, query in dots],
-                text=[label(seed, 90) for seed in part["seed"]],
+                text=[label(seed, 90) for seed in seeds],
                 mode="markers",
                 name=label(aspect or "queries"),
                 marker=_marker(aspects, aspect, dark),
@@ -226,41 +227,29 @@ def interval_plot(
 
 
 def trade_off_frame(evaluation: Evaluation) -> pd.DataFrame:
-    """System, kind, then mean and bounds of nDCG@20 and of p-MRR, by nDCG@20."""
+    """System, then mean and bounds of nDCG@20 and of p-MRR, by nDCG@20."""
     rows = [
         {
             "system": name,
-            "kind": scores.kind,
-            **{f"{m}{end}": v for m in (NDCG, SIGNED) for end, v in _measured(scores, m).items()},
+            **{NDCG: scores.metrics[NDCG], **_bounds(scores.confidence[NDCG], f"{NDCG} ")},
+            **{SIGNED: scores.metrics[SIGNED], **_bounds(scores.confidence[SIGNED], "p-MRR ")},
         }
         for name, scores in evaluation.systems.items()
         if scores.metrics[SIGNED] is not None
     ]
-    numbers = [f"{m}{end}" for m in (NDCG, SIGNED) for end in ("", " low", " high")]
-    return floats(rows, *numbers).sort_values(NDCG, ignore_index=True)
+    return floats(rows, *list(rows[0])[1:]).sort_values(NDCG, ignore_index=True)
 
 
-def _measured(scores: Any, measure: str) -> dict[str, float | None]:
-    low, high = scores.confidence[measure] or (None, None)
-    return {"": scores.metrics[measure], " low": low, " high": high}
-
-
-def trade_off(frame: pd.DataFrame, *, dark: bool) -> go.Figure:
+def trade_off(frame: pd.DataFrame, evaluation: Evaluation, *, dark: bool) -> go.Figure:
     """Relevance against instruction following, a point per system with both intervals."""
     figure = go.Figure()
     edges = pd.concat([frame[NDCG], frame[f"{NDCG} low"], frame[f"{NDCG} high"]])
     low, high = edges.min(), edges.max()
-    for position, (name, kind) in enumerate(zip(frame["system"], frame["kind"], strict=True)):
-        point = frame.iloc[[position]]
+    for position, name in enumerate(frame["system"]):
+        point, kind = frame.iloc[[position]], evaluation.systems[name].kind
         x, y = point[NDCG].iloc[0], point[SIGNED].iloc[0]
         bars = {
-            axis: _error_bars(
-                point.rename(columns={f"{m} low": "low", f"{m} high": "high"}),
-                m,
-                thickness=1,
-                width=3,
-                color=INK[dark],
-            )
+            axis: _error_bars(point, m, f"{m} ", thickness=1, width=3, color=INK[dark])
             for axis, m in (("error_x", NDCG), ("error_y", SIGNED))
         }
         side = "right" if x <= (low + high) / 2 else "left"
@@ -305,6 +294,7 @@ GAP_HEIGHT = 430
 """Pixels."""
 NEAR = 0.045
 """Names of retrievers closer than this share of the axis would overlap."""
+_GAP_BOUNDS = "95 % "
 TINT = {False: "rgba(61, 90, 115, 0.10)", True: "rgba(143, 178, 208, 0.14)"}
 
 
@@ -315,16 +305,17 @@ def gap_frame(gap: Gap) -> pd.DataFrame:
             "line": f"{side} bound",
             "pool": point.size,
             gap.measure: getattr(point, side),
-            **_bounds(getattr(point, f"{side}_interval")),
+            **_bounds(getattr(point, f"{side}_interval"), _GAP_BOUNDS),
         }
         for side in ("upper", "lower")
         for point in gap.points
     ]
     rows += [
-        {"line": name, "pool": "", gap.measure: v, **_bounds(gap.retriever_intervals.get(name))}
+        {"line": name, "pool": "", gap.measure: v, **_bounds(own, _GAP_BOUNDS)}
         for name, v in gap.best_first
+        for own in [gap.retriever_intervals.get(name)]
     ]
-    return floats(rows, gap.measure, "low", "high")
+    return floats(rows, *list(rows[0])[2:])
 
 
 def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
@@ -358,11 +349,11 @@ def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
                 "symbol": symbol,
                 "line": {"width": 2, "color": colour},
             },
-            error_y=_error_bars(part, gap.measure, thickness=1, width=4, color=colour),
+            error_y=_error_bars(part, gap.measure, _GAP_BOUNDS, thickness=1, width=4, color=colour),
             fill="tonexty" if side == "lower" else None,
             fillcolor=TINT[dark],
             text=[f"pool {size:,}" for size in part["pool"]],
-            customdata=_intervals(part),
+            customdata=_intervals(part, _GAP_BOUNDS),
             hovertemplate="%{text}: %{y:.3f}<br>%{customdata}<extra>%{fullData.name}</extra>",
         )
     _bracket(figure, gap, places[-1], dark)

@@ -128,7 +128,8 @@ def _verdicts(evaluation: Evaluation) -> None:
             frame = charts.trade_off_frame(evaluation)
             with right:
                 frame_chart(
-                    *(frame, charts.trade_off, "relevance and instruction following"),
+                    *(frame, partial(charts.trade_off, evaluation=evaluation)),
+                    "relevance and instruction following",
                     "Relevance and instruction following of every system",
                     f"Means with 95 % intervals. {basis(evaluation)}.",
                     alt="Relevance against instruction following of every system, with intervals",

@@ -26,6 +26,7 @@ def published(name: str, measure: str) -> pd.DataFrame:
     """
     frame = pd.read_csv(ASSETS / "published.csv")
     frame = frame[(frame["table"] == name) & (frame["measure"] == measure)]
+    frame = frame.reset_index(drop=True)
     shares = {column: frame[column] / 100 for column in COLUMNS}
     return pd.DataFrame({"Ranker": frame["ranker"], "From": "paper", **shares})
 
@@ -75,7 +76,7 @@ def paper_rows(name: str, measure: str, evaluation: Evaluation | None) -> pd.Dat
         for system, scores in (evaluation.systems if evaluation else {}).items()
     ]
     theirs = published(name, measure)
-    return pd.concat([floats(rows, *COLUMNS), theirs]) if rows else theirs
+    return pd.concat([floats(rows, *COLUMNS), theirs], ignore_index=True) if rows else theirs
 
 
 def _table(name: str, measure: str, ours: Evaluation | None) -> None:

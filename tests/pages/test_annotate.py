@@ -387,6 +387,8 @@ def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Expl
     assert "<i>Ben" not in text
     assert "over 3 items with two or more grades." in text
     assert "undefined at n = 1" in text
+    assert all(head in text for head in ("Items (n)", "Until (UTC)", "95 % interval"))
+    assert "<td>undefined</td>" in text
     click(page, "annotate_to_decide")
     assert param(page, "part") == "disagreements"
 

@@ -17,6 +17,7 @@ from engine.types.searches import Ranking
 from pages._common import charts as chart_style
 from pages._common.charts import FigureFile, frame_csv
 from pages._common.shared import ASSETS
+from pages._common.tables import is_signed
 from pages._compare import compare_charts
 
 LENS = Lens(
@@ -244,12 +245,31 @@ def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     assert "rank gain" not in estimated["layout"]["xaxis"]["title"]["text"]
 
 
+@pytest.mark.parametrize(("slope", "side"), [(-1, -1), (1, 1)])
+def test_labels_of_the_frontier_keep_clear_of_the_curve(slope: int, side: int) -> None:
+    points = tuple(FrontierPoint(s / 10, slope * s / 20, s / 15) for s in range(11))
+    notes = drawn(frontier(Frontier(points, True), 0.5))["layout"]["annotations"]
+    *_, here = notes
+    assert here["ax"] * here["ay"] * side > 0, "beside the line, not along it"
+    together = tuple(FrontierPoint(s / 10, 0.5, 0.1) for s in range(11))
+    notes = drawn(frontier(Frontier(together, True), 0.5))["layout"]["annotations"]
+    assert len({(note["ax"], note["ay"]) for note in notes}) == 3
+
+
 def test_a_steer_whose_obedience_is_undefined_is_left_out_of_the_frontier() -> None:
     points = (FrontierPoint(0.0, 0.9, None), FrontierPoint(0.5, 0.8, 0.1))
     figure = drawn(frontier(Frontier(points, True), 0.0))
-    assert figure["data"][0]["customdata"][0] == 0.5
+    assert figure["data"][0]["customdata"][0] == "50%"
     assert len(figure["data"][0]["x"]) == 1
     assert compare_charts.frontier_frame(Frontier(points[:1], True)).empty
+
+
+@pytest.mark.parametrize(
+    ("name", "signed"),
+    [("p-MRR", True), ("p-MRR method", True), ("Kendall's tau to base", True), ("tauto", False)],
+)
+def test_columns_of_signed_measures_are_signed(name: str, signed: bool) -> None:
+    assert is_signed(name) == signed
 
 
 def test_equal_comparisons_make_equal_figures() -> None:

@@ -195,9 +195,12 @@ def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None
     found = lab.evaluations.run(EvaluationRequest("lab", ("dense",))).result.evaluation
     assert found is not None
     named = replace(found, systems={"%{x} <b>": found.systems["dense"]})
+    strip, trade = strip_frame(named, "nDCG@20", {}), trade_off_frame(named)
+    assert set(strip["seed"]) == {""}, "there are no titles"
+    assert list(trade)[:2] == ["system", "nDCG@20"]
     for figure in (
-        strip_plot(strip_frame(named, "nDCG@20", {}), named, (), dark=False),
-        trade_off(trade_off_frame(named), dark=False),
+        strip_plot(strip, named, (), dark=False),
+        trade_off(trade, named, dark=False),
     ):
         templates = [trace.hovertemplate or "" for trace in figure.data]
         assert not any("<b>" in template or "{x} " in template for template in templates)

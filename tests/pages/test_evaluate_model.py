@@ -170,7 +170,9 @@ FOUND = Gap(
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_chart_names_every_retriever_once_without_overlap(dark: bool) -> None:
-    figure = gap_chart(gap_frame(FOUND), FOUND, dark=dark)
+    frame = gap_frame(FOUND)
+    assert list(frame) == ["line", "pool", "nDCG@20", "95 % low", "95 % high"]
+    figure = gap_chart(frame, FOUND, dark=dark)
     named = [a for a in figure.layout.annotations if a.xref == "paper"]
     assert [a.text for a in named] == ["<b>&lt;b&gt; 0.460</b>", "bm25 0.450"]
     low, high = figure.layout.yaxis.range
