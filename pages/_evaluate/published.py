@@ -1,6 +1,6 @@
 """Published figures on CSFCube beside ours: facts to compare with, not a race.
 
-``assets/published.csv`` has tables 1 to 3, all times 100, of Maheshwari, Mysore & Zamani, "Can
+``assets/figures/published.csv`` has tables 1 to 3, all times 100, of Maheshwari, Mysore & Zamani, "Can
 Instructed Retrieval Models Really Support Exploration?", CHIIR 2026.
 """
 
@@ -24,7 +24,7 @@ def published(name: str, measure: str) -> pd.DataFrame:
         name: "relevance" (table 1), "following" (2) or "wordings" (3, of GritLM-7B).
         measure: "nDCG@20" or "p-MRR".
     """
-    frame = pd.read_csv(ASSETS / "published.csv")
+    frame = pd.read_csv(ASSETS / "figures" / "published.csv")
     frame = frame[(frame["table"] == name) & (frame["measure"] == measure)]
     frame = frame.reset_index(drop=True)
     shares = {column: frame[column] / 100 for column in COLUMNS}
