@@ -1,7 +1,7 @@
 """Published figures on CSFCube beside ours: facts to compare with, not a race.
 
-``assets/figures/published.csv`` has tables 1 to 3, all times 100, of Maheshwari, Mysore & Zamani, "Can
-Instructed Retrieval Models Really Support Exploration?", CHIIR 2026.
+``assets/figures/published.csv`` has tables 1 to 3, all times 100, of Maheshwari, Mysore & Zamani,
+"Can Instructed Retrieval Models Really Support Exploration?", CHIIR 2026.
 """
 
 from __future__ import annotations
