@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -265,7 +266,8 @@ def other(browser: Browser, server: Server) -> Iterator[Visit]:
 def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
     visit: Visit, other: Visit, explorer: Explorer
 ) -> None:
-    project = make_project(explorer, "two", 6, per_item=2)
+    # Of another name each time: a second try would find the first one's judgments.
+    project = make_project(explorer, f"two-{secrets.token_hex(3)}", 6, per_item=2)
     ada, grace = sit_down(visit, project, "Ada"), sit_down(other, project, "Grace")
     for _ in range(6):
         ada.keyboard.press("1")
