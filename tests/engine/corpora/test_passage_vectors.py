@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from engine.corpora.recent import Recent
 from engine.explorer import Explorer
 from engine.numeric import widened
 from engine.types.searches import Query
-from storage.files import folder_bytes
 from storage.vectors import DocumentTable
 
 Tokens = Recent[tuple[int, int], TokenRows]
@@ -97,11 +95,6 @@ def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus: OpenC
     assert title == pytest.approx(row.idf[inside].mean(), abs=1e-5)
 
 
-def test_letters_that_are_longer_in_lower_case_do_not_move_tokens(corpus: OpenCorpus) -> None:
-    spans = np.array([[0, 2], [3, 7]], dtype=np.int32)
-    assert corpus.words.idf("İİ bees", spans)[1] == corpus.words.idf("ii bees", spans)[1]
-
-
 def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
     corpus: OpenCorpus, room_for: Callable[[int], Tokens]
 ) -> None:
@@ -134,20 +127,6 @@ def test_one_limit_holds_for_the_passages_of_all_corpora(
     after.tokens(all_)
     assert not any(before.has_tokens(half[[at]]) for at in half), "used longest ago"
     assert after.has_tokens(all_)
-
-
-def test_threads_that_share_it_get_what_they_asked_for(
-    corpus: OpenCorpus, room_for: Callable[[int], Tokens]
-) -> None:
-    expected = passages(corpus).tokens(np.arange(len(corpus)))
-    room = size(expected) // 3
-    tokens, kept = room_for(room), passages(corpus)
-    orders = [np.random.default_rng(n).permutation(len(corpus)) for n in range(24)]
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(kept.tokens, orders))
-    for order, rows in zip(orders, found, strict=True):
-        assert same(rows, [expected[i] for i in order])
-    assert tokens._taken == size(list(tokens._kept.values())) <= room
 
 
 @pytest.mark.parametrize("system", ["aspect", "late-interaction"])
@@ -189,44 +168,3 @@ def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(
         assert before.document == after.document
         for name in ("vector", "sentences", "tokens", "token_starts", "idf"):
             assert np.array_equal(getattr(before, name), getattr(after, name))
-
-
-def test_former_versions_on_the_disk_do_not_keep_a_corpus_from_being_held(
-    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = small_copy.library.open("small")
-    table = opened.table
-    own, rows = table.own_bytes(), table.of(opened.doc_ids.array.to_pylist(), table.schema.names)
-    assert own <= folder_bytes(table.path)
-    for _ in range(3):
-        table.write(rows.to_batches()[0], replace=True)
-    assert folder_bytes(table.path) > 3 * own
-    assert table.own_bytes() < 2 * own
-    monkeypatch.setattr(engine.corpora.opened, "HELD_BYTES", 2 * own)
-    again = OpenCorpus("small", table, opened.lens, opened.spec, resident_bytes=2**30)
-    for _ in range(READS_BEFORE + 1):
-        again._read_seeds(again.doc_ids[:2])
-    assert table._held is not None
-
-
-def test_nothing_is_held_where_there_is_no_room(corpus: OpenCorpus) -> None:
-    vectors = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, 2**30).resident_bytes
-    opened = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, resident_bytes=vectors)
-    for _ in range(READS_BEFORE + 1):
-        opened._read_seeds(corpus.doc_ids[:2])
-    assert opened.resident_bytes == vectors
-    assert corpus.table._held is None
-
-
-def test_of_long_documents_fewer_are_kept_once_read() -> None:
-    kept: Recent[str] = Recent(3, len, room=10)
-
-    def read(names: Sequence[str]) -> dict[str, str]:
-        missing.extend(names)
-        return {name: name for name in names}
-
-    missing: list[str] = []
-    asked = ["a b c", "long longer", "c longer", "much-too-long", "much-too-long", "a"]
-    for names in map(str.split, asked):
-        assert kept.get(names, read) == names
-    assert missing == ["a", "b", "c", "long", "longer", "c", "much-too-long", "a"]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +11,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from engine.config import ROOT
 from engine.corpora import backup
 from engine.corpora.importing import KEPT, sweep_retrieved
 from engine.errors import BadInputError, NotAllowedError, ServiceError
@@ -36,7 +31,7 @@ from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
 from tests.fakes.service_server import Paper, ServiceServer, serving_papers
-from tests.support import ended, make_explorer, wait_until
+from tests.support import ended, make_explorer
 
 GRACE = Person("grace@example.org", "Grace", "lead")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -287,46 +282,6 @@ def test_a_process_retrieves_and_what_was_broken_off_is_resumed(
     again = served.library.update("papers")
     done = ended(lambda: jobs.job(again.id))
     assert (done.report and (done.report.added, done.report.unchanged)) == (1, 130)
-
-
-RETRIEVE = """
-import json, sys
-from pathlib import Path
-from functools import partial
-from engine.config import Settings
-from engine.sources.services import Retrieval
-from engine.sources.services import client_of, read_query, service_of
-from storage.home import Home
-home = Path(sys.argv[1])
-query = read_query("zotero", "users/7", 100_000)
-with client_of(query, Settings(), Home(home)) as client:
-    page = partial(service_of("zotero").page, client, query)
-    print(Retrieval(home / "retrieved", "Zotero", query).run(page).documents)
-"""
-
-
-def test_a_retrieval_that_is_killed_twice_has_every_document_once(home: Path) -> None:
-    with serving_papers(6_000) as server:
-        environment = {**os.environ, **server.environment}
-        command = [sys.executable, "-c", RETRIEVE, str(home)]
-
-        def begin() -> subprocess.Popen[bytes]:
-            return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE)
-
-        for _ in range(2):
-            enough = len(server.seen) + 15
-            with begin() as process:
-                wait_until(lambda n=enough: len(server.seen) >= n, what="pages", pause=0.001)
-                process.kill()
-        with begin() as process:
-            said, _ = process.communicate(timeout=60)
-        pages = len(server.seen)
-    # Every fiftieth is an attachment.
-    assert int(said) == 5_880
-    lines = (home / "retrieved/documents.jsonl").read_text("utf-8").splitlines()
-    papers = [Paper(n).key for n in range(1, 6_001) if n % 50]
-    assert [json.loads(line)["doc_id"] for line in lines] == papers
-    assert pages <= 60 + 2 * 2, "a kill costs the page at hand"
 
 
 BIB = """
