@@ -105,22 +105,6 @@ def test_a_models_own_prompts_stand_before_documents_and_queries(
         assert float(vector @ theirs.encode([prompt + text])[0]) >= 0.999
 
 
-def test_a_prompt_that_the_model_leaves_out_of_its_mean_is_left_out(
-    tiny_model: Path, tmp_path: Path
-) -> None:
-    from sentence_transformers import SentenceTransformer, models
-
-    transformer = models.Transformer(str(tiny_model), max_seq_length=64)
-    modules = [transformer, models.Pooling(32, "weightedmean", include_prompt=False)]
-    prompts = {"document": "passage: "}
-    model = SentenceTransformer(modules=modules, device="cpu", prompts=prompts)
-    model.save(str(tmp_path))
-    text = "Honey bee colonies collapse in winter."
-    theirs = model.encode_document([text], normalize_embeddings=True)[0]
-    ours = load_encoder(str(tmp_path)).encode([Passage("", text, ())])[0]
-    assert float(ours.vector @ theirs) >= 0.999
-
-
 def test_everything_that_shapes_a_vector_is_in_the_fingerprint(
     tiny_model: Path, tmp_path: Path
 ) -> None:
@@ -149,8 +133,9 @@ def test_everything_that_shapes_a_vector_is_in_the_fingerprint(
     assert len({*same, *others}) == 5
 
 
-@pytest.mark.parametrize("library", ["sentence-transformers", "PyLate"])
-@pytest.mark.parametrize("where", ["modules.json", "Dense"])
+@pytest.mark.parametrize(
+    ("library", "where"), [("sentence-transformers", "modules.json"), ("PyLate", "Dense")]
+)
 def test_code_that_a_model_brings_along_is_never_run(
     tiny_model: Path, tmp_path: Path, where: str, library: str
 ) -> None:
