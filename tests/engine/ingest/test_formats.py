@@ -444,6 +444,7 @@ def test_an_impliret_document_holds_nothing_of_its_question_or_answer(write: Wri
     assert document.year is None
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"the development data is not at {SHARED}")
 @pytest.mark.parametrize(
     ("name", "source_format", "documents"),

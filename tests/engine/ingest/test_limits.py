@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import re
-import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -20,18 +16,13 @@ from benchmarks.text_rules import GROWTH, PATTERNS, RULES, rate
 from engine.config import ROOT, Settings
 from engine.corpora import uploads
 from engine.errors import BadInputError
-from engine.facts import numbers
-from engine.facts.amounts import find_amounts
 from engine.ingest import check, examine, open_source, previews
 from engine.ingest.previews import Reading
-from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
-from engine.measures.metrics import tokenize
-from engine.sentences import split_sentences
 from engine.types import limits
 from engine.types.corpora import ImportRequest, Repairs
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
-from storage.home import Home, suggest_corpus_name
+from storage.home import Home
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 from tests.support import make_explorer
 
@@ -82,24 +73,6 @@ def test_a_row_that_would_fill_the_memory_is_passed_over(
     documents = list(open_source(path, lens=RESEARCH, repairs=SKIP))
     assert {"1", "3"} <= {document.doc_id for document in documents}
     assert "2" not in {document.doc_id for document in documents}
-
-
-def test_a_value_of_many_lines_takes_time_that_grows_with_their_number(write: Write) -> None:
-    lines = "going on\n" * 300_000
-    path = write("a.ris", f"TY  - JOUR\nID  - 1\nAB  - It is\n{lines}KW  - one\ntwo\nER  - \n")
-    started = time.process_time()
-    [document] = open_source(path, lens=RESEARCH)
-    assert time.process_time() - started < 4
-    assert document.text == "It is" + " going on" * 300_000
-    assert document.metadata["keywords"] == "one; two"
-
-
-def test_a_reader_says_nothing_of_the_many_faults_of_a_file(write: Write) -> None:
-    path = write("a.bib", "@article{k,\n title={T}, abstract={" + r"\frac" * 20_000 + "}\n}\n")
-    asked = "from engine.ingest.source import preview; from engine.lenses.definitions import *;"
-    code = f"{asked} print(len(preview({str(path)!r}, lens=RESEARCH).rows))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
-    assert (done.stdout, len(done.stderr)) == (b"1\n", 0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited elsewhere")
@@ -187,53 +160,6 @@ def test_the_table_of_limits_says_what_holds() -> None:
     assert f"{limits.PREVIEW_SECONDS:g} s" in table
     assert f"{limits.CHECK_SECONDS:g} s" in table
     assert f"{Settings.model_fields['max_document_chars'].default:,} characters" in table
-
-
-def test_every_limit_says_its_reason_and_holds_somewhere() -> None:
-    source = Path(limits.__file__).read_text("utf-8")
-    named = {
-        one.targets[0].id: source.splitlines()[one.lineno - 1]
-        for one in ast.parse(source).body
-        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
-    }
-    assert [name for name, line in named.items() if "  # " not in line] == ["MEGABYTE"]
-    code = "".join(
-        file.read_text("utf-8")
-        for folder in ("engine", "pages", "storage")
-        for file in (ROOT / folder).rglob("*.py")
-        if file != Path(limits.__file__)
-    )
-    used = set(re.findall(r"\b[A-Z_]+\b", code))
-    # What Streamlit itself keeps to, by the settings that it is started with.
-    assert named.keys() - used == {"MESSAGE_BYTES"}
-
-
-def test_amounts_are_read_up_to_a_number_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbers, "MOST_NUMBERS", 3)
-    found = find_amounts("The desk costs $5, the lamp $6, the rug $7 and the bed $8 more than it.")
-    assert [(fact.low, fact.about) for fact in found] == [
-        (5.0, ("desk",)), (6.0, ("lamp",)), (7.0, ("rug",))
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("rule", "text"),
-    [
-        (split_sentences, "'" * 300_000),
-        (find_amounts, "$1 " * 20_000),
-        (lambda text: authors(text, set()), "A. Lee" + " " * 100_000 + "x"),
-        (tokenize, "e" + "\u0301\u0323" * 50_000),
-        (suggest_corpus_name, "e" + "\u0301\u0323" * 50_000),
-    ],
-    ids=["sentences", "amounts", "authors", "words", "names of corpora"],
-)
-def test_rules_read_a_text_made_to_be_slow_in_time_that_grows_with_its_length(
-    rule: Callable[[str], object], text: str
-) -> None:
-    """The rest is what ``benchmarks/text_rules.py`` measures."""
-    started = time.process_time()
-    rule(text)
-    assert time.process_time() - started < 4.0
 
 
 @pytest.mark.nightly

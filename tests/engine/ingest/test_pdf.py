@@ -115,20 +115,11 @@ def test_hyphens_at_line_ends_go_and_those_of_words_stay() -> None:
     assert of_abstract(abstract).abstract == abstract
 
 
-@pytest.mark.parametrize("title", ["untitled", "Microsoft Word - x.doc", "paper.dvi", "Title", ""])
+@pytest.mark.parametrize("title", ["untitled", "Microsoft Word - x.doc", ""])
 def test_a_files_own_title_that_means_nothing_is_not_taken(title: str) -> None:
     paper = of_abstract("We measured small things carefully. They are small indeed, all of them.",
                         {"Title": title, "Author": ""})  # fmt: skip
     assert paper.title == "A Study of Small Things"
-
-
-def test_half_a_character_in_a_files_own_title_leaves_the_paper_readable() -> None:
-    paper = Paper("times")
-    paper.at(0, 72, 700, "Bridges decay in ways that sensors can tell from afar.", 11)
-    content = paper.write({"Title": "ABCDEFGH", "Author": "Ada"})
-    assert content.count(b"(ABCDEFGH)") == 1
-    found = read_pages(content.replace(b"(ABCDEFGH)", b"<FEFFD800>"))
-    assert (found.info.get("Title"), found.info["Author"]) == (None, "Ada")
 
 
 def read(path: Path, parts: str = "papers") -> list[SourceDocument]:
@@ -238,19 +229,6 @@ def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(
     paper, problem = pdf._isolated(folder.parent, fifo.name)
     assert paper is None
     assert "takes longer than" in problem
-
-
-@pytest.mark.parametrize(
-    ("xmp", "year"),
-    [
-        (b"<prism:coverDate>2011-04-01</prism:coverDate>", "2011"),
-        (b"<dc:date><rdf:Seq><rdf:li>2012-01-01", "2012"),
-        (b"<xmp:CreateDate>2013", None),
-    ],
-)
-def test_the_year_that_a_files_xmp_gives(xmp: bytes, year: str | None) -> None:
-    match = pdf._XMP_DATE.search(xmp)
-    assert (match[1].decode() if match else None) == year
 
 
 def test_papers_of_later_pages_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
