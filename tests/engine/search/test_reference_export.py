@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -201,14 +200,6 @@ def test_keys_are_author_year_word_and_each_once() -> None:
     ]  # fmt: skip
 
 
-def test_the_time_of_a_key_grows_with_the_marks_over_a_letter_of_the_name() -> None:
-    name = "a" + "\u0315" * 40_000 + "\u0316" * 40_000  # which are sorted, the lower ones first
-    began = time.process_time()
-    [item] = csl_items(kept(document(TITLES[0], (name,))))
-    assert time.process_time() - began < 2
-    assert item["id"].startswith("a1843")
-
-
 def test_csl_json_is_what_its_schema_asks_for() -> None:
     documents = [document(t, a) for t, a in zip(TITLES, AUTHORS, strict=False)]
     documents += [document("", (), None, url="https://example.org", pages="3", language="en")]
@@ -284,14 +275,6 @@ def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:
         assert tag not in html
     assert html.count("<li>") == 2, "a search and a document"
     assert html.count("1. [x](http://evil.org) ![i](a) &lt;b&gt;b&lt;/b&gt; www.evil.org") >= 3
-
-
-def test_markdown_has_no_control_characters_for_a_terminal() -> None:
-    hostile = "\x1b]0;title\x07 \x9b2J wording\x00"
-    one = kept(document("A title"), note=hostile)
-    made = export_trail("markdown", [Query("papers", text="t", instruction=hostile)], one, {})
-    assert not set(made) & {"\x00", "\x07", "\x1b", "\x9b"}
-    assert made.count("wording") == 2
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import embed
 from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.search.scenario_index import scenario_index
-from engine.search.systems.baselines import DenseSystem
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import COMPONENTS, Component, ScenarioRequest
@@ -188,18 +185,6 @@ def test_scenarios_that_do_not_fit_into_memory_rank_alike(
         ]
 
 
-def test_scenarios_count_with_what_the_corpus_has_in_memory(profiled: Explorer) -> None:
-    opened = profiled.library.open("small")
-    tight = OpenCorpus("small", opened.table, opened.lens, opened.spec, 2**20)
-    alone = tight.resident_bytes
-    assert scenario_index(tight).resident
-    assert tight.resident_bytes > alone > 0
-    tight = OpenCorpus("small", opened.table, opened.lens, opened.spec, alone)
-    assert not scenario_index(tight).resident, "there is room for the corpus only"
-    assert tight.resident
-    assert tight.resident_bytes == alone
-
-
 def test_where_a_corpus_is_not_ranked_whole_scenarios_bring_documents_up(
     profiled_home: Path, writer: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,12 +198,3 @@ def test_where_a_corpus_is_not_ranked_whole_scenarios_bring_documents_up(
     few = system.rank(searcher.corpus, replace(request, depth=2))
     assert [s.doc_id for s in few] == [s.doc_id for s in whole[:2]]
     assert np.allclose([s.score for s in few], [s.score for s in whole[:2]], atol=1e-5)
-
-
-def test_another_system_of_cosines_can_stand_below(profiled: Explorer) -> None:
-    searcher = profiled.searcher("small")
-    query = Query("small", seed="bees-network", system="scenario")
-    request = searcher.request(query, searcher.seed(query), None)
-    alone = ScenarioSystem().rank(searcher.corpus, request)
-    on_top = ScenarioSystem(base=DenseSystem()).rank(searcher.corpus, request)
-    assert [s.doc_id for s in on_top] == [s.doc_id for s in alone]
