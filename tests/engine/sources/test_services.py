@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.bibliographic import abstract_of, doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
 from engine.sources import xml_services
-from engine.sources.client import _seconds, digits, words
 from engine.sources.services import look_up
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
@@ -296,52 +293,6 @@ def test_odd_values_of_a_paper_cost_no_other(
             json.dumps(row)
     entry = xml_services.parsed("<entry xmlns='http://www.w3.org/2005/Atom'><id/></entry>", "arXiv")
     assert xml_services._arxiv_row(entry) is None
-
-
-@pytest.mark.parametrize(
-    "jats",
-    [
-        "a" + " " * 100_000 + "b",
-        "a" + "." * 100_000 + "b",
-        "<jats:title>abstract" + " " * 100_000 + "b",
-        "<jats:tex-math>" * 20_000,
-        "<jats:a" + "-a" * 100_000,
-    ],
-    ids=["blanks", "dots", "heading", "formulas", "names"],
-)
-def test_the_time_to_read_a_deposited_abstract_grows_with_its_length_alone(jats: str) -> None:
-    started = time.process_time()
-    assert words(jats) != "x"
-    assert time.process_time() - started < 2
-
-
-def test_a_formula_without_end_takes_no_memory() -> None:
-    jats = "<jats:tex-math>" + "a" * 2_000_000
-    tracemalloc.start()
-    assert words(jats)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 40_000_000
-
-
-def test_a_short_index_of_words_that_stands_for_an_endless_text_is_none() -> None:
-    assert abstract_of({"w" * 10_000: [0] * 1_000}) == ""
-    assert abstract_of({"two": [1], "one": [0], "odd": "x"}) == "one two"
-
-
-def test_numbers_and_dates_that_none_can_be_are_none() -> None:
-    numbers = ("1998", "9" * 5000, "²", "", "-1")
-    assert [digits(text) for text in numbers] == [1998, None, None, None, None]
-    far = "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"
-    assert _seconds(far) is None
-    assert _seconds(far.replace("GMT", "+9" + "9" * 20)) is None
-
-
-def test_a_doi_is_looked_for_in_the_beginning_of_a_value_alone() -> None:
-    tracemalloc.start()
-    assert doi_in("https://doi.org/" + "%2" * 1_000_000) is None
-    assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
-    tracemalloc.stop()
 
 
 def test_who_looks_something_up_does_not_wait_for_minutes(
