@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 import subprocess
@@ -20,10 +19,8 @@ import pytest
 from engine.config import ROOT
 from engine.corpora import registry
 from engine.corpora.backup import Only, back_up, restore
-from engine.corpora.registry import writing
 from engine.corpora.uploads import save_upload
 from engine.errors import (
-    BadInputError,
     CorpusMissingError,
     SeedLensError,
     StorageError,
@@ -42,7 +39,7 @@ from tests.cluster.conftest import Place, mirror_of
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.s3_server import BUCKET, KEY, SECRET, Proxy
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import make_explorer, wait_until, write_jsonl
+from tests.support import make_explorer, write_jsonl
 
 SEED = DOCUMENTS[0]["doc_id"]
 
@@ -178,48 +175,20 @@ def test_a_backup_has_the_selections_and_scenarios_that_other_servers_made(
 
 
 def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
-    place: Place, small_source: Path, more: Path, postgres: PostgresServer
+    place: Place,
+    small_source: Path,
+    more: Path,
+    postgres: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one = place.app("one")
     import_to(one, small_source)
     import_to(one, more)
-    new = place.app("new", ledger_url=postgres.database())
-    assert new.library.rebuild() == (["small"], [])
-    assert found(new) == found(one)
-
-
-def test_an_app_that_starts_with_an_empty_ledger_removes_no_corpus_from_the_store(
-    place: Place, small_source: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = place.app("one")
-    import_to(one, small_source)
     monkeypatch.setattr(mirrors, "UNUSED_KEPT", timedelta(seconds=-10))  # all of it is old
     new = place.app("new", ledger_url=postgres.database())
-    new.tidy()
-    assert new.library.rebuild()[0] == ["small"]
-    assert found(new) == found(one)
-
-
-def test_a_ledger_that_is_older_than_the_store_gets_the_corpora_as_they_are(
-    place: Place, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = place.app("one")
-    import_to(one, small_source)
-    (row,) = one.ledger.corpora()
-    import_to(one, more)
-    (now,) = one.ledger.corpora()
-    with monkeypatch.context() as patch:
-        patch.setattr(mirrors, "UNUSED_KEPT", timedelta(seconds=-10))
-        one.tidy()
-    assert one.ledger.put_generation(row, now.generation)
-    new = place.app("new")
-    new.tidy()
-    with pytest.raises(MissingObjectError):
-        new.library.open("small")
+    new.tidy()  # which removes nothing
     assert new.library.rebuild() == (["small"], [])
-    assert new.library.rebuild() == ([], [])
-    assert len(new.library.open("small")) == 41
-    assert new.library.corpus("small").documents == 41
+    assert found(new) == found(one)
 
 
 # -- room -----------------------------------------------------------------------------------------
@@ -249,19 +218,6 @@ def test_copies_used_longest_ago_give_way_and_what_has_no_room_is_read_in_the_st
     narrow.maps.build("small")
     assert one.maps.view("small") is not None
     assert found(one) == found(narrow)
-
-
-def test_a_backup_has_all_corpora_or_says_that_they_have_no_room(
-    place: Place, small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, tight = place.app("one"), place.app("tight")
-    import_to(one, small_source)
-    import_to(one, small_source, "twin")
-    size = one.library.corpus("small").bytes
-    monkeypatch.setattr(mirror_of(tight), "_most", int(size * 1.5))
-    with pytest.raises(StorageError, match=r"has no room.*SEEDLENS_MIRROR_MEGABYTES"):
-        back_up(tight.home, tight.ledger, tmp_path / "backup.zip")
-    assert not (tmp_path / "backup.zip").exists()
 
 
 # -- settings -------------------------------------------------------------------------------------
@@ -469,20 +425,6 @@ def test_an_object_that_is_cut_off_or_lost_is_named_and_nothing_half_is_opened(
     assert found(other) == found(one)
 
 
-def test_a_corpus_of_a_newer_version_is_refused_and_stays(place: Place, small_source: Path) -> None:
-    one, other = place.app("one"), place.app("other")
-    import_to(one, small_source)
-    store = mirror_of(one).store
-    (key,) = (key for key in place.keys if "/generations/" in key)
-    store.put(key, json.dumps({**json.loads(store.get(key)), "format": 3}).encode())
-    with pytest.raises(StorageError, match=r"written by a newer SeedLens.*Upgrade"):
-        other.library.open("small")
-    assert not other.home.corpus("small").exists()
-    with pytest.raises(StorageError, match="written by a newer SeedLens"):
-        import_to(other, small_source)
-    assert len(one.library.open("small")) == 40
-
-
 _PUBLISH = """
 from engine.config import Settings
 from engine.corpora.registry import home_of, writing
@@ -532,26 +474,6 @@ def test_who_is_killed_while_publishing_leaves_the_corpus_as_it_was(
     assert import_to(one, more) == 42
     assert {"more", "later"} <= set(other.library.open("small").doc_ids)
     assert found(other) == found(one)
-
-
-def test_of_two_homes_that_wrote_versions_of_one_number_the_one_that_was_shared_counts(
-    place: Place, proxy: Proxy, small_source: Path, more: Path, tmp_path: Path
-) -> None:
-    one, other = place.app("one", proxy.endpoint), place.app("other")
-    import_to(one, small_source)
-    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
-    with pytest.raises(StorageError, match="no other server sees it yet"):
-        import_to(one, more)
-    proxy.trouble = lambda *_: ""
-    alone = one.library.open("small")
-    assert "more" in alone.row_of
-    assert import_to(other, another(tmp_path, "later")) == 41
-    shared = other.library.open("small")
-    assert alone.version == shared.version
-    now = one.library.open("small")
-    assert sorted(now.doc_ids) == sorted(shared.doc_ids)
-    assert now.identity == shared.identity != alone.identity
-    assert found(one) == found(other)
 
 
 def test_of_two_who_write_because_a_lock_was_lost_one_is_refused(
@@ -695,56 +617,6 @@ def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(
         one.library.restore("small")
 
 
-def test_copies_of_what_was_deleted_for_good_on_another_server_go_after_a_day(
-    place: Place, small_source: Path, more: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = place.app("one"), place.app("other", proxy.endpoint)
-    for name in ("small", "stays", "unshared"):
-        import_to(one, small_source, name)
-        found(other, name)
-    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
-    with pytest.raises(StorageError, match="no other server sees it yet"):
-        import_to(other, more, "unshared")
-    for name in ("small", "unshared"):
-        one.library.delete(name)
-        row = one.ledger.corpus(name)
-        assert row is not None
-        one.ledger.remove_corpus(row)
-    other.library.empty_trash()
-    assert other.home.corpus("small").is_dir(), "it may be needed when the ledger is restored"
-    monkeypatch.setattr(registry, "DELETED_KEPT", timedelta(0))
-    other.library.empty_trash()
-    assert not other.home.corpus("small").exists()
-    assert other.home.corpus("unshared").is_dir(), "the store lacks what was written there"
-    assert found(other, "stays") == found(one, "stays")
-
-
-def test_documents_that_never_got_to_the_store_are_not_in_another_corpus_of_that_name(
-    place: Place, proxy: Proxy, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever deleted the corpus, on another server, deleted those, too."""
-    one, other = place.app("one", proxy.endpoint), place.app("other")
-    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
-    with pytest.raises(StorageError, match="no other server sees it yet"):
-        import_to(one, small_source)
-    proxy.trouble = lambda *_: ""
-    other.library.delete("small")
-    other.library.empty_trash()
-    assert one.library.deleted() == ["small"]
-    assert import_to(one, more) == 1
-    assert list(other.library.open("small").doc_ids) == ["more"]
-    # The same when it was so long ago that nobody remembers.
-    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
-    with pytest.raises(StorageError, match="no other server sees it yet"):
-        import_to(one, small_source, "again")
-    proxy.trouble = lambda *_: ""
-    other.library.delete("again")
-    monkeypatch.setattr(registry, "DELETED_KEPT", timedelta(0))
-    other.library.empty_trash()
-    with pytest.raises(BadInputError, match="which its ledger does not know"):
-        import_to(one, more, "again")
-
-
 def test_without_the_list_of_a_corpus_nothing_of_it_leaves_the_store(
     place: Place, small_source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -758,20 +630,3 @@ def test_without_the_list_of_a_corpus_nothing_of_it_leaves_the_store(
     one.library.empty_trash()
     store.put(key, content)
     assert found(other) == found(one)
-
-
-def test_the_documents_of_an_import_that_failed_halfway_are_taken_up_again(
-    place: Place, small_source: Path, more: Path
-) -> None:
-    one, other = place.app("one"), place.app("other")
-    import_to(one, small_source)
-    with pytest.raises(BadInputError):
-        _half_done(one)
-    assert other.scenarios.status("small").weight == 0.5
-    wait_until(lambda: import_to(other, more) == 41, what="the lock")
-
-
-def _half_done(explorer: Explorer) -> None:
-    with writing(explorer.home, explorer.ledger, "small", documents=False):
-        (explorer.home.corpus("small") / "scenarios.json").write_text('{"weight": 0.5}')
-        raise BadInputError("something else", "")

@@ -86,21 +86,6 @@ def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
     assert [row.state for row in other.library.corpora()] == ["ready"]
 
 
-def test_one_app_writes_a_corpus_at_a_time(
-    small_copy: Explorer, home_there: Path, small_source: Path, postgres: PostgresServer
-) -> None:
-    url = postgres.database()
-    moved(small_copy.home.root, url)
-    one, other = (make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there))
-    with (
-        one.ledger.locks.hold("corpus", "small", what=""),
-        pytest.raises(CorpusBusyError, match="is being indexed by another"),
-    ):
-        other.library.import_documents(ImportRequest(small_source, "small"))
-    assert other.library.import_documents(ImportRequest(small_source, "small")).corpus == "small"
-
-
-@pytest.mark.nightly
 def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed_runs_no_more(
     home: Path,
     tmp_path: Path,

@@ -60,7 +60,6 @@ def test_an_import_of_another_machine_over_the_same_home_is_seen_and_stopped(
     assert wait_until(lambda: ended(there, job.id), what="its end, from there") == "cancelled"
 
 
-@pytest.mark.nightly
 def test_an_import_that_was_killed_on_another_machine_is_interrupted_and_resumed_on_this_one(
     servers: list[Explorer], tmp_path: Path
 ) -> None:
@@ -100,7 +99,6 @@ def test_servers_that_start_an_import_at_the_same_time_start_one(
     wait_until(lambda: ended(jobs, started[0].id), what="its end")
 
 
-@pytest.mark.nightly
 def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed() -> None:
     if why := postgres_server.missing():
         pytest.skip(why)

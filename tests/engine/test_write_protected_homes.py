@@ -86,9 +86,3 @@ def test_what_would_be_stored_is_refused_with_the_reason(
         with pytest.raises(StorageError, match="written to"):
             act()
     assert protected.library.names() == ["small"]
-
-
-def test_a_home_without_a_ledger_has_nothing_to_be_searched(tmp_path: Path) -> None:
-    (tmp_path / "home").write_text("a file")
-    with pytest.raises(StorageError, match="cannot be created or written to"):
-        make_explorer(tmp_path / "home")

@@ -160,6 +160,7 @@ def test_who_reads_waits_for_nobody(tmp_path: Path) -> None:
 
 
 @posix_only
+@pytest.mark.smoke
 def test_a_kill_in_mid_transaction_keeps_what_was_there_and_shuts_out_nobody(
     open_ledger: partial[Ledger],
 ) -> None:
@@ -242,18 +243,6 @@ def test_a_corrupt_file_is_named_and_left_as_it_is(tmp_path: Path, content: byte
     assert path.read_bytes() == content
 
 
-def test_a_truncated_file_is_named_and_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    ledger = Ledger(path)
-    ledger.judging.add([judgment()])
-    ledger._database.engine.dispose()
-    content = path.read_bytes()[:20_000]
-    path.write_bytes(content)
-    with pytest.raises(StorageError, match="cannot be read or written"):
-        Ledger(path).judging.add([judgment()])
-    assert path.read_bytes()[:5_000] == content[:5_000]
-
-
 def test_a_ledger_from_a_newer_seedlens_is_refused_and_unchanged(
     open_ledger: partial[Ledger],
 ) -> None:
@@ -266,40 +255,3 @@ def test_a_ledger_from_a_newer_seedlens_is_refused_and_unchanged(
         with pytest.raises(StorageError, match=r"newer SeedLens.*99.*Upgrade"):
             access()
     assert len(ledger.judging.history("demo")) == 1
-
-
-def test_a_ledger_put_in_the_place_of_another_is_read_and_written(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    ledger = Ledger(path)
-    ledger.judging.add([judgment("d1")])
-    ledger.copy(tmp_path / "before")
-    ledger.judging.add([judgment("d2"), judgment("d3")])
-    assert len(ledger.judging.latest("demo")) == 3
-    (tmp_path / "before").replace(path)
-    for end in ("-wal", "-shm"):
-        (tmp_path / f"ledger.sqlite{end}").unlink()
-    assert [row.doc_id for row in ledger.judging.latest("demo")] == ["d1"]
-    ledger.judging.add([judgment("d4"), judgment("d5")])
-    assert [row.doc_id for row in ledger.judging.latest("demo")] == ["d1", "d4", "d5"]
-    assert len(Ledger(path).judging.history("demo")) == 3
-
-
-def test_a_place_that_cannot_hold_a_file_is_an_error_of_ours(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    path = tmp_path / "file" / "ledger.sqlite"
-    with pytest.raises(StorageError, match=r"ledger\.sqlite cannot be read or written"):
-        Ledger(path).corpora()
-
-
-def test_what_another_process_writes_is_seen_at_the_next_read(open_ledger: partial[Ledger]) -> None:
-    mine = open_ledger()
-    mine.judging.add([judgment("d1")])
-    assert len(mine.judging.history("demo")) == 1
-    other = SPAWN.Process(target=judge_once_more, args=(open_ledger,))
-    other.start()
-    other.join()
-    assert [row.doc_id for row in mine.judging.history("demo")] == ["d1", "d2"]
-
-
-def judge_once_more(open_ledger: partial[Ledger]) -> None:
-    open_ledger().judging.add([judgment("d2")])

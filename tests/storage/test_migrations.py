@@ -157,6 +157,7 @@ def test_a_damaged_ledger_of_duckdb_is_named_and_left_as_it_is(tmp_path: Path) -
         Ledger(tmp_path / "ledger.sqlite").corpora()
 
 
+@pytest.mark.smoke
 def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
