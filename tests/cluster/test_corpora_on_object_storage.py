@@ -355,22 +355,6 @@ def test_a_store_that_fails_now_and_then_loses_nothing(
     assert found(one) == found(other)
 
 
-def test_a_store_that_takes_no_more_writes_keeps_what_it_has(
-    place: Place, proxy: Proxy, small_source: Path, more: Path
-) -> None:
-    one, other = place.app("one", proxy.endpoint), place.app("other")
-    import_to(one, small_source)
-    before = found(other)
-    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
-    with pytest.raises(StorageError, match="it answers 403"):
-        import_to(one, more)
-    assert found(other) == before
-    assert one.ledger.corpus("small") == other.ledger.corpus("small")
-    proxy.trouble = lambda *_: ""
-    assert import_to(one, more) == 41
-    assert len(other.library.open("small")) == 41
-
-
 def test_what_did_not_get_to_the_store_gets_there_with_the_doctor_and_when_the_app_starts(
     place: Place, proxy: Proxy, small_source: Path, more: Path, tmp_path: Path
 ) -> None:
@@ -615,18 +599,3 @@ def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(
     assert other.library.deleted() == []
     with pytest.raises(SeedLensError):
         one.library.restore("small")
-
-
-def test_without_the_list_of_a_corpus_nothing_of_it_leaves_the_store(
-    place: Place, small_source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = place.app("one"), place.app("other")
-    import_to(one, small_source)
-    key = next(key for key in place.keys if "/generations/" in key)
-    store = mirror_of(one).store
-    content = store.get(key)
-    store.remove([key])
-    monkeypatch.setattr(mirrors, "UNUSED_KEPT", timedelta(seconds=-10))
-    one.library.empty_trash()
-    store.put(key, content)
-    assert found(other) == found(one)

@@ -91,14 +91,6 @@ def test_a_statement_that_there_is_no_abstract_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["No.", "No abstract model is available for barns.", "Nanotubes", "无线传感器", "Available"],
-)
-def test_words_that_say_more_are_a_text(text: str) -> None:
-    assert not states_absence(text)
-
-
-@pytest.mark.parametrize(
     ("marked", "plain"),
     [
         ("<jats:title>Abstract</jats:title> <jats:p>One.</jats:p><jats:p>Two.", "One. Two."),

@@ -13,9 +13,8 @@ import pytest
 
 from storage.judgment_events import CURRENT, fill_current, tally
 from storage.ledger import Ledger
-from storage.projects import PoolRow
 from storage.records import Judgment, new_event
-from tests.storage.rows import NOW, corpus, judgment
+from tests.storage.rows import judgment
 
 QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
 PEOPLE = ("Ada", "Ben", "model:m")
@@ -115,24 +114,6 @@ def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger: L
         fill_current(connection)
     after = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
     assert after == before
-
-
-def test_what_another_process_left_as_it_was_is_the_same_object_still(
-    open_ledger: partial[Ledger],
-) -> None:
-    ledger, other = open_ledger(), open_ledger()
-    ledger.judging.add([judgment("d1")])
-    pool, corpora = ledger.projects.pool("demo", "p"), ledger.corpora()
-    other.judging.add([judgment("d2")])
-    assert ledger.projects.pool("demo", "p") is pool
-    assert ledger.corpora() == corpora == []
-    assert len(ledger.judging.latest("demo")) == 2
-    other.projects.add_to_pool([PoolRow("demo", "p", "q", "d", "bm25", 1, NOW)])
-    other.put_corpus(corpus())
-    assert len(ledger.projects.pool("demo", "p")) == 1
-    assert ledger.corpora() == [corpus()]
-    other.put_corpus(replace(corpus(), documents=3))
-    assert ledger.corpora() == [replace(corpus(), documents=3)]
 
 
 def test_threads_that_follow_and_write_at_once_see_all_that_was_acknowledged(

@@ -32,18 +32,6 @@ def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(
     assert fields["year"].without == sum("year" not in d for d in DOCUMENTS)
 
 
-def test_a_value_with_an_equals_sign_is_kept_whole() -> None:
-    every = np.ones(1, dtype=np.bool_)
-    (note,) = [
-        c
-        for n, c in read_fields(
-            [pa.array([facet("note", "a=b")])], np.array([-1], np.int32)
-        ).items()
-        if n == "note"
-    ]
-    assert note.counted(every).counts == {"a=b": 1}
-
-
 def test_of_very_many_fields_those_that_most_documents_have_are_read() -> None:
     facets = ["".join(facet(f"own-{n}-{i}", "x") for i in range(4_000)) for n in range(10)]
     stored = [pa.array([one + facet("zone", f"z{n}") for n, one in enumerate(facets)])]

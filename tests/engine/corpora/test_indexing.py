@@ -163,21 +163,6 @@ def test_a_stored_document_comes_back_as_it_was_given(small: Explorer) -> None:
             assert [keys[s.role or 0] for s in found.sentences] == given["roles"]
 
 
-def test_shards_are_bounded_by_their_text_as_well_as_by_their_documents() -> None:
-    from engine.corpora.indexing import SHARD_CHARACTERS, cut, text_length
-    from engine.types.documents import SourceDocument
-
-    def document(i: int, length: int) -> SourceDocument:
-        return SourceDocument(str(i), "", "x" * length, "test")
-
-    third = SHARD_CHARACTERS // 3
-    sizes = [third, third, third, third, 2 * SHARD_CHARACTERS, 10, 10]
-    shards = list(cut([document(i, n) for i, n in enumerate(sizes)], 256, text_length))
-    assert [len(shard) for shard in shards] == [3, 1, 1, 2]
-    assert [d.doc_id for shard in shards for d in shard] == list("0123456")
-    assert [len(s) for s in cut([document(i, 1) for i in range(5)], 2, text_length)] == [2, 2, 1]
-
-
 def test_a_sentence_keeps_an_aspect_that_stands_out_only_where_the_lens_allows_none() -> None:
     roles = np.array([[0.9, 0.06, 0.04], [0.4, 0.35, 0.25], [0.5, 0.3, 0.2]], dtype=np.float32)
     kept = without_doubtful(roles)

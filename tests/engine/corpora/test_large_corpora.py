@@ -30,12 +30,8 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.systems.aspect_system import (
     CANDIDATES,
-    IN_ASPECT,
-    AspectSystem,
-    find_candidates,
     focus_vector,
 )
-from engine.search.systems.baselines import words_in_focus
 from engine.types.encoders import EncoderSpec
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
@@ -188,26 +184,6 @@ def test_what_the_index_finds_has_its_exact_score(
     assert in_order(found)
 
 
-def test_documents_that_are_no_candidates_follow_in_the_order_of_their_aspects(
-    resident: OpenCorpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = Query("large", seed="d1234", aspect="method")
-    request = replace(resolved(resident, asked), depth=len(resident))
-    monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 50)
-    found = AspectSystem().rank(resident, request)
-    candidates = {resident.doc_ids[i] for i in find_candidates(resident, request)}
-    named = resident.by_words(words_in_focus(request), request).doc_ids[:IN_ASPECT]
-    assert candidates.issuperset(named), "the words of the aspect bring up documents, too"
-    count = len(candidates)
-    assert {s.doc_id for s in found[:count]} == candidates
-    # From steer 0.5 on, the aspect's alone: what is alike as a whole is among the candidates.
-    aspect = first_stage(resident, request)[1:]
-    by_vectors = [s.doc_id for s in resident.by_vectors(aspect, request)]
-    assert [s.doc_id for s in found[count:]] == [d for d in by_vectors if d not in candidates]
-    assert in_order(found)
-    assert found[count].score < found[count - 1].score
-
-
 def first_stage(corpus: OpenCorpus, request: Request) -> list[VectorPart]:
     """Half the document, half its aspect: what steer 0.5 asks of the vectors."""
     assert request.focus is not None
@@ -228,15 +204,6 @@ def test_a_small_scope_is_exact_even_there(
         found = rank(streamed, **query)
         assert {int(s.doc_id[1:]) % 100 for s in found} == {17}
         assert_alike(found, rank(resident, **query))
-
-
-def test_a_filter_that_nothing_meets_gives_nothing(
-    streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", -1)
-    for system in ("bm25", *SYSTEMS):
-        filters = (parse_filter("half=2"),)
-        assert rank(streamed, seed="d0000", system=system, filters=filters).doc_ids == []
 
 
 def test_a_judged_pool_is_ranked_whole_and_alone(

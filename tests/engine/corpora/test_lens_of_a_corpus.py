@@ -65,14 +65,6 @@ def test_roles_of_a_lens_without_a_classifier_follow_its_aspects(encoder: OnePas
     assert roles.sum(axis=1) == pytest.approx(1.0)
 
 
-def test_a_sentence_without_tokens_serves_every_aspect_alike(encoder: OnePassEncoder) -> None:
-    found = prototypes(POSTS, encoder)
-    rows = np.zeros((2, encoder.spec.dimension), dtype=np.float32)
-    rows[0, 0] = 1.0
-    assert found.probabilities(rows)[1].tolist() == [0.25] * 4
-    assert found.probabilities(rows[:0]).shape == (0, 4)
-
-
 @pytest.mark.nightly
 def test_prototypes_tell_aspects_apart_far_better_than_chance(
     explorer: Explorer, encoder: OnePassEncoder

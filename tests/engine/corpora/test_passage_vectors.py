@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-import engine.corpora.opened
-import engine.corpora.passage_vectors
 from engine.corpora.contracts import TokenRows
 from engine.corpora.opened import READS_BEFORE, OpenCorpus
 from engine.corpora.passage_vectors import Passages, size_of
 from engine.corpora.recent import Recent
 from engine.explorer import Explorer
 from engine.numeric import widened
-from engine.types.searches import Query
-from storage.vectors import DocumentTable
 
 Tokens = Recent[tuple[int, int], TokenRows]
 
@@ -127,32 +121,6 @@ def test_one_limit_holds_for_the_passages_of_all_corpora(
     after.tokens(all_)
     assert not any(before.has_tokens(half[[at]]) for at in half), "used longest ago"
     assert after.has_tokens(all_)
-
-
-@pytest.mark.parametrize("system", ["aspect", "late-interaction"])
-def test_of_long_documents_a_search_reads_a_few_at_once(
-    small: Explorer, corpus: OpenCorpus, system: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    query = Query("small", seed="bees-network", aspect="method", system=system)
-    expected = [one.doc_id for one in small.search(query).results]
-    texts = {one.doc_id: len(one.text.encode()) for one in corpus.documents(corpus.doc_ids)}
-    read, take = [], DocumentTable.take
-
-    def noted(table: DocumentTable, rows: Any, names: Sequence[str]) -> pa.Table:
-        found = take(table, rows, names)
-        if "token_vectors" in names:
-            read.append([texts[i] for i in corpus.doc_ids.at(rows)])
-        return found
-
-    monkeypatch.setattr(engine.corpora.passage_vectors, "READ_BYTES", 600)
-    monkeypatch.setattr(engine.corpora.opened, "SEED_BYTES", 600)
-    monkeypatch.setattr(corpus, "_passages", passages(corpus))
-    monkeypatch.setattr(corpus, "_memory", Recent(9))
-    monkeypatch.setattr(corpus, "_seeds", Recent(0))
-    monkeypatch.setattr(DocumentTable, "take", noted)
-    assert [one.doc_id for one in small.search(query).results] == expected
-    assert sum(map(len, read)) >= len(corpus.doc_ids) - 1
-    assert all(sum(one) <= 600 or len(one) == 1 for one in read)
 
 
 def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(

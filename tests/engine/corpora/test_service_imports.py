@@ -235,20 +235,6 @@ def test_what_was_retrieved_for_nobody_is_removed_after_a_month(
         assert left.exists() is there, f"{days} of {KEPT.days} days"
 
 
-def test_data_sets_are_for_leads(served: Explorer) -> None:
-    pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
-    lead, other = (served.acting_as(person).library for person in (GRACE, EVE))
-    assert lead.describe_dataset("msmarco-passage").documents == 8_841_823
-    for do in (
-        lambda: other.start_import(NamedDataset("beir/scifact"), "c"),
-        lambda: other.describe_dataset("beir/scifact"),
-        other.datasets,
-    ):
-        with pytest.raises(NotAllowedError):
-            do()
-    assert not served.library.jobs.list()
-
-
 def test_a_data_set_that_is_cancelled_before_it_came_can_be_resumed(served: Explorer) -> None:
     pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
     told: list[str] = []
@@ -337,12 +323,3 @@ def test_nothing_is_imported_where_the_service_refuses_to_look_up(
     with pytest.raises(ServiceError):
         served.library.import_documents(filling(library, tiny_model))
     assert not served.library.corpora()
-
-
-def test_no_service_is_asked_where_no_abstract_is_missing(
-    served: Explorer, services: ServiceServer, tiny_model: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "full.bib"
-    file.write_text("@article{full, title={T}, abstract={It is here.}, doi={10.5555/paper.8}}")
-    assert served.library.import_documents(filling(file, tiny_model)).documents == 1
-    assert not services.seen

@@ -134,15 +134,6 @@ def test_what_else_is_encoded_does_not_change_a_result(encoder: OnePassEncoder) 
             assert np.abs(getattr(a, name) - getattr(b, name)).max() <= UNBATCHED
 
 
-def test_searches_and_indexing_get_the_same_vectors(encoder: OnePassEncoder) -> None:
-    other = loaders.load_encoder(bulk=True)
-    passages = [passage(t, title="Both") for t in texts()[:12]]
-    for a, b in zip(encoder.encode(passages), other.encode(passages), strict=True):
-        assert float(a.vector @ b.vector) >= CLOSE["indexing"]
-        for name in ("sentences", "tokens"):
-            assert (getattr(a, name) * getattr(b, name)).sum(axis=1).min() >= CLOSE["indexing"]
-
-
 def test_threads_may_share_an_encoder(encoder: OnePassEncoder) -> None:
     passages = [passage(t) for t in texts()[:8]]
     expected = [encoder.encode([p])[0] for p in passages]

@@ -79,12 +79,6 @@ def test_the_delimiter_is_told_by_the_first_lines(
     assert next(iter(source)).doc_id == "1"
 
 
-def test_a_chosen_delimiter_goes_before_the_detected_one(write: Write) -> None:
-    path = write("a.tsv", "id;text\n1;a\n")
-    (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(delimiter=";"))
-    assert document.text == "a"
-
-
 def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:
     rows = (
         "id\ttitle\ttext\tauthors\turl\n"

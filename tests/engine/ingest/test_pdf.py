@@ -172,12 +172,6 @@ def test_a_folder_gives_its_papers_and_says_of_each_other_file_why_not(folder: P
     assert second.year == 2016
 
 
-def test_a_folder_in_which_no_file_can_be_read_is_refused_with_the_reasons(tmp_path: Path) -> None:
-    (tmp_path / "empty.pdf").touch()
-    with pytest.raises(BadInputError, match=r"Left out: empty\.pdf: the file is empty"):
-        check(open_source(tmp_path, lens=RESEARCH), 10**6)
-
-
 def test_sections_are_documents_where_that_is_chosen(folder: Path) -> None:
     documents = read(folder / "acl.pdf", "sections")
     title = found()["acl-1"][0].title

@@ -122,40 +122,12 @@ def test_stop_words_are_those_of_scikit_learn() -> None:
     assert stop_words() == ENGLISH_STOP_WORDS
 
 
-def test_no_mark_stands_on_a_function_word_even_in_a_small_corpus(small: Explorer) -> None:
-    marked = set()
-    for seed in ("bees-network", "plain", "long"):
-        page = small.search(Query("small", seed=seed, k=39))
-        for result in page.results:
-            for pair in result.evidence:
-                marked |= {page.seed.text[a:b] for a, b in pair.seed_marks}
-                marked |= {result.document.text[a:b] for a, b in pair.doc_marks}
-    assert marked
-    assert all(map(root, marked))
-
-
 def test_a_number_is_marked_whole(explorer: Explorer) -> None:
     said = explorer.document("demo", "demo-0001").sentences
     sentence = next(one.text for one in said if re.search(r"\d,\d{3}", one.text))
     first = explorer.search(Query("demo", text=sentence)).results[0]
     marked = {first.document.text[a:b] for a, b in first.evidence[0].doc_marks}
     assert re.search(r"\d+,\d{3}", sentence)[0] in marked, "such as 48,200"
-
-
-def test_of_different_words_only_close_ones_are_marked_and_of_numbers_equal_ones(
-    explorer: Explorer,
-) -> None:
-    page = explorer.search(Query("demo", seed="demo-0001", k=60))
-    shared = different = 0
-    for result in page.results:
-        for pair in result.evidence:
-            mine = {page.seed.text[a:b] for a, b in pair.seed_marks}
-            theirs = {result.document.text[a:b] for a, b in pair.doc_marks}
-            roots = {root(word) for word in theirs}
-            both = {word for word in mine if root(word) in roots}
-            assert {w for w in mine if w[0].isdigit()} == {w for w in theirs if w[0].isdigit()}
-            shared, different = shared + len(both), different + len(mine - both)
-    assert 0 < different < shared
 
 
 def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_marked(
@@ -171,19 +143,6 @@ def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_ma
         words, marked = words + len(mine.spans), marked + len(different)
     assert words > 300
     assert marked < 0.01 * words
-
-
-def test_the_surroundings_of_a_seed_are_the_documents_least_like_it(explorer: Explorer) -> None:
-    opened = explorer.library.open("demo")
-    seed = opened.seed("demo-0232")
-    found = opened.surroundings(seed)
-    assert len(found.starts) >= FEWEST
-    assert found.starts[0] == 0
-    assert all(a < b for a, b in pairwise([*found.starts, len(found.sentences)]))
-    assert len(found.roles) == len(found.sentences)
-    own = (seed.sentences @ found.sentences.T).max(axis=1)
-    assert (own < 0.999).all(), "the seed itself is not among them"
-    assert seed.vector @ found.centroid > seed.vector @ found.sentences.mean(axis=0)
 
 
 def test_evidence_is_the_same_for_corpora_in_memory_and_on_disk(small: Explorer) -> None:

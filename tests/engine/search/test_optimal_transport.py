@@ -12,7 +12,6 @@ from engine.corpora.contracts import Focus, Request
 from engine.numeric import FloatArray, unit
 from engine.search.systems.optimal_transport import (
     FARTHEST,
-    MOST_SENTENCES,
     REGULARISATION,
     TransportSystem,
     transport_costs,
@@ -99,16 +98,6 @@ def test_what_has_no_sentences_is_farthest() -> None:
     # A sentence without tokens beside others changes nothing.
     padded = np.concatenate([document, np.zeros_like(document[:2])])
     assert transport_costs(query, [padded])[0] == pytest.approx(costs[0], abs=1e-6)
-
-
-def test_of_books_as_many_sentences_take_part_as_fit_into_memory() -> None:
-    generator = np.random.default_rng(9)
-    book, other = sentences(generator, 20_000, 8), sentences(generator, 20_000, 8)
-    weights = np.zeros(20_000, dtype=np.float32)
-    weights[-600:] = np.linspace(1, 2, 600)
-    (cost,) = transport_costs(book, [other], weights)
-    same = transport_costs(book[-MOST_SENTENCES:], [other[:MOST_SENTENCES]], weights[-500:])
-    assert cost == pytest.approx(same[0])
 
 
 def test_the_system_ranks_by_the_sentences_in_focus(small: Explorer) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from engine.corpora.scenario_store import embed
 from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.search.systems.scenario_system import ScenarioSystem
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import COMPONENTS, Component, ScenarioRequest
 from engine.types.searches import Query
@@ -183,18 +180,3 @@ def test_scenarios_that_do_not_fit_into_memory_rank_alike(
         assert [r.scenario and r.scenario.scenario for r in a] == [
             r.scenario and r.scenario.scenario for r in b
         ]
-
-
-def test_where_a_corpus_is_not_ranked_whole_scenarios_bring_documents_up(
-    profiled_home: Path, writer: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With room for five candidates each, the dense side alone would not know of the ferries."""
-    monkeypatch.setattr("engine.search.systems.scenario_system.CANDIDATES", 5)
-    searcher = connected(profiled_home, writer, resident_megabytes=0).searcher("small")
-    query = Query("small", text="Ferries.", system="scenario")
-    request = searcher.request(query, searcher.seed(query), None)
-    system = ScenarioSystem(0.2)
-    whole = system.rank(searcher.corpus, request)
-    few = system.rank(searcher.corpus, replace(request, depth=2))
-    assert [s.doc_id for s in few] == [s.doc_id for s in whole[:2]]
-    assert np.allclose([s.score for s in few], [s.score for s in whole[:2]], atol=1e-5)

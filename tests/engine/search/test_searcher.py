@@ -76,16 +76,6 @@ def assert_words(text: str, span: tuple[int, int], marks: tuple[tuple[int, int],
         assert word.lower() not in {"the", "and", "of", "is"}
 
 
-def test_words_that_both_passages_share_are_marked(small: Explorer) -> None:
-    again = small.search(BEES).results[0]
-    assert again.doc_id == "bees-network-again"
-    best = again.evidence[0]
-    assert best.seed_text == best.doc_text
-    text = small.document("small", "bees-network").text
-    marked = {text[a:b] for a, b in best.seed_marks}
-    assert {"neural", "network", "photographs"} <= marked
-
-
 def test_under_an_aspect_the_best_evidence_is_of_that_aspect(explorer: Explorer) -> None:
     for index, aspect in enumerate(("background", "method", "result")):
         found = explorer.search(replace(DEMO, aspect=aspect, steer=1.0))

@@ -18,7 +18,6 @@ from engine.search.systems import SYSTEMS, find_system
 from engine.search.systems.aspect_system import (
     convex,
     find_neighbours,
-    find_signals,
     joined,
     told_by,
 )
@@ -212,22 +211,6 @@ def test_at_steer_0_the_aspect_makes_no_difference(
         assert ranked(small, seed="bees-network", aspect=aspect, steer=0.0) == whole
 
 
-def test_at_steer_1_what_says_nothing_of_the_aspect_earns_nothing(small: Explorer) -> None:
-    searcher = small.searcher("small")
-    query = Query("small", seed="bees-network", aspect="method", steer=1.0)
-    seed = searcher.seed(query)
-    request = searcher.request(query, seed, searcher.interpret(query, seed).focus)
-    signals = find_signals(
-        searcher.corpus,
-        request,
-        searcher.corpus.rows(["no-method", "bees-survey", "maps-network"]),
-    )
-    for name in ("aspect", "tokens", "words"):
-        nothing, other, same = signals.aspect[name].tolist()
-        assert nothing == pytest.approx(0.0, abs=1e-3)
-        assert same > max(nothing, other), "another topic, the same method"
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_at_steer_1_the_method_counts_more_than_the_problem(small: Explorer, method: str) -> None:
     same_method = {f"{p}-{method}" for p in PROBLEMS}
@@ -235,14 +218,6 @@ def test_at_steer_1_the_method_counts_more_than_the_problem(small: Explorer, met
     half, full = (ids(small, seed=seed, aspect="method", steer=steer)[:4] for steer in (0.0, 1.0))
     assert len(same_method.intersection(half)) <= 1, "dense follows the problem"
     assert len(same_method.intersection(full)) >= 3
-
-
-def test_in_between_the_score_is_weighed_by_steer() -> None:
-    whole, aspect = np.array([1, 0, -1], np.float32), np.array([-1, 0, 2], np.float32)
-    found = joined(whole, aspect, 0.25, None)
-    assert found == pytest.approx(standardised(0.75 * whole + 0.25 * aspect))
-    nearly = joined(whole, aspect, 1e-4, find_neighbours(np.eye(3, dtype=np.float32)))
-    assert nearly == pytest.approx(standardised(whole), abs=1e-2), "no jump where steer begins"
 
 
 def test_scores_lean_on_those_that_are_alike_in_the_aspect() -> None:

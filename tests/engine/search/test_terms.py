@@ -124,13 +124,6 @@ def test_terms_are_named_once_and_of_aspects_that_exist(small: Explorer) -> None
     assert Term.parse(r"+method:x\, y") == Term("x, y", aspect="method")
 
 
-def test_a_hundred_terms_are_ranked_by(small: Explorer) -> None:
-    terms = [Term(f"word{n}") for n in range(99)]
-    found = asks(small, BEES, Term("neural network"), *terms)
-    assert mentions(found.results[0].document)
-    assert len(found.terms) == 100
-
-
 def test_a_ranking_does_not_depend_on_earlier_searches_and_pages_go_on(small: Explorer) -> None:
     terms = Term("neural network"), Term("sourdough", wanted=False)
     first = asks(small, replace(BEES, k=4), *terms)
