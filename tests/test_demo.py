@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -128,17 +127,6 @@ def test_judgments_follow_from_labels(
         listed = [tuple(line.split()) for line in file]
     assert len(listed) == len(set(listed))
     assert set(listed) == expected
-
-
-def test_values_are_used_equally_and_no_combination_twice(
-    labels: dict[str, dict[str, str]],
-) -> None:
-    """The values of an aspect have equally many documents, give or take one."""
-    for aspect in ASPECTS:
-        counts = Counter(record[aspect] for record in labels.values()).values()
-        assert max(counts) - min(counts) <= 2
-    triples = Counter(tuple(r[a] for a in ASPECTS) for r in labels.values())
-    assert max(triples.values()) == 1
 
 
 def test_every_text_is_clean(corpus: list[dict[str, Any]]) -> None:

@@ -18,7 +18,6 @@ import pytest
 
 from engine.config import ROOT
 from engine.corpora import registry
-from engine.corpora.backup import Only, back_up, restore
 from engine.corpora.uploads import save_upload
 from engine.errors import (
     CorpusMissingError,
@@ -32,7 +31,6 @@ from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage import mirror as mirrors
 from storage.files import COPY
-from storage.home import Home
 from storage.object_store import MissingObjectError
 from tests.cli.command_line import assert_refused, run_inside
 from tests.cluster.conftest import Place, mirror_of
@@ -92,18 +90,6 @@ def test_what_one_app_imports_changes_and_deletes_all_others_see_at_once(
     assert len(other.library.open("small")) == 41
 
 
-def test_another_corpus_under_the_name_of_a_deleted_one_is_the_one_that_others_open(
-    place: Place, small_source: Path, more: Path
-) -> None:
-    one, other = place.app("one"), place.app("other")
-    import_to(one, small_source)
-    assert len(other.library.open("small")) == 40
-    one.library.delete("small")
-    assert import_to(one, more) == 1
-    assert other.library.open("small").doc_ids[0] == "more"
-    assert len(other.library.open("small")) == 1
-
-
 @pytest.mark.smoke
 def test_maps_selections_scenarios_and_sources_go_to_all_homes(
     place: Place, small_source: Path
@@ -156,22 +142,6 @@ def test_a_backup_of_a_store_is_a_home_like_any_other(
     assert back.code == 0
     assert not list((tmp_path / "back").rglob(COPY))
     assert len(make_explorer(tmp_path / "back").library.open("small")) == 40
-
-
-@pytest.mark.parametrize("only", [None, "irreplaceable"])
-def test_a_backup_has_the_selections_and_scenarios_that_other_servers_made(
-    place: Place, small_source: Path, tmp_path: Path, only: Only | None
-) -> None:
-    one, new = place.app("one"), place.app("new")
-    import_to(one, small_source)
-    selected = one.select("small", [SEED])
-    one.scenarios.set_weight("small", 0.25)
-    back_up(new.home, new.ledger, tmp_path / "backup.zip", only)
-    restore(tmp_path / "backup.zip", Home(tmp_path / "back"))
-    back = make_explorer(tmp_path / "back")
-    import_to(back, small_source)
-    assert back.facets("small", [selected]).documents == 1
-    assert back.scenarios.status("small").weight == 0.25
 
 
 def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
@@ -253,25 +223,6 @@ print([m for m in sys.modules if m.startswith(("boto", "storage.mirror", "storag
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True
     )
     assert run.stdout.strip() == "[]", run.stderr
-
-
-def test_the_doctor_says_where_the_store_is_and_whether_it_can_be_written(
-    place: Place, tmp_path: Path
-) -> None:
-    settings = {"SEEDLENS_LEDGER_URL": place.ledger, "SEEDLENS_STORE": place.store}
-    place.environment()
-    well = run_inside(tmp_path / "home", "doctor", "--json", **settings)
-    check = next(one for one in well.json if one["name"] == "store")
-    assert check["ok"]
-    assert place.store in check["detail"]
-    assert place.server.endpoint in check["detail"]
-    assert place.keys == []
-    place.environment(key=f"{KEY}-reader")
-    ill = run_inside(tmp_path / "home", "doctor", "--json", **settings)
-    check = next(one for one in ill.json if one["name"] == "store")
-    assert not check["ok"]
-    assert "AccessDenied" in check["detail"]
-    assert SECRET not in well.stdout + ill.stdout
 
 
 # -- faults ---------------------------------------------------------------------------------------

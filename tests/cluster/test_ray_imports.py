@@ -17,17 +17,16 @@ import pyarrow as pa
 import pytest
 
 from engine.config import ROOT
-from engine.errors import BadInputError, CorpusBusyError, CorpusMissingError, StorageError
+from engine.errors import BadInputError, CorpusMissingError
 from engine.explorer import Explorer
 from engine.jobs.cluster import Workers
-from engine.types.corpora import ImportReport, ImportRequest, Progress, Repairs
+from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.cli.command_line import assert_refused, run_process
 from tests.cluster.conftest import Place
 from tests.fakes import ray_cluster
 from tests.fakes.ray_cluster import SmallCluster, kill_worker
-from tests.fakes.s3_server import Proxy
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, wait_until, write_jsonl
 
@@ -173,22 +172,6 @@ def test_a_killed_import_is_gone_on_with_by_the_next(
     assert (report.added + report.unchanged, ids(explorer)) == (COUNT, EXPECTED)
 
 
-def test_a_second_import_hears_that_the_corpus_is_being_written(
-    on_ray: Explorer, many: Path, tiny_model: Path
-) -> None:
-    said: list[str] = []
-
-    def second() -> None:
-        other = make_explorer(on_ray.home.root, ray=on_ray.settings.ray, shard_documents=SHARD)
-        with pytest.raises(CorpusBusyError) as refused:
-            other.library.import_documents(wanted(many, tiny_model))
-        said.append(refused.value.message)
-
-    on_ray.library.import_documents(wanted(many, tiny_model), AtDocument(second, every=100))
-    assert said == ["The corpus 'c' is being indexed by another run here."]
-    assert ids(on_ray) == EXPECTED
-
-
 @pytest.mark.parametrize("arrives", [True, False])
 def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
     on_ray: Explorer, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -273,40 +256,6 @@ def test_other_servers_see_what_was_published_and_then_all_whatever_is_killed(
     assert (report.added + report.unchanged, kills.done) == (COUNT, 1)
     assert report.unchanged == there or not there
     assert (ids(one), seen(one), seen(other)) == ([*published, *EXPECTED[there:]],) * 3
-
-
-@pytest.mark.parametrize("trouble", ["403", "reset"])
-def test_what_workers_made_is_published_once_the_store_takes_it(
-    place: Place, proxy: Proxy, tiny_model: Path, cluster: SmallCluster, tmp_path: Path,
-    trouble: str,
-) -> None:  # fmt: skip
-    source = write_jsonl(tmp_path / "some.jsonl", generated(40))
-    one, other = on_store(place, cluster, proxy.endpoint), place.app("other")
-    proxy.trouble = lambda method, *_: trouble if method in ("PUT", "POST") else ""
-    with pytest.raises(StorageError, match="The same command again goes on where it stopped"):
-        one.library.import_documents(wanted(source, tiny_model))
-    assert seen(other) == []
-    proxy.trouble = lambda *_: ""
-    report = one.library.import_documents(wanted(source, tiny_model))
-    assert (report.unchanged, seen(one), seen(other)) == (40, EXPECTED[:40], EXPECTED[:40])
-
-
-@pytest.mark.parametrize("repairs", [Repairs(), Repairs(skip_empty=True, number_ids=True)])
-def test_faulty_rows_are_refused_or_repaired_as_by_a_local_import(
-    on_ray: Explorer, tiny_model: Path, tmp_path: Path, repairs: Repairs
-) -> None:
-    documents = [*generated(20), {"doc_id": "x", "text": " "}, {"text": "No id."}]
-    source = write_jsonl(tmp_path / "rows.jsonl", documents)
-    told: list[tuple[object, ...]] = []
-    local = make_explorer(tmp_path / "local", shard_documents=SHARD)
-    for explorer in (local, on_ray):
-        try:
-            report = explorer.library.import_documents(wanted(source, tiny_model, repairs=repairs))
-            told.append((report.warnings, report.documents, ids(explorer)))
-        except BadInputError as error:
-            told.append((error.message, error.remedy))
-            assert not explorer.library.corpora()
-    assert told[0] == told[1]
 
 
 @pytest.mark.smoke

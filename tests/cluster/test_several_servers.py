@@ -3,8 +3,6 @@ not."""
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from engine.explorer import Explorer
 from engine.jobs.imports import ImportJobs
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from storage import locks
 from tests.cli.command_line import run_inside, write_lines
 from tests.fakes import postgres_server
 from tests.fakes.postgres_server import PostgresServer
@@ -44,35 +41,6 @@ def ended(jobs: ImportJobs, job_id: str) -> str:
     """How a job ended; "" while it runs."""
     job = jobs.job(job_id)
     return "" if job.state == "running" else f"{job.state} {job.error}".strip()
-
-
-def test_an_import_of_another_machine_over_the_same_home_is_seen_and_stopped(
-    servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here, there = (server.library.jobs for server in servers)
-    job = here.start(ImportRequest(many(tmp_path), "many"), "Ada")
-    monkeypatch.setattr(locks, "MACHINE", "another-machine")  # its processes are not to be seen
-    wait_until(lambda: there.job(job.id).progress.done, what="progress, seen from there")
-    assert there.job(job.id).state == "running"
-    with pytest.raises(CorpusBusyError, match=r"is being indexed \(started by Ada\)"):
-        there.start(ImportRequest(tmp_path / "many.jsonl", "many"))
-    there.cancel(job.id)
-    assert wait_until(lambda: ended(there, job.id), what="its end, from there") == "cancelled"
-
-
-def test_an_import_that_was_killed_on_another_machine_is_interrupted_and_resumed_on_this_one(
-    servers: list[Explorer], tmp_path: Path
-) -> None:
-    here, there = (server.library.jobs for server in servers)
-    job = here.start(ImportRequest(many(tmp_path), "many"), "Ada")
-    wait_until(lambda: here.job(job.id).progress.done, what="progress")
-    os.kill(here.job(job.id).pid, signal.SIGKILL)
-    wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
-    assert there.job(job.id).state == "interrupted"
-    again = there.resume(job.id)
-    wait_until(lambda: here.job(again.id).progress.phase == "indexing", what="the same again")
-    here.cancel(again.id)
-    assert wait_until(lambda: ended(here, again.id), what="its end") == "cancelled"
 
 
 def test_servers_that_start_an_import_at_the_same_time_start_one(

@@ -26,7 +26,6 @@ from engine.permissions import check_source
 from engine.search.queries import query_id
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.comparisons import ComparisonRequest
-from engine.types.corpora import ImportRequest
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
@@ -36,7 +35,7 @@ from engine.types.searches import Query
 from storage.home import Home
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import SEED, entered
-from tests.support import make_explorer, wait_until
+from tests.support import make_explorer
 
 ADA = Person("ada@example.org", "Ada", "annotator")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -339,17 +338,6 @@ def _plain(judgment: Judgment) -> dict[str, Any]:
     return {name: getattr(judgment, name) for name in Judgment.__dataclass_fields__}
 
 
-def test_an_explorer_for_somebody_shares_what_is_there_and_is_the_same_when_asked_again(
-    small: Explorer,
-) -> None:
-    ada = small.acting_as(ADA)
-    assert small.acting_as(ADA) is ada
-    assert small.acting_as(OPERATOR) is small
-    assert ada.library.open("small") is small.library.open("small")
-    assert ada.annotation.filling.jobs.person == ADA
-    assert small.annotation.filling.jobs.person == OPERATOR
-
-
 # -- paths ---------------------------------------------------------------------------------
 
 
@@ -423,20 +411,6 @@ def test_only_who_started_a_job_and_leads_end_it() -> None:
         with pytest.raises(NotAllowedError):
             eve.dismiss(job_id)
         ends.dismiss(job_id)
-
-
-def test_only_who_started_an_import_and_leads_cancel_it(fresh: Explorer) -> None:
-    jobs, request = fresh.acting_as(GRACE).library.jobs, ImportRequest(Path("a.csv"), "a")
-    for refused in (lambda: jobs.start(request), lambda: jobs.here(request, "", print, bool)):
-        with pytest.raises(NotAllowedError, match="SEEDLENS_IMPORT_ROOTS"), refused():
-            pass
-    with fresh.library.jobs.here(request, "Grace", lambda _: None, bool) as (_, ask):
-        (job,) = jobs.list()
-        with pytest.raises(NotAllowedError):
-            fresh.acting_as(ADA).library.jobs.cancel(job.id)
-        assert not ask()
-        jobs.cancel(job.id)
-        wait_until(ask, what="the import to hear of it")
 
 
 # -- trails --------------------------------------------------------------------------------

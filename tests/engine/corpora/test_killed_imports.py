@@ -19,7 +19,7 @@ from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.command_launcher import Launcher, launching
-from tests.fakes.service_server import Paper, serving_papers
+from tests.fakes.service_server import serving_papers
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
@@ -116,36 +116,6 @@ def test_fifty_thousand_documents_of_a_service_survive_ten_kills(
     ids = rows(explorer, "papers")["doc_id"].to_pylist()
     assert ids == sorted(f"W{n}" for n in range(1, count + 1))
     assert info.sources[0].documents == count
-
-
-def test_imports_killed_while_the_map_is_made_leave_a_corpus_that_is_whole(
-    home: Path, tiny_model: Path
-) -> None:
-    command = ("import", "zotero:users/7", "--name", "papers", "--limit", 2_000)
-    keys = sorted(Paper(n).key for n in range(1, 2_001) if n % 50)  # the others are attachments
-    explorer = make_explorer(home)
-
-    def mapping() -> bool:
-        jobs = explorer.library.jobs.list()
-        return [job.progress.phase for job in jobs if job.state == "running"] == ["mapping"]
-
-    with (
-        serving_papers(2_000) as server,
-        launching(**server.environment, SEEDLENS_MAPS="1") as launcher,
-    ):
-        for _ in range(2):
-            import_and_kill(launcher, home, (*command, "--encoder", tiny_model), mapping)
-
-    info = explorer.library.corpus("papers")
-    assert (info.documents, info.expected, info.state) == (len(keys), len(keys), "ready")
-    assert sorted(explorer.library.open("papers").doc_ids) == keys
-    [job] = explorer.library.jobs.list()
-    assert job.state == "interrupted", "it can be resumed, and is listed once"
-    assert explorer.maps.view("papers") is None
-    explorer.maps.build("papers")  # Map does, on demand
-    found = explorer.maps.view("papers")
-    assert found is not None
-    assert sorted(found.doc_ids) == keys
 
 
 # Running out of disk

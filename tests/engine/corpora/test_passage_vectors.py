@@ -108,21 +108,6 @@ def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
     assert tokens._taken <= room or len(tokens._kept) == 1, "the one used last stays"
 
 
-def test_one_limit_holds_for_the_passages_of_all_corpora(
-    corpus: OpenCorpus, room_for: Callable[[int], Tokens]
-) -> None:
-    before, after = passages(corpus), passages(corpus)
-    half, all_ = np.arange(20), np.arange(len(corpus))
-    room_for(size(passages(corpus).tokens(all_)))
-    before.tokens(half)
-    after.tokens(half)
-    assert before.has_tokens(half), "there is room for both"
-    assert after.has_tokens(half), "there is room for both"
-    after.tokens(all_)
-    assert not any(before.has_tokens(half[[at]]) for at in half), "used longest ago"
-    assert after.has_tokens(all_)
-
-
 def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(
     corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.text_rules import GROWTH, PATTERNS, RULES, rate
-from engine.config import ROOT, Settings
+from engine.config import ROOT
 from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.ingest import check, examine, open_source, previews
@@ -116,26 +116,6 @@ def test_a_process_of_its_own_sees_what_this_one_would(write: Write, tmp_path: P
         previews.preview(reading(tmp_path / "gone.csv"))
 
 
-def test_a_file_is_parsed_once_until_it_or_how_it_is_read_changes(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-    ask, preview = previews._found, previews.preview
-    monkeypatch.setattr(previews, "_found", lambda *given: asked.append(given) or ask(*given))
-    path = write("a.csv", "id,text,name\n1,a,A\n")
-    for _ in range(3):
-        assert preview(reading(path)).documents[0].text == "a"
-    assert len(asked) == 1
-    path.write_text("id,text,name\n1,other,B\n")
-    assert preview(reading(path)).documents[0].text == "other"
-    assert preview(reading(path, mapping={"title": "name"})).documents[0].title == "B"
-    assert len(asked) == 3
-    for _ in range(2):  # what cannot be read is not tried again either
-        with pytest.raises(BadInputError, match="no column"):
-            preview(reading(path, mapping={"title": "gone"}))
-    assert len(asked) == 4
-
-
 def test_uploads_have_the_limit_that_the_app_is_started_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -145,21 +125,6 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
     monkeypatch.setattr(uploads, "UPLOAD_BYTES", 10)
     with pytest.raises(BadInputError, match=r"'a\.csv' has more than 0 MB\. Put it on the server"):
         uploads.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
-
-
-def test_the_table_of_limits_says_what_holds() -> None:
-    page = (ROOT / "docs" / "operating.md").read_text("utf-8")
-    table = page.partition("## Limits")[2]
-    megabytes = ("UPLOAD_BYTES", "ROW_BYTES", "PREVIEW_BYTES", "CHECK_BYTES")
-    for name in (*megabytes, "MESSAGE_BYTES"):
-        assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
-    plain = "TITLE_CHARS ID_CHARS PASTED_CHARS LONGEST_INSTRUCTION LONGEST_NOTE LONGEST_GUIDELINES "
-    plain += "ANSWER_CHARS_PER_TOKEN MOST_NUMBERS MOST_STRANGERS"
-    for name in plain.split():
-        assert f"{getattr(limits, name):,}" in table, name
-    assert f"{limits.PREVIEW_SECONDS:g} s" in table
-    assert f"{limits.CHECK_SECONDS:g} s" in table
-    assert f"{Settings.model_fields['max_document_chars'].default:,} characters" in table
 
 
 @pytest.mark.nightly

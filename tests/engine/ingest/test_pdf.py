@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from reportlab.pdfbase import pdfmetrics
 
 from engine.errors import BadInputError
 from engine.ingest import check, detect_format, isolated, open_source, pdf
@@ -244,14 +243,3 @@ def test_a_title_is_the_largest_type_and_authors_are_none(described: str) -> Non
     paper.flow("We count crayfish in ponds below ice. " * 30, columns, Style(10))
     found = find_paper(read_pages(paper.write({"Title": described} if described else None)))
     assert found.title == "Frontiers of small ponds in winter"
-
-
-def test_words_are_apart_where_the_file_has_a_gap_and_no_blank() -> None:
-    paper = Paper("times")
-    paper.at(0, 72, 720, "Semantics of", 20)
-    width = pdfmetrics.stringWidth("Semantics of", "Times-Roman", 20)
-    paper.at(0, 72 + width + 0.15 * 20, 720, "Web search in ponds", 20)
-    paper.at(0, 72, 680, "Abstract", 11)
-    columns = [Column(72, 400, 660, 60)]
-    paper.flow("We count crayfish in ponds below ice. " * 30, columns, Style(10))
-    assert find_paper(read_pages(paper.write())).title == "Semantics of Web search in ponds"

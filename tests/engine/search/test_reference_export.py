@@ -172,24 +172,6 @@ def test_entries_have_the_type_of_what_they_are(
     assert to_ris(one).lstrip().startswith(f"TY  - {ris}\n")
 
 
-def test_volume_pages_and_the_like_survive_both_formats(tmp_path: Path) -> None:
-    metadata = {
-        "journal": "Birds",
-        "volume": "3",
-        "number": "2",
-        "pages": "10--19",
-        "type": "article",
-    }
-    one = document("T", doc_id="lovelace:1843", **metadata)
-    (bib,) = read_back(tmp_path, "a.bib", to_bibtex(kept(one)))
-    assert bib.doc_id == "lovelace:1843", "a key of one's own is kept"
-    again = {name: bib.metadata[name] for name in ("volume", "number", "pages", "venue")}
-    assert again == {"volume": "3", "number": "2", "pages": "10–19", "venue": "Birds"}
-    (ris,) = read_back(tmp_path, "a.ris", to_ris(kept(one)))
-    assert (ris.metadata["start_page"], ris.metadata["end_page"]) == ("10", "19")
-    assert csl_items(kept(Document("x", "T", "", (), metadata=ris.metadata)))[0]["page"] == "10-19"
-
-
 def test_keys_are_author_year_word_and_each_once() -> None:
     items = csl_items(kept(
         document("On the Étude of x"), document("The étude again"), document("A 2nd", (), None),

@@ -148,16 +148,6 @@ def test_batches_of_known_works_do_not_end_a_list_of_ids(
     assert done.missing == ("10.5555/gone",)
 
 
-def test_documents_that_come_on_two_pages_are_kept_once(
-    retrieve: Retrieve, services: ServiceServer, home: Path
-) -> None:
-    services.behaviour.paging = "overlap"
-    done = retrieve(ALL)
-    assert ids(home) == WORKS
-    assert done.documents == 250
-    assert warnings_of(done, "OpenAlex", query_of(ALL)) == ()
-
-
 def test_a_limit_holds_and_a_larger_one_goes_on(
     retrieve: Retrieve, services: ServiceServer, home: Path
 ) -> None:
