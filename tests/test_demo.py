@@ -102,16 +102,6 @@ def test_every_document_is_whole(corpus: list[dict[str, Any]]) -> None:
         assert 2 <= len(set(document["authors"])) == len(document["authors"]) <= 4
 
 
-def test_topics_ask_every_aspect_of_every_document(corpus: list[dict[str, Any]]) -> None:
-    """One query per document and aspect, named <seed>_<aspect>."""
-    wanted = [
-        {"query_id": f"{d['doc_id']}_{a}", "seed": d["doc_id"], "aspect": a}
-        for d in corpus
-        for a in ASPECTS
-    ]
-    assert _read("topics.jsonl") == wanted
-
-
 def test_judgments_follow_from_labels(
     labels: dict[str, dict[str, str]], families: dict[str, str]
 ) -> None:

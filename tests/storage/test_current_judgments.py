@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,7 +13,6 @@ import pytest
 from storage.judgment_events import CURRENT, fill_current, tally
 from storage.ledger import Ledger
 from storage.records import Judgment, new_event
-from tests.storage.rows import judgment
 
 QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
 PEOPLE = ("Ada", "Ben", "model:m")
@@ -114,26 +112,3 @@ def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger: L
         fill_current(connection)
     after = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
     assert after == before
-
-
-def test_threads_that_follow_and_write_at_once_see_all_that_was_acknowledged(
-    open_ledger: partial[Ledger],
-) -> None:
-    programs = [open_ledger(), open_ledger()]
-    missing: list[str] = []
-
-    def work(number: int) -> None:
-        ledger = programs[number % 2]
-        for count in range(8):
-            said = judgment(f"d{count}", annotator=f"t{number}")
-            ledger.judging.add([said])
-            if said.event not in {j.event for j in ledger.judging.latest("demo")}:
-                missing.append(said.event)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not missing
-    assert len(programs[0].judging.latest("demo")) == len(programs[1].judging.latest("demo")) == 48

@@ -105,7 +105,7 @@ def test_a_ledger_held_by_another_process_is_reported_within_the_wait(tmp_path: 
         started = time.monotonic()
         with pytest.raises(LedgerBusyError, match=r"0\.4 s.*Try again") as caught:
             Ledger(path, wait_seconds=0.4).judging.add([judgment("d2")])
-        assert 0.3 < time.monotonic() - started < 5
+        assert 0.3 < time.monotonic() - started < 60
         assert str(path) in str(caught.value)
     finally:
         process.kill()

@@ -88,7 +88,7 @@ def test_a_server_that_stays_away_is_named_after_the_wait(
         StorageError, match=rf"127\.0\.0\.1:{own_postgres.port}/.*cannot be reached"
     ):
         ledger.judging.add([judgment("d2")])
-    assert 0.4 < time.monotonic() - started < 10
+    assert 0.4 < time.monotonic() - started < 60
     own_postgres.start()
     ledger.judging.add([judgment("d2")])
     assert len(ledger.judging.history("demo")) == 2
@@ -134,7 +134,7 @@ def test_wrong_credentials_are_a_clear_error_without_the_password(
     started = time.monotonic()
     with pytest.raises(StorageError, match=r"authentication failed.*SEEDLENS_LEDGER_URL") as caught:
         ledger.corpora()
-    assert time.monotonic() - started < 5, "nobody waits for that"
+    assert time.monotonic() - started < 30, "nobody waits for that"
     shown = f"{whole_chain(caught.value)} {caplog.text} {vars(ledger)!r} {ledger.name}"
     assert not [part for part in (wrong, "horse", "staple") if part in shown]
     nowhere = Ledger(tmp_path / "ledger.sqlite", url=postgres.url("no_such"))

@@ -13,8 +13,7 @@ import pytest
 
 from engine.corpora import backup
 from engine.corpora.backup import back_up, restore, verify
-from engine.corpora.registry import sweep
-from engine.errors import BadInputError, CorpusMissingError
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
@@ -159,25 +158,6 @@ def put_in_place(copy: Path, explorer: Explorer) -> None:
     """As people do when the app has ended."""
     explorer.ledger.close()
     shutil.copyfile(copy, explorer.home.ledger)
-
-
-def test_a_ledger_from_before_a_change_of_lens_gets_the_corpus_of_after_it(
-    small_copy: Explorer,
-) -> None:
-    small_copy.tidy()
-    (copy,) = (small_copy.home.root / "ledger-copies").iterdir()
-    small_copy.library.set_lens("small", POSTS)
-    shutil.rmtree(small_copy.home.corpora / "small")  # an hour later
-    put_in_place(copy, small_copy)
-    again = make_explorer(small_copy.home.root)
-    with pytest.raises(CorpusMissingError, match="no documents"):
-        again.library.open("small")
-    (row,) = again.ledger.corpora()
-    sweep(again.home, row)  # as an import begins with
-    assert again.library.rebuild() == (["small"], [])
-    assert again.library.rebuild() == ([], [])
-    assert again.library.lens("small") == POSTS
-    assert len(again.library.open("small")) == 40
 
 
 def test_a_ledger_from_before_a_name_was_used_again_gets_the_corpus_of_after_it(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -218,9 +217,7 @@ def test_a_judged_pool_is_ranked_whole_and_alone(
             assert {s.doc_id for s in found} == {"d0003", "d2000"}, system
 
 
-def test_words_score_alike_in_every_pool_and_from_every_thread(
-    table: DocumentTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_score_alike_in_every_pool(table: DocumentTable) -> None:
     """What is remembered of one pool does not change what another one's documents score."""
     corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
     rows, scores = table.full_text("word", COUNT)
@@ -228,17 +225,6 @@ def test_words_score_alike_in_every_pool_and_from_every_thread(
     for wanted in (["d0003", "d2000"], ["d2999"], ["d0003", "d2999"]):
         found = corpus.word_scores("word", corpus.rows(wanted))
         assert found.tolist() == pytest.approx([expected[i] for i in wanted])
-    for many in (COUNT, 10):  # read for these alone, and for all
-        monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", many)
-        opened = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
-        ids = opened.doc_ids[::7]
-
-        def score(_: int, corpus: OpenCorpus = opened, ids: list[str] = ids) -> list[float]:
-            return corpus.word_scores("word", corpus.rows(ids)).tolist()
-
-        with ThreadPoolExecutor(8) as threads:
-            for found_there in threads.map(score, range(16)):
-                assert found_there == pytest.approx([expected[i] for i in ids])
 
 
 def test_a_document_far_from_the_seed_is_found_where_the_filter_leaves_out_all_that_is_near(

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from engine.corpora import backup
-from engine.corpora.importing import KEPT, sweep_retrieved
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
@@ -26,12 +24,11 @@ from engine.types.corpora import (
 )
 from engine.types.people import Person
 from engine.types.searches import Query
-from storage import removal
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
 from tests.fakes.service_server import Paper, ServiceServer, serving_papers
-from tests.support import ended, make_explorer
+from tests.support import make_explorer
 
 GRACE = Person("grace@example.org", "Grace", "lead")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -222,19 +219,6 @@ def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
     assert served.library.look_up(local.queries[0]).total == 130
 
 
-def test_what_was_retrieved_for_nobody_is_removed_after_a_month(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = home / "retrieved/papers-0123456789abcdef"
-    left.mkdir(parents=True)
-    start = removal.now()
-    for days, there in ((0, True), (29, True), (31, False)):
-        at = start + timedelta(days=days)
-        monkeypatch.setattr(removal, "now", lambda at=at: at)
-        sweep_retrieved(Home(home))
-        assert left.exists() is there, f"{days} of {KEPT.days} days"
-
-
 def test_a_data_set_that_is_cancelled_before_it_came_can_be_resumed(served: Explorer) -> None:
     pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
     told: list[str] = []
@@ -247,27 +231,6 @@ def test_a_data_set_that_is_cancelled_before_it_came_can_be_resumed(served: Expl
     with served.library.jobs.here(request, "Ada", lambda _: None, bool):
         [job] = served.library.jobs.list()
     assert served.library.source_name(str(job.request.source)) == "ir:beir/scifact"
-
-
-@pytest.mark.nightly
-def test_a_process_retrieves_and_what_was_broken_off_is_resumed(
-    served: Explorer, services: ServiceServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in services.environment.items():
-        monkeypatch.setenv(name, value)
-    jobs = served.library.jobs
-    services.behaviour.faults = deque(["ok", "429 retry=5000"])
-    job = served.library.start_import(asked(served), "papers", owner="Ada")
-    failed = ended(lambda: jobs.job(job.id))
-    assert failed.state == "failed"
-    assert "OpenAlex wants no more requests for 83 minutes" in failed.error
-    resumed = jobs.resume(job.id)
-    done = ended(lambda: jobs.job(resumed.id))
-    assert (done.state, done.report and done.report.documents) == ("done", 130)
-    services.papers.append(Paper(131))
-    again = served.library.update("papers")
-    done = ended(lambda: jobs.job(again.id))
-    assert (done.report and (done.report.added, done.report.unchanged)) == (1, 130)
 
 
 BIB = """

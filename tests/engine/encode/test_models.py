@@ -197,14 +197,7 @@ def test_a_model_of_the_hub_that_only_a_corpus_names_is_not_downloaded(
     assert not asked
     with pytest.raises(ModelMissingError, match="downloaded"):
         fresh.library.import_documents(ImportRequest(source, "c", encoder="somebody/model"))
-    there = tmp_path / "models--somebody--model" / "snapshots" / "1"
-    there.mkdir(parents=True)
-    (there / "config.json").touch()
-    (there.parents[1] / "refs").mkdir()
-    (there.parents[1] / "refs" / "main").write_text("1")
-    with pytest.raises(ModelMissingError, match="downloaded"):
-        fresh.search(Query("c", text="Bees.", system="dense"))
-    assert asked == ["somebody/model"] * 2
+    assert asked == ["somebody/model"]
 
 
 def test_a_corpus_remembers_the_model_it_was_indexed_with(home: Path, tiny_model: Path) -> None:

@@ -94,9 +94,3 @@ def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:
     assert check(source, MAX_CHARS).warnings == (
         "1 document held HTML (&amp;, <i> and the like); it was turned into plain text.",
     )
-
-
-def test_of_two_columns_with_one_name_the_first_keeps_it(write: Write) -> None:
-    document = one(write("a.csv", "id,text,text,,text (2)\n1,a,b,c,d\n"))
-    assert document.text == "a"
-    assert document.metadata == {"text (2)": "b", "column 4": "c", "text (2) (2)": "d"}

@@ -227,19 +227,3 @@ def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(
 def test_papers_of_later_pages_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.ingest.pdf.pages.PDF_PAGES", 1)
     assert read_pages(found()["acl-1"][0].content).more_pages == 2
-
-
-@pytest.mark.parametrize("described", ["", "Ann Lee, Ben Wu and Chen Okafor"])
-def test_a_title_is_the_largest_type_and_authors_are_none(described: str) -> None:
-    paper = Paper("times")
-    for y, words, size in (
-        (720, "Frontiers of small ponds in winter", 16),
-        (690, "Ann Lee, Ben Wu and Chen Okafor", 12),
-        (670, "University of Ponds", 10),
-        (640, "Abstract", 11),
-    ):
-        paper.at(0, 72, y, words, size)
-    columns = [Column(72, 400, 620, 60)]
-    paper.flow("We count crayfish in ponds below ice. " * 30, columns, Style(10))
-    found = find_paper(read_pages(paper.write({"Title": described} if described else None)))
-    assert found.title == "Frontiers of small ponds in winter"

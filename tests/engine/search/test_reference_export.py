@@ -11,7 +11,7 @@ import jsonschema
 import pypandoc
 import pytest
 
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import UnknownNameError
 from engine.ingest import open_source
 from engine.lenses.definitions import RESEARCH
 from engine.search.trails import (
@@ -23,7 +23,6 @@ from engine.search.trails import (
     to_ris,
 )
 from engine.types.documents import Document, SourceDocument
-from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 TEXT = "We count birds. Models see 50% of them & more."
@@ -237,14 +236,6 @@ def test_a_title_makes_no_markup_in_a_citation() -> None:
     assert "[x](http://e.org) <script>a</script> *b* @c" in text
     assert "[x](http://e.org) &lt;script&gt;a&lt;/script&gt; *b* @c" in page
     assert 'href="javascript' not in page
-
-
-def test_more_documents_than_pandoc_can_compare_are_no_citations() -> None:
-    many = kept(*(document(doc_id=f"d{number}") for number in range(MOST_CITED + 1)))
-    for style in ("apa", "apa-html"):
-        with pytest.raises(BadInputError, match=r"501 documents are too many.*500, or export"):
-            export_trail(style, (), many, {})
-    assert to_bibtex(many).count("@") == len(many)
 
 
 def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:

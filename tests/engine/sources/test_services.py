@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -255,17 +254,3 @@ def test_what_a_service_refuses_is_said_with_what_to_do(
     assert remedy in caught.value.remedy
     assert KEY not in str(caught.value), "the service repeats the key; we do not"
     assert len(services.seen) == 1, "asking again is no use"
-
-
-def test_who_looks_something_up_does_not_wait_for_minutes(
-    services: ServiceServer, settings: Settings, home: Path
-) -> None:
-    services.behaviour.backoff = 100
-    paced = settings.model_copy(update={"service_pace": 1.0})
-    look_up(query_of("zotero:users/7"), paced, Home(home))
-    turn = Home(home).retrieved / "zotero.pace"
-    due, begun = turn.stat().st_mtime, time.monotonic()
-    with pytest.raises(ServiceError, match="wants no more requests for 2 minutes"):
-        look_up(query_of("zotero:users/7"), paced, Home(home))
-    assert time.monotonic() < begun + 5
-    assert turn.stat().st_mtime == due, "nothing was asked, so the turn is another's"
