@@ -58,4 +58,4 @@ assert explorer.search(pasted).results
     loaded = loaded_after(code, SEEDLENS_HOME=str(small_home))
     assert "lancedb" in loaded
     models = {"torch", "transformers", "sentence_transformers", "pylate", "openvino"}
-    assert loaded.isdisjoint({*models, "streamlit"})
+    assert loaded.isdisjoint({*models, "streamlit", "boto3", "psycopg", "ray"})

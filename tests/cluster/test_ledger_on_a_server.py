@@ -141,7 +141,6 @@ def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
     assert (home / "ledger.sqlite").exists()
 
 
-@pytest.mark.smoke
 def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(
     home: Path, postgres: PostgresServer
 ) -> None:

@@ -307,7 +307,6 @@ def test_where_there_is_a_gpu_four_workers_share_it(cluster: SmallCluster) -> No
     assert Workers().count == 2
 
 
-@pytest.mark.smoke
 def test_what_is_no_address_or_not_installed_is_said(
     home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
