@@ -19,7 +19,6 @@ import pytest
 from engine.config import ROOT
 from engine.errors import BadInputError, CorpusMissingError
 from engine.explorer import Explorer
-from engine.jobs.cluster import Workers
 from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
@@ -297,14 +296,6 @@ def test_an_import_on_ray_goes_on_with_one_that_was_begun_without_and_can_be_can
     assert 140 <= report.documents < COUNT
     report = on_ray.library.import_documents(wanted(many, tiny_model))
     assert (report.added + report.unchanged, ids(on_ray)) == (COUNT, EXPECTED)
-
-
-def test_where_there_is_a_gpu_four_workers_share_it(cluster: SmallCluster) -> None:
-    with cluster.with_gpu():
-        assert [Workers().count, Workers(whole_gpu=True).count] == [4, 1]
-        seen = list(Workers().map(os.getenv, ["CUDA_VISIBLE_DEVICES"] * 4))
-    assert seen == ["0"] * 4
-    assert Workers().count == 2
 
 
 def test_what_is_no_address_or_not_installed_is_said(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import Settings
 from engine.errors import ServiceError
 from engine.sources import client
 from engine.sources import services as retrieving
@@ -70,20 +69,6 @@ def test_what_does_not_pass_is_said_and_the_same_query_goes_on_after_the_last_pa
     assert retrieve(ALL).documents == 250
     assert ids(home) == WORKS
     assert services.seen[0].params["cursor"] == "at-200", "what is there is not asked for again"
-
-
-def test_without_a_key_a_limit_that_is_reached_says_that_a_key_helps(
-    retrieve: Retrieve, services: ServiceServer
-) -> None:
-    for asked, setting in ((ALL, "OPENALEX"), ("s2:x", "SEMANTIC_SCHOLAR")):
-        services.behaviour.faults = deque(["429 retry=5000"])
-        with pytest.raises(ServiceError) as caught:
-            retrieve(asked, openalex_key=Settings().openalex_key)
-        assert f"SEEDLENS_{setting}_KEY" in caught.value.remedy
-    services.behaviour.faults = deque(["429 retry=5000"])
-    with pytest.raises(ServiceError) as caught:
-        retrieve(ALL)
-    assert "KEY" not in caught.value.remedy
 
 
 def test_a_service_that_is_silent_or_gone_is_given_up(
