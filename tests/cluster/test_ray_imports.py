@@ -258,19 +258,15 @@ def test_other_servers_see_what_was_published_and_then_all_whatever_is_killed(
 
 
 @pytest.mark.smoke
-def test_what_changed_takes_the_place_of_what_was_stored(
-    on_ray: Explorer, tiny_model: Path, tmp_path: Path
-) -> None:
+def test_what_changed_takes_the_place_of_what_was_stored(on_ray: Explorer, tmp_path: Path) -> None:
     before = generated(30)
-    on_ray.library.import_documents(wanted(write_jsonl(tmp_path / "a.jsonl", before), tiny_model))
+    on_ray.library.import_documents(wanted(write_jsonl(tmp_path / "a.jsonl", before), None))
     after = [
         *before[:10],
         *({**d, "text": "Now other words."} for d in before[10:14]),
         *generated(34)[30:],
     ]
-    report = on_ray.library.import_documents(
-        wanted(write_jsonl(tmp_path / "b.jsonl", after), tiny_model)
-    )
+    report = on_ray.library.import_documents(wanted(write_jsonl(tmp_path / "b.jsonl", after), None))
     assert (report.added, report.updated, report.unchanged) == (4, 4, 10)
     texts = dict(zip(ids(on_ray), rows(on_ray)["text"].to_pylist(), strict=True))
     assert len(texts) == report.documents == 34

@@ -170,7 +170,10 @@ def test_sentences_and_roles_that_do_not_fit_are_refused(
 # --- streams -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv", "bib", "ris"])
+@pytest.mark.parametrize(
+    "suffix",
+    ["jsonl", "json", "csv", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("bib", "ris"))],
+)
 def test_reading_needs_memory_for_a_document_not_for_the_corpus(write: Write, suffix: str) -> None:
     text = "word " * 2_000
     record = {

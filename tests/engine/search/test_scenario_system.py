@@ -96,7 +96,7 @@ def test_the_weight_can_be_set_and_holds_from_the_next_search(profiled: Explorer
     assert all(r.scenario and r.score == pytest.approx(r.scenario.score) for r in found.results)
 
 
-@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("component", [COMPONENTS[0], COMPONENTS[-1]])
 def test_each_component_can_be_embedded_without_asking_again(
     profiled: Explorer, writer: ModelServer, encoder: OnePassEncoder, component: Component
 ) -> None:
