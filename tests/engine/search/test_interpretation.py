@@ -84,6 +84,7 @@ def test_a_reading_that_the_seed_cannot_serve_gives_no_focus() -> None:
 # The same through a search
 
 
+@pytest.mark.nightly
 def test_documents_that_are_alike_only_in_what_is_ruled_out_fall(explorer: Explorer) -> None:
     searcher = explorer.searcher("demo")
     judged = read_collection(DEMO).qrels
