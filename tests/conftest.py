@@ -35,7 +35,6 @@ BROWSER = "tests/browser/"
 CLOCKS = (
     BROWSER,
     "tests/engine/annotate/test_leases.py",
-    "tests/engine/jobs/",
     "tests/engine/llm/",
     "tests/pages/test_login.py",
     "tests/pages/test_origin.py",
