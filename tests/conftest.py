@@ -34,17 +34,10 @@ if TYPE_CHECKING:
 BROWSER = "tests/browser/"
 CLOCKS = (
     BROWSER,
-    "tests/cluster/",
     "tests/engine/annotate/test_leases.py",
-    "tests/engine/jobs/",
     "tests/engine/llm/",
-    "tests/engine/sources/test_retrieval.py",
     "tests/pages/test_login.py",
     "tests/pages/test_origin.py",
-    "tests/storage/test_ledger_crashes.py",
-    "tests/storage/test_locks.py",
-    "tests/storage/test_postgres.py",
-    "tests/storage/test_turns.py",
 )
 """Where tests wait for other processes and servers, against the clock: on a busy machine one may
 come too late. Such a test may fail once; pytest's summary counts it as a rerun."""
