@@ -32,22 +32,6 @@ if TYPE_CHECKING:
     from engine.explorer import Explorer
 
 BROWSER = "tests/browser/"
-CLOCKS = (
-    BROWSER,
-    "tests/cluster/",
-    "tests/engine/annotate/test_leases.py",
-    "tests/engine/jobs/",
-    "tests/engine/llm/",
-    "tests/engine/sources/test_retrieval.py",
-    "tests/pages/test_login.py",
-    "tests/pages/test_origin.py",
-    "tests/storage/test_ledger_crashes.py",
-    "tests/storage/test_locks.py",
-    "tests/storage/test_postgres.py",
-    "tests/storage/test_turns.py",
-)
-"""Where tests wait for other processes and servers, against the clock: on a busy machine one may
-come too late. Such a test may fail once; pytest's summary counts it as a rerun."""
 CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-open"
 
 
@@ -60,12 +44,6 @@ class FileScheduling(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
         path = str(super()._split_scope(nodeid))
         return BROWSER if path.startswith(BROWSER) else path
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.nodeid.startswith(CLOCKS) and not item.get_closest_marker("nightly"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
