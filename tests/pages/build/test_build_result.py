@@ -63,6 +63,7 @@ def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
         run_until(page, lambda: "Labelling" not in shown(page), what="the end of labelling")
 
 
+@pytest.mark.nightly
 def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explorer) -> None:
     page = step("result")
     assert "Not up to date" not in shown(page)
