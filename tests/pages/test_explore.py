@@ -138,7 +138,7 @@ def test_nothing_is_counted_until_the_filters_are_unfolded(
 ) -> None:
     run(page)
     assert facets_of(page) == {}
-    page.session_state["explore_unfolded"] = True
+    page.session_state["explore_filters_left"] = True
     run(page)
     assert facets_of(page)["documents"] == len(explorer.library.open("demo"))
 
