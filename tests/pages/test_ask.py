@@ -83,15 +83,19 @@ def test_a_long_question_stays_out_of_the_link_but_in_the_visit(page: AppTest) -
     assert "Short?" in page.query_params["question"]
 
 
-def test_without_a_model_the_page_says_how_to_connect_one(small_copy: Explorer) -> None:
+def test_without_a_model_passages_are_shown_and_the_page_says_how_to_connect_one(
+    small_copy: Explorer,
+) -> None:
     page = address(APP, corpus="small", question="Why do trees cool?")
     page.switch_page(script("ask"))
     run(page)
     assert page.text_area(key="ask_question").value == "Why do trees cool?"
     words = shown(page, "markdown", "caption", "text")
     assert "No language model is connected." in words
-    assert "Connect a model below to ask." in words
-    assert page.button(key="ask_button").disabled
+    assert "Connect a model below for an answer." in words
+    assert "Passages only: no model is connected." in shown(page)
+    assert "ask_find" in keys(page)
+    assert "ask_button" not in keys(page)
     assert "No scenarios yet." in words
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
+from pages._build.build_attribute import EXAMPLE
 from pages._build.build_tables import document_html
 from pages._build.build_words import SHOWN_BY
 from tests.pages.build.build_steps import HOSTILE, LENS, open_row, step, table, tick, visit
@@ -50,6 +51,8 @@ def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(
 ) -> None:
     page = visit()
     explorer.builds.save(LENS, "ada")
+    click(page, "build_example")
+    assert page.text_input(key="build_name_new").value == EXAMPLE["name"]
     page.text_area(key="build_attribute_new").set_value("Something else.")
     page.text_input(key="build_name_new").set_value("methods")
     click(page, "build_save_new")
