@@ -274,11 +274,13 @@ def test_too_little_room_is_said_before_anything_is_indexed(
 
 
 def test_what_is_no_address_of_a_cluster_or_not_installed_is_named(
-    home: Path, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch
+    home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    request = ImportRequest(small_source, "papers")
+
     def refused(address: str) -> str:
         with pytest.raises(BadInputError) as error:
-            make_explorer(home, ray=address).library.import_documents(request_)
+            make_explorer(home, ray=address).library.import_documents(request)
         return str(error.value)
 
     for address in ("somewhere", "http://host:1", "ray://host", "ray://user:secret@host:1"):
