@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from engine.annotate.projects import PROJECTS, model_annotator
+from engine.annotate.projects import model_annotator
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment
@@ -92,7 +91,7 @@ def test_nobody_judges_or_takes_back_by_a_models_name(graded: Explorer) -> None:
     assert long != model_annotator("a/" * 60 + "two")
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "hand-over"])
+@pytest.mark.parametrize("kind", ["csv", "hand-over"])
 def test_files_with_a_models_grades_round_trip_exactly(
     graded: Explorer, tmp_path: Path, small_home: Path, kind: str
 ) -> None:
@@ -125,12 +124,3 @@ def test_trec_files_of_each_annotator_have_the_model_apart_and_come_back_as_a_mo
         "small", tmp_path / "p.model-judge.qrels", "q", annotator=JUDGE
     )
     assert by_model(graded, other) == by_model(graded, project)
-
-
-def test_a_project_from_before_models_graded_reads(graded: Explorer) -> None:
-    project = make_project(graded, depth=1)
-    settings = PROJECTS.dump_python(project, mode="json")
-    assert settings.pop("model_grades") is False
-    stored = graded.ledger.documents("project", dict[str, Any])
-    stored.put("old", {**settings, "name": "old"}, "lead", "small")
-    assert graded.annotation.project("small", "old") == replace(project, name="old")
