@@ -219,21 +219,3 @@ def test_the_command_estimates_asks_and_reports(travels: Explorer, server: Model
     shown = run_inside(home, "facts", "travels", "--doc", "rock").stdout
     assert "Australia" in shown
     assert "70% sure, generated" in shown
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("travels", "--model"), "OPENAI_BASE_URL"),
-        (("travels", "--model", "--kinds", "colour"), "'colour' is no kind of fact"),
-        (("travels", "--model", "--doc", "rock"), "all documents of a corpus"),
-        (("nothing", "--model"), "no corpus 'nothing'"),
-        (("travels", "--doc", "rock", "--limit", "3"), "Add --model"),
-    ],
-)
-def test_what_cannot_be_done_says_how_to_mend_it(
-    travels: Explorer, options: tuple[str, ...], said: str
-) -> None:
-    refused = run_inside(travels.home.root, "facts", *options)
-    assert refused.code == 2
-    assert said in refused.stderr

@@ -19,11 +19,10 @@ from engine.types.reranking import RerankRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from tests.fakes.model_server import ModelServer
-from tests.fakes.model_sessions import QUERY, SEED, reranked, session
+from tests.fakes.model_sessions import QUERY, reranked, session
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
-OTHER = "bridges-survey"
 TEN, THIRTY = RerankRequest(QUERY, "pairwise", 10), RerankRequest(QUERY, "pairwise", 30)
 
 
@@ -54,21 +53,6 @@ def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
     assert [r.doc_id for r in page.results.results] == top[5:10]
 
 
-def test_the_estimate_asks_nothing_and_bounds_what_it_took(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    offline = verifier.estimate(THIRTY)
-    assert offline.calls == estimate("pairwise", 30).calls
-    assert offline.input_tokens is None
-    found = verifier.estimate(THIRTY, own)
-    assert server.seen.requests == 0
-    assert found.input_tokens is not None
-    report = reranked(small_copy, verifier.start(THIRTY, own)).progress.report
-    assert found.calls - 1 <= report.questions <= found.calls, "two texts are the same"
-    assert 0.5 * found.input_tokens <= report.input_tokens <= found.input_tokens * 1.1
-
-
 def test_cancelling_keeps_the_order_so_far_and_the_answers(
     small_copy: Explorer, server: ModelServer
 ) -> None:
@@ -87,23 +71,6 @@ def test_cancelling_keeps_the_order_so_far_and_the_answers(
     whole = reranked(small_copy, verifier.start(RerankRequest(QUERY, "heapsort", 10), own))
     assert whole.report is not None
     assert whole.report.cached >= 3
-
-
-def test_two_people_at_once_get_their_own_rankings(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    other = replace(QUERY, seed=OTHER)
-
-    def run(query: Query) -> tuple[str, ...]:
-        job_id = verifier.start(RerankRequest(query, "pairwise", 20), own)
-        return reranked(small_copy, job_id).progress.order
-
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(run, [QUERY, other]))
-    assert found == [run(QUERY), run(other)]
-    assert SEED not in found[0]
-    assert OTHER not in found[1]
 
 
 def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.lenses.definitions import CONVERSATIONS
+from engine.lenses.definitions import POSTS
 from engine.types.annotating import GradeMeaning, Judgment, Project, Scale
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CollectionInfo, EvaluationRequest
@@ -138,10 +138,8 @@ def test_why_queries_cannot_be_ranked_is_said_of_each_reason(
     small_copy: Explorer, tmp_path: Path
 ) -> None:
     project = project_of_two(small_copy)
-    small_copy.library.set_lens("small", CONVERSATIONS)
-    with pytest.raises(
-        BadInputError, match="the aspect is not in the lens of the corpus; asked by"
-    ):
+    small_copy.library.set_lens("small", POSTS)
+    with pytest.raises(BadInputError, match="not in the lens of the corpus; asked by"):
         small_copy.collections.queries("small:p")
     own = next(iter(small_copy.annotation.add_queries(project, [Query("small", seed="emoji")])))
     small_copy.annotation.judge(project, Judgment(own, "maps-survey", "ann", 1))

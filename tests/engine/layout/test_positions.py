@@ -81,15 +81,6 @@ def test_zero_vectors_have_no_position_and_take_no_part(vectors: FloatArray) -> 
     assert np.isnan(find_positions(np.zeros_like(vectors), None, never)[0]).all()
 
 
-def test_a_start_that_lacks_some_positions_will_do(vectors: FloatArray, laid: FloatArray) -> None:
-    start = laid.copy()
-    start[::4] = np.nan
-    found, _ = find_positions(vectors, start, never)
-    assert not np.isnan(found).any()
-    start[:] = np.nan
-    assert not np.isnan(find_positions(vectors, start, never)[0]).any()
-
-
 def test_of_many_vectors_a_sample_is_laid_out_and_the_rest_placed(
     vectors: FloatArray, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,14 +52,6 @@ def test_a_shipped_lens_says_enough_of_every_aspect(lens: Lens) -> None:
     assert len(set(phrases)) == len(phrases), "a phrase that two aspects claim tells nothing"
 
 
-def test_the_research_lens_keeps_the_keys_and_letters_that_corpora_were_indexed_with() -> None:
-    assert [(a.key, a.letter) for a in RESEARCH.aspects] == [
-        ("background", "B"),
-        ("method", "M"),
-        ("result", "R"),
-    ]
-
-
 def test_the_wording_sets_are_sound_and_apart_from_each_other_and_from_the_lenses() -> None:
     own = {s.lower().strip(" .?") for lens in SHIPPED for s in _wordings(lens)}
     seen: set[str] = set()

@@ -88,15 +88,9 @@ def test_limits_and_prices_come_from_the_settings() -> None:
     assert budget.price is not None
     with pytest.raises(BadInputError, match="price"):
         connect(Settings(llm_max_cost=0.5), endpoint)
-
-
-@pytest.mark.parametrize(
-    "name", ["llm_max_cost", "llm_daily_cost", "llm_input_price", "llm_output_price"]
-)
-@pytest.mark.parametrize("endless", ["inf", "nan"])
-def test_costs_and_prices_are_numbers(name: str, endless: str) -> None:
-    with pytest.raises(ValueError, match=name):
-        Settings(**{name: endless})
+    for name in ("llm_max_cost", "llm_daily_cost", "llm_input_price", "llm_output_price"):
+        with pytest.raises(ValueError, match=name):
+            Settings(**{name: "nan"})
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import BadInputError, ModelMissingError
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.scenarios.distillation import distill, question, read_answer, split
 from engine.types.corpora import ImportRequest
@@ -98,26 +98,6 @@ def test_a_tiny_model_learns_to_write_scenarios_that_can_be_searched(
     assert taught.scenarios.estimate(request).items == report.failed
 
 
-@pytest.mark.nightly
-@needs_extra
-def test_what_an_ignorant_model_writes_is_counted_and_not_stored(
-    taught: Explorer, base: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "ignorant"
-    distill(taught.scenarios.lessons("things"), str(base), out, Training(epochs=1))
-    taught.scenarios.remove("things")
-    report = taught.scenarios.run(ScenarioRequest("things", "distilled", folder=str(out)))
-    assert (report.result.written, report.failed) == (0, len(THINGS))
-    assert taught.scenarios.status("things").authors == ()
-
-
-def test_the_defaults_are_the_papers() -> None:
-    paper = Training()
-    assert (paper.learning_rate, paper.weight_decay, paper.epochs) == (2e-5, 0.1, 10)
-    assert (paper.batch, paper.accumulation, paper.patience) == (4, 2, 4)
-    assert (paper.rank, paper.alpha, paper.dropout) == (32, 64, 0.1)
-
-
 def test_lessons_hold_the_document_and_the_teachers_answer(taught: Explorer) -> None:
     found = taught.scenarios.lessons("things")
     assert [lesson.doc_id for lesson in found] == list(THINGS)
@@ -129,13 +109,6 @@ def test_lessons_hold_the_document_and_the_teachers_answer(taught: Explorer) -> 
         assert written.scenarios[0].information_need == f"Use of {lesson.doc_id.title()}?"
     train, held_out = split(found)
     assert {x.doc_id for x in train} | {x.doc_id for x in held_out} == set(THINGS)
-
-
-@pytest.mark.nightly
-@needs_extra
-def test_a_base_model_that_is_nowhere_is_refused(taught: Explorer, tmp_path: Path) -> None:
-    with pytest.raises(ModelMissingError, match="nowhere"):
-        distill(taught.scenarios.lessons("things"), str(tmp_path / "nowhere"), tmp_path / "out")
 
 
 @needs_extra

@@ -36,6 +36,8 @@ def test_extracts_are_the_documents_own_words_and_labelled_as_such(small_copy: E
     assert (report.result.written, report.failed, report.left) == (COUNT, 0, 0)
     state = small_copy.scenarios.status("small")
     assert (state.covered, state.scenarios, state.generated) == (COUNT, report.result.scenarios, 0)
+    assert small_copy.scenarios.estimate(EXTRACTS).items == 0
+    assert small_copy.scenarios.run(EXTRACTS).result.written == 0
 
     found = small_copy.scenarios.of_document("small", "bees-network")
     document = small_copy.document("small", "bees-network")
@@ -60,14 +62,6 @@ def test_extracts_go_by_the_lens_that_a_corpus_has(fresh: Explorer, tmp_path: Pa
     assert {s.aspect for s in found} <= {a.name for a in POSTS.aspects}
     assert all(s.topic.startswith("Does anyone know") for s in found)
     assert "posts" in need("Paint", "Problem", POSTS, "It sticks.")
-
-
-def test_a_second_run_has_nothing_to_do(small_copy: Explorer) -> None:
-    first = small_copy.scenarios.run(EXTRACTS)
-    estimate = small_copy.scenarios.estimate(EXTRACTS)
-    assert (estimate.items, estimate.counts["done"]) == (0, COUNT)
-    assert small_copy.scenarios.run(EXTRACTS).result.written == 0
-    assert small_copy.scenarios.status("small").scenarios == first.result.scenarios
 
 
 # By a model
@@ -99,6 +93,8 @@ def test_what_a_model_wrote_is_not_replaced_by_extracts_and_extracts_give_way(
     assert authors == {"extractive": COUNT - 5, "generated": 5}
     assert taught.scenarios.run(EXTRACTS).result.written == 0
     assert taught.scenarios.run(SMALL).result.written == COUNT - 5
+    taught.scenarios.remove("small")
+    assert taught.scenarios.run(SMALL).calls == 0, "the answers stay in the ledger"
     assert [a.source for a in taught.scenarios.status("small").authors] == ["generated"]
 
 
