@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import krippendorff
 import numpy as np
@@ -22,10 +21,7 @@ from engine.annotate.agreement import (
     group_measures,
     pair_measures,
 )
-from engine.collections.readers import read_collection
-from engine.explorer import Explorer
 from engine.types.annotating import GRADED, AgreementMeasure, Judgment, Origin, Verdict
-from engine.types.corpora import ImportRequest
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 # Fleiss (1971) as Wikipedia works it through: fourteen raters, ten items, five categories.
@@ -161,28 +157,6 @@ def test_a_model_is_compared_with_people_and_never_counts_as_one() -> None:
     assert any("judge (a model)" in note for note in beside.notes)
 
 
-# -- CSFCube -----------------------------------------------------------------------------------
-
-
-@pytest.mark.nightly
-def test_adjudicated_grades_of_csfcube_go_out_as_they_came_in(
-    csfcube: Path, csfcube_judged: Path, tiny_model: Path, fresh: Explorer
-) -> None:
-    request = ImportRequest(csfcube_judged, "csfcube", encoder=str(tiny_model))
-    fresh.library.import_documents(request)
-    annotation = fresh.annotation
-    annotation.exchange.import_("csfcube", None)
-    project = annotation.project("csfcube")
-    (pieces,) = annotation.exchange.export(project, "trec").files.values()
-    exported: dict[str, dict[str, int]] = {}
-    for line in "".join(pieces).splitlines():
-        query_id, _, doc_id, grade = line.split()
-        exported.setdefault(query_id, {})[doc_id] = int(grade)
-    assert exported == read_collection(csfcube).qrels
-    again = annotation.exchange.import_("csfcube", None)
-    assert (again.added, again.conflicts) == (0, ())
-
-
 # -- over time -----------------------------------------------------------------------------------
 
 
@@ -203,18 +177,3 @@ def test_agreement_over_time_ends_at_the_agreement_there_is() -> None:
     assert by_items[-1].measures == by_day[-1].measures == whole.measures
     first = find_agreement([j for j in judged if int(j.doc_id[1:]) < 3], GRADED, {})
     assert by_items[0].measures == first.measures
-
-
-def test_agreement_over_time_is_undefined_while_everybody_gives_one_grade() -> None:
-    judged = [
-        replace(said(who, int(item > 1), f"d{item}"), time=NOW + timedelta(minutes=item))
-        for item in range(4)
-        for who in ("Ada", "Grace")
-    ]
-    values = [
-        measure_of(point.measures, ALPHA).value
-        for point in agreement_over_time(judged, GRADED, "items")
-    ]
-    assert values == [None, None, 1.0, 1.0]
-    assert agreement_over_time(judged[:1], GRADED, "items") == []
-    assert agreement_over_time([], GRADED, "day") == []

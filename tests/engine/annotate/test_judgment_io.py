@@ -246,20 +246,6 @@ def test_of_two_lines_about_an_item_the_last_one_counts(
     assert said["bread-network"] == 3
 
 
-def test_a_hand_over_of_a_project_that_cannot_be_is_refused(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
-    file = handed_over(judged, tmp_path)
-    first, _, rest = file.read_text("utf-8").partition("\n")
-    for name, value in (("per_item", "two"), ("guidelines", []), ("scale", None), ("name", "a b")):
-        about = json.loads(first)
-        about["project"][name] = value
-        file.write_text(f"{json.dumps(about)}\n{rest}", "utf-8")
-        with pytest.raises(BadInputError, match=r"project"):
-            other.annotation.exchange.import_("small", file)
-    assert other.annotation.projects() == []
-
-
 def test_a_file_must_fit_the_project_it_goes_into(judged: Explorer, tmp_path: Path) -> None:
     annotation = judged.annotation
     project = annotation.project("small", "p")
@@ -287,17 +273,10 @@ def test_what_cannot_be_exported_says_why(judged: Explorer, tmp_path: Path) -> N
     with pytest.raises(BadInputError, match=r"cannot be written.*--out"):
         found.write(tmp_path / "file" / "q.qrels")
     assert (tmp_path / "file").read_text() == "in the way"
-
-
-def test_white_space_in_an_id_needs_another_format(small_copy: Explorer) -> None:
-    annotation = small_copy.annotation
-    project = annotation.save(Project("small", "p"), "ann")
-    query = Query("small", seed="bees-network")
-    annotation.add_queries(project, {"my query": query})
+    annotation.add_queries(project, {"my query": Query("small", seed="bees-network")})
     annotation.judge(project, Judgment("my query", "bread-network", "ann", 1))
-    found = annotation.exchange.export(project, "trec")
     with pytest.raises(BadInputError, match=r"'my query' holds white space.*csv or jsonl"):
-        "".join(next(iter(found.files.values())))
+        "".join(next(iter(annotation.exchange.export(project, "trec").files.values())))
 
 
 # -- queries and sizes -----------------------------------------------------------------------------
@@ -313,26 +292,18 @@ def beir_folder(folder: Path, text: str, **about: str) -> Path:
     return folder
 
 
-def test_the_instruction_beside_a_query_is_asked_with_it(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
-    folder = beir_folder(tmp_path / "beir", "How does a loaf rise?", instruction="only with yeast")
-    annotation = small_copy.annotation
-    annotation.exchange.import_("small", folder, annotator="ann")
-    (query,) = annotation.queries(annotation.project("small")).values()
-    assert (query.text, query.instruction) == ("How does a loaf rise?", "only with yeast")
-
-
 def test_grades_for_another_query_of_the_same_id_are_refused(
     small_copy: Explorer, tmp_path: Path
 ) -> None:
     annotation = small_copy.annotation
-    first = beir_folder(tmp_path / "first", "How does a loaf rise?")
+    first = beir_folder(tmp_path / "first", "How does a loaf rise?", instruction="with yeast")
     assert annotation.exchange.import_("small", first, annotator="ann").added == 1
+    (query,) = annotation.queries(annotation.project("small")).values()
+    assert (query.text, query.instruction) == ("How does a loaf rise?", "with yeast")
     other = beir_folder(tmp_path / "other", "When does the tide turn?")
     with pytest.raises(BadInputError, match=r"line 2: Query '1' asks for something else here"):
         annotation.exchange.import_("small", other, annotator="bob")
-    same = beir_folder(tmp_path / "same", "How does a  loaf rise?")
+    same = beir_folder(tmp_path / "same", "How does a  loaf rise?", instruction="with yeast")
     assert annotation.exchange.import_("small", same, annotator="cy").added == 1
     said = annotation.judgments(annotation.project("small"))
     assert [one.annotator for one in said] == ["ann", "cy"]

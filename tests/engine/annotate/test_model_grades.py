@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,25 +107,6 @@ def test_no_model_s_grades_are_examples_however_they_came_in(
         annotation.exchange.import_("small", files[0], "p", annotator=MODEL)
     shown = {t.partition("\n")[0] for p in grader.seen.prompts for t in fenced_texts(p, "example")}
     assert shown == {graded.document("small", ALIKE[3]).title}
-
-
-def test_a_file_of_a_model_s_grades_makes_no_person_a_model(
-    graded: Explorer, tmp_path: Path
-) -> None:
-    annotation = graded.annotation
-    project = make_project(graded, depth=3, annotators=("Ada", "Ben"))
-    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ben", 3))
-    before = annotation.history(project)
-    qrels, lines = tmp_path / "a.qrels", tmp_path / "two.jsonl"
-    qrels.write_text(f"{QUERY} 0 {ALIKE[1]} 3\n")
-    said = {"query_id": QUERY, "doc_id": ALIKE[1], "relevance": 3, "annotator": "gpt"}
-    lines.write_text("\n".join(json.dumps({**said, "annotator": who}) for who in ("gpt", "Ben")))
-    with pytest.raises(BadInputError, match="is not named"):
-        annotation.exchange.import_("small", qrels, "p", annotator=" ", by_model=True)
-    assert annotation.history(project) == before
-    annotation.exchange.import_("small", lines, "p", annotator="gpt", by_model=True)
-    origins = {j.annotator: j.origin for j in annotation.judgments(project)}
-    assert origins == {"Ben": "person", "model:gpt": "model", "model:Ben": "model"}
 
 
 def test_a_grade_that_the_scale_does_not_have_is_no_grade(

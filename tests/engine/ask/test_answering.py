@@ -124,6 +124,9 @@ def test_an_answer_that_was_cut_off_at_its_longest_says_so_and_so_does_its_expor
     assert job.state == "done"
     [remark] = remarks(job)
     assert "was cut off" in remark
+    answering(server, "  ")
+    silent = waited(small, small.reader.start(replace(ASKED, k=3), session))
+    assert (silent.state, "wrote nothing" in silent.error) == ("failed", True)
     assert remark in export(job, "md")
     assert json.loads(export(job, "json"))["remarks"] == [remark]
 
@@ -305,15 +308,6 @@ def test_a_follow_up_takes_the_former_question_and_answer_along_as_quoted_text(
     assert "[1]" not in prompt[prompt.index("=== former answer") :], "its numbers are left out"
     found = [p.doc_id for p in job.progress.passages]
     assert all(doc_id.startswith("bees") for doc_id in found), "it is searched for in its context"
-
-
-def test_a_model_that_writes_nothing_has_not_answered(
-    small: Explorer, session: Endpoint, server: ModelServer
-) -> None:
-    answering(server, "  ")
-    job = waited(small, small.reader.start(ASKED, session))
-    assert job.state == "failed"
-    assert "wrote nothing" in job.error
 
 
 def test_an_answer_is_exported_with_what_it_cites() -> None:

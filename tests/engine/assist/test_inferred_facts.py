@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from engine.assist.infer_facts import Claim, Counts, FactsByModel, InferRequest, value_of
-from engine.corpora.registry import store_of, writing
+from engine.corpora.registry import store_of
 from engine.corpora.stored_facts import FACT_SOURCES
-from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.models import TaskReport
@@ -159,18 +158,6 @@ def test_importing_again_keeps_what_was_generated_for_unchanged_documents(
     stored = table_of(travels)
     rows = stored.rows(["ruins"], FACT_SOURCES).to_pylist()
     assert rows[0]["facts_version"] != 0
-
-
-def test_a_corpus_that_is_being_written_is_left_alone(
-    travels: Explorer, server: ModelServer
-) -> None:
-    library = travels.library
-    alone = writing(library._home, library._ledger, "travels")
-    with alone, pytest.raises(CorpusBusyError):
-        infer(travels)
-    with pytest.raises(BadInputError, match="Kinds of facts"):
-        infer(travels, InferRequest("travels", ()))
-    assert not server.seen.questions
 
 
 @pytest.mark.parametrize(

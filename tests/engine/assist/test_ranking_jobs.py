@@ -16,12 +16,10 @@ from engine.explorer import Explorer
 from engine.rerank import estimate
 from engine.types.corpora import ImportRequest
 from engine.types.reranking import RerankRequest
-from engine.types.scenarios import ScenarioRequest
-from engine.types.searches import Query
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import QUERY, reranked, session
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import make_explorer, wait_until, write_jsonl
+from tests.support import wait_until, write_jsonl
 
 TEN, THIRTY = RerankRequest(QUERY, "pairwise", 10), RerankRequest(QUERY, "pairwise", 30)
 
@@ -71,22 +69,6 @@ def test_cancelling_keeps_the_order_so_far_and_the_answers(
     whole = reranked(small_copy, verifier.start(RerankRequest(QUERY, "heapsort", 10), own))
     assert whole.report is not None
     assert whole.report.cached >= 3
-
-
-def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
-    home: Path, server: ModelServer
-) -> None:
-    texts = ["We fit a model to data.", "The same words.", "The same words.", "??", "Quite other."]
-    rows = [{"doc_id": f"d{n}", "title": "", "text": t} for n, t in enumerate(texts)]
-    explorer = make_explorer(home)
-    source = write_jsonl(home.parent / "odd.jsonl", rows)
-    explorer.library.import_documents(ImportRequest(source, "odd"))
-    query = Query("odd", seed="d0", system="dense")
-    job_id = explorer.verifier.start(RerankRequest(query, "allpair", 9), session(server))
-    job = reranked(explorer, job_id)
-    order = list(job.progress.order)
-    assert abs(order.index("d1") - order.index("d2")) == 1
-    assert job.progress.report.questions == 6, "three different texts"
 
 
 def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
@@ -174,25 +156,6 @@ def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
         with pytest.raises(UnknownNameError, match="corpus has changed"):
             look(job_id)
     assert verifier.estimate(request, own).calls < before.calls
-
-
-def test_a_ranking_by_scenarios_is_not_shown_any_more_once_these_have_changed(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    small_copy.scenarios.run(ScenarioRequest("small", "extractive"))
-    by_scenarios, by_vectors = (
-        verifier.start(RerankRequest(replace(QUERY, system=system), "pointwise", 5), own)
-        for system in ("scenario", "dense")
-    )
-    assert reranked(small_copy, by_scenarios).state == "done"
-    small_copy.scenarios.set_weight("small", 0.0)
-    with pytest.raises(UnknownNameError, match="changed since"):
-        verifier.result(by_scenarios)
-    small_copy.scenarios.remove("small")
-    with pytest.raises(UnknownNameError, match="changed since"):
-        verifier.job(by_scenarios)
-    assert reranked(small_copy, by_vectors).state == "done", "it does not rest on them"
 
 
 def test_a_ranking_that_has_ended_keeps_no_corpus_in_memory(

@@ -10,9 +10,7 @@ import pytest
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Judgment, Project
 from engine.types.builds import StepRequest
-from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
-from storage.builds import Builds, StepRow
 from tests.fakes.lens_builds import (
     AUTHOR,
     GRADING,
@@ -102,24 +100,6 @@ def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelSe
     assert questions(server, GRADING) == 0, "of candidates that were graded before, none again"
 
 
-def test_pools_are_filled_again_where_the_scenarios_that_a_system_ranked_by_are_others(
-    built: Explorer, server: ModelServer
-) -> None:
-    builds = built.builds
-    built.scenarios.run(ScenarioRequest("small", "extractive", component="M"))
-    builds.save(replace(LENS, systems=("scenario",), depth=3), AUTHOR)
-    run_step(builds, server, "expand")
-    built.scenarios.run(ScenarioRequest("small", "extractive", component="E"))
-    run_step(builds, server, "expand")
-    project = builds.open("small", NAME).project()
-    pool = {
-        i.item for i in built.annotation.pool(project) if "scenario" in [s.name for s in i.sources]
-    }
-    for query_id, query in built.annotation.queries(project).items():
-        found = built.search(replace(query, system="scenario", k=3)).results
-        assert {(query_id, one.document.doc_id) for one in found} <= pool
-
-
 def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_gave(
     built: Explorer, server: ModelServer
 ) -> None:
@@ -204,29 +184,6 @@ def test_a_build_never_joins_a_project_that_people_made(
         builds.run(StepRequest("small", "second", "expand", AUTHOR), endpoint=session(server))
     assert annotation.queries(theirs) == {}
     assert server.seen.questions == 0
-
-
-def test_an_edit_that_comes_in_while_clusters_are_read_is_not_lost(
-    built: Explorer, server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    builds = built.builds
-    key = next(c.key for c in builds.open("small", NAME).clusters() if c.name == "Wireless sensors")
-    read = Builds.last
-    edits = [lambda: builds.open("small", NAME).drop(key, True, "Bo")]
-
-    def read_and_edit(rows: Builds, corpus: str, build: str, step: str) -> StepRow | None:
-        """What stands; a person's edit comes in right behind the first look at it."""
-        found = read(rows, corpus, build, step)
-        if step == "collapse" and edits:
-            edits.pop()()
-        return found
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Builds, "last", read_and_edit)
-        with pytest.raises(BadInputError, match="were edited while"):
-            run_step(builds, server, "collapse")
-    run_step(builds, server, "collapse")
-    assert next(c for c in builds.open("small", NAME).clusters() if c.key == key).dropped
 
 
 NO_LENSES: list[tuple[dict[str, Any], str]] = [

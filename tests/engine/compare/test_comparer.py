@@ -10,7 +10,6 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-import engine.search.searcher
 from engine.compare.comparer import Comparer
 from engine.compare.sensitivity_table import sensitivity
 from engine.errors import BadInputError, UnknownNameError
@@ -185,25 +184,6 @@ def test_subset_uses_the_sentences_of_the_aspect_and_nothing_else(explorer: Expl
     assert len(cut.sentences) == len(expected)
 
 
-def test_of_a_long_seed_a_subset_is_as_long_as_a_pasted_text_and_says_so(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = explorer.library.open("demo")
-    seed, texts = next(
-        (document.doc_id, texts)
-        for document in opened.documents(opened.doc_ids)
-        if len(texts := [s.text for s in document.sentences if s.role == 1]) > 2
-    )
-    monkeypatch.setattr(engine.search.searcher, "PASTED_CHARS", len(" ".join(texts[:2])) + 1)
-    cut = explorer.searcher("demo").subset(opened.seed(seed), ASPECT)
-    assert cut is not None
-    assert [s.text for s in cut.document.sentences] == texts[:2]
-    (found,) = explorer.comparing.compare(
-        ComparisonRequest("demo", seed, None, ASPECT, (SUBSET,))
-    ).variants
-    assert found.notes == ("Of the seed's sentences of the aspect, the first 2 are used.",)
-
-
 REFUSED: list[tuple[tuple[Variant, ...], str, str]] = [
     ((BASE, BASE), ASPECT, "Two variants are called 'base'"),
     ((), ASPECT, "no variant"),
@@ -274,14 +254,6 @@ def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(
         qrels.write(f"{topic['query_id']} 0 {document} 3\n")
     stamps.append(comparing.stamp("judged"))
     assert comparing.collection("judged").qrels[topic["query_id"]][document] == 3
-
-    (source / "qrels.txt").rename(source / "moved")
-    stamps.append(comparing.stamp("judged"))
-    with pytest.raises(BadInputError, match="did not come from a test collection"):
-        comparing.collection("judged")
-    (source / "moved").rename(source / "qrels.txt")
-    assert comparing.stamp("judged") == stamps[1]
-    assert comparing.collection("judged").topics, "what failed before is tried again"
 
     fresh.scenarios.run(ScenarioRequest("judged", "extractive"))
     assert comparing.stamp("judged", ["dense"]) == stamps[1]

@@ -18,7 +18,7 @@ from storage.answers import Answers
 from tests.fakes.model_answers import MODEL, read_knowledge
 from tests.fakes.model_server import ModelServer, obedient, serving
 from tests.fakes.model_sessions import session
-from tests.support import ended, wait_until
+from tests.support import ended
 
 SEED, ASPECT = "demo-0232", "method"
 WORDS = RESEARCH.aspects[1].instruction
@@ -126,26 +126,6 @@ def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
     after = compared(explorer, replace(job.progress.partial.orders, variants=orders))
     assert after.by_model == ("asked", "bare")
     assert "does not read wordings" in {v.variant: v.text for v in after.verdicts}["other"]
-
-
-def test_a_cancelled_reranking_keeps_its_orders_so_far(
-    explorer: Explorer, by_model: ModelComparisons, server: ModelServer
-) -> None:
-    server.behaviour.latency = 0.02
-    job_id = by_model.start(replace(REQUEST, mode="heapsort"))
-
-    def rounds() -> int:
-        reached = by_model.jobs.job(job_id).progress.partial
-        return 0 if reached is None else reached.report.rounds
-
-    wait_until(lambda: rounds() > 1, what="the second round")
-    by_model.jobs.cancel(job_id)
-    job = over(by_model, job_id)
-    assert (job.state, job.progress.partial.report.stopped) == ("cancelled", "cancelled")
-    after = compared(explorer, job.progress.partial.orders)
-    assert after.by_model
-    for found in after.variants:
-        assert len(set(found.ranking.doc_ids)) == 479
 
 
 def test_what_cannot_be_reranked_is_refused_with_a_reason(

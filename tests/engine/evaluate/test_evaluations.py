@@ -36,7 +36,9 @@ def evaluated(lab: Explorer, request: EvaluationRequest) -> Evaluation:
     return evaluation
 
 
-def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(lab: Explorer) -> None:
+def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(
+    lab: Explorer, small: Explorer
+) -> None:
     (info,) = [c for c in lab.collections.all() if not c.uploaded]
     assert (info.key, info.corpus, info.queries, info.seeds) == ("lab", "lab", QUERIES, 4)
     assert info.aspects == ("background", "method", "result")
@@ -44,10 +46,7 @@ def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(lab: Expl
     assert info.annotators == ()
     with pytest.raises(UnknownNameError):
         lab.collections.info("nope")
-
-
-def test_documents_without_judgments_are_no_collection(small: Explorer) -> None:
-    assert small.collections.all() == ()
+    assert small.collections.all() == (), "documents without judgments are none"
 
 
 def test_an_evaluation_runs_in_the_background_and_outlives_the_app(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.evaluations import (
     Evaluation,
@@ -21,7 +20,7 @@ from engine.types.reranking import GapRequest
 from tests.fakes.model_answers import MODEL, read_knowledge
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import KEY, forget_answers, session
-from tests.support import ended, make_explorer, wait_until
+from tests.support import ended, make_explorer
 
 RERANKED = EvaluationRequest("lab", ("dense",), sample=1, rerank="pairwise", depth=10)
 GAP = GapRequest("lab", "pointwise", ("bm25", "dense"), (5, 20), sample=1)
@@ -137,21 +136,6 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
     assert whole.questions == whole.cached + whole.calls
 
 
-def test_a_cancelled_evaluation_can_still_be_read(lab: Explorer, server: ModelServer) -> None:
-    server.behaviour.latency = 0.1
-    lab.evaluations.start(RERANKED, session(server))
-    wait_until(lambda: server.seen.questions >= 5, what="five questions")
-    running = lab.evaluations.job()
-    assert running is not None
-    lab.evaluations.jobs.cancel(running.id)
-    job = ended(lab.evaluations.job)
-    assert (job.state, job.error) == ("cancelled", "")
-    _, partial = stopped(job)
-    assert list(partial.systems) == ["dense", "dense+pairwise"]
-    assert any("cancelled" in note for note in partial.notes)
-    assert lab.evaluations.missing(job.request) == ("dense+pairwise",), "dense stays ranked"
-
-
 def test_an_endpoint_that_does_not_answer_is_told_and_the_other_systems_are_there(
     lab: Explorer, server: ModelServer
 ) -> None:
@@ -233,20 +217,6 @@ def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: Mo
     record = restarted.gaps.history("lab")[0]
     assert (record.request, record.bounds) == (GAP, again.gap(again.points[-1]))
     assert all(r.request.collection == "lab" for r in lab.evaluations.history("lab")), "apart"
-
-
-def test_a_gap_that_two_people_ask_for_at_once_is_paid_for_once(
-    lab: Explorer, server: ModelServer
-) -> None:
-    gaps = lab.gaps
-    server.behaviour.latency = 0.2
-    with ThreadPoolExecutor(4) as pool:
-        started = set(pool.map(lambda _: gaps.start(GAP, session(server)), range(4)))
-    assert len(started) == 1
-    with pytest.raises(CorpusBusyError, match="being measured"):
-        gaps.start(replace(GAP, sizes=(3,)), session(server))
-    gaps.jobs.cancel(started.pop())
-    assert ended(lambda: gaps.job("lab")).state == "cancelled", "it can still be reached"
 
 
 def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(

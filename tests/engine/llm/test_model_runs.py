@@ -97,17 +97,6 @@ def test_the_same_questions_again_cost_no_call(server: ModelServer, store: Answe
     assert kept(server, store) == len(PAIRS)
 
 
-def test_the_other_order_another_wording_and_another_model_are_other_questions(
-    server: ModelServer, store: Answers
-) -> None:
-    compared(server, store)
-    judged(server, store, lambda judge: judge.compare([(b, a) for a, b in PAIRS]))
-    server.behaviour.model = "judge-2"
-    compared(server, store, model="judge-2")
-    assert kept(server, store) == 2 * len(PAIRS)
-    assert kept(server, store, "judge-2") == len(PAIRS)
-
-
 def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
     server: ModelServer, store: Answers
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from engine.assist.assist_prompts import explaining, noting, rewording
 from engine.lenses.definitions import RESEARCH, find_aspect
-from engine.llm.judging_prompts import listwise, make_criterion, pairwise, pointwise
+from engine.llm.judging_prompts import make_criterion, pairwise, pointwise
 from engine.llm.messages import (
     Reply,
     answer_key,
@@ -239,10 +239,3 @@ def test_rewordings_are_distinct_and_no_more_than_asked_for() -> None:
     assert found is not None
     assert found.wordings == ["one", "two"]
     assert rewording("What kills bees?", 2).read(Reply('{"wordings": []}'), True) is None
-
-
-def test_every_list_asks_for_as_many_labels_as_it_shows() -> None:
-    prompt = listwise(criterion(), [TEXTS[d] for d in OTHERS[:5]])
-    asked = prompt.messages[1].content
-    assert all(f"=== candidate [{n}] " in asked for n in range(1, 6))
-    assert "all 5 labels" in asked

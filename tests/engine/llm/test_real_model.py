@@ -24,10 +24,7 @@ from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.judging_prompts import pairwise
 from engine.llm.messages import Capabilities, Message, Prompt, Reply, json_prompt, remembered
 from storage.answers import Answers
-from tests.cli.command_line import run_inside
 from tests.fakes.model_sessions import TEXTS, begun, criterion
-from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import write_jsonl
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]
 
@@ -161,19 +158,3 @@ def test_cancelling_frees_the_model_for_the_next_question(url: str, store: Answe
     assert time.monotonic() - began < 2
     assert asked(url, store, prose("What is a bee?", 5)).value[0]
     assert time.monotonic() - began < 20, "it does not write the cancelled answers first"
-
-
-def test_scenarios_are_stored_or_reported_as_unreadable(
-    url: str, home: Path, tmp_path: Path
-) -> None:
-    file = write_jsonl(tmp_path / "three.jsonl", [d for d in DOCUMENTS if d["doc_id"] in SIX[:3]])
-    assert run_inside(home, "import", file, "--name", "three").code == 0
-    environment = {"SEEDLENS_LLM_CONCURRENCY": str(AT_ONCE), "SEEDLENS_LLM_MODEL": MODEL}
-    command = ("scenarios", "three", "--yes", "--json")
-    run = run_inside(home, *command, OPENAI_BASE_URL=url, **environment)
-    assert run.code == 0, run.stderr
-    report = run.json["report"]
-    assert (report["stopped"], report["left"]) == ("", 0)
-    assert report["written"] + report["failed"] == 3, "unreadable answers are counted as failed"
-    status = run_inside(home, "scenarios", "three", "--status", "--json").json
-    assert status["covered"] == report["written"]

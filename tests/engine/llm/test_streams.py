@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -115,14 +114,6 @@ def test_what_is_shown_does_not_depend_on_how_it_is_cut_into_pieces(
     assert ("".join(pieces) + visible.rest()).strip() == shown
 
 
-def test_a_busy_endpoint_is_waited_for(server: ModelServer, store: Answers) -> None:
-    streamed(server, store)
-    for fault in ("429", "503"):
-        server.behaviour.faults = {fault: 0.5}
-        server.seen.repeats.clear()
-        assert streamed(server, store, retries=19).value == SAID
-
-
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
@@ -146,19 +137,6 @@ def test_a_stream_that_fails_says_so_after_what_came(
     assert KEY not in str(caught.value)
     assert SAID.startswith("".join(pieces)), "what was said is never said twice"
     assert bool(pieces) == (fault in ("cut", "stall"))
-
-
-def test_who_stops_listening_pays_for_no_more(server: ModelServer, store: Answers) -> None:
-    server.behaviour.pause = 0.2
-
-    async def work(client: Client) -> str:
-        async with aclosing(client.stream(CHAT)) as pieces:
-            return await anext(pieces)
-
-    outcome = complete(connection(server.url), store, work)
-    assert SAID.startswith(outcome.value)
-    assert outcome.value != SAID
-    wait_until(lambda: server.seen.dropped == 1, what="the connection is dropped")
 
 
 def test_the_budget_holds_for_streams(server: ModelServer, store: Answers) -> None:

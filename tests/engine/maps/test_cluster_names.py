@@ -61,20 +61,6 @@ def test_one_question_names_all_clusters_until_the_names_are_taken_back(
     assert (again.calls, again.cached) == (0, 1), "the answer was kept"
 
 
-def test_names_that_come_or_go_while_new_documents_are_placed_are_not_lost(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint
-) -> None:
-    server.behaviour.handlers = [names()]
-    word, own = mapped.maps.word_names, mapped.maps.own_names
-    for number, change in enumerate((lambda: word("small", "method", endpoint),
-                                     lambda: own("small", "method"))):  # fmt: skip
-        mapped.library.add("small", [{"doc_id": f"new-{number}", "text": "Bees are insects."}])
-        begun = iter([change])
-        report = mapped.maps.build("small", lambda _: next(begun, bool)())  # noqa: B023
-        assert report.placed == 1
-        assert bool(layout(mapped).worded_by) is (number == 0)
-
-
 def test_it_is_asked_about_the_words_and_the_titles_in_the_middle_of_each_cluster(
     mapped: Explorer, server: ModelServer, endpoint: Endpoint
 ) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import numpy as np
 import pytest
 
 from engine.corpora import map_making
-from engine.corpora.map_making import MapMaker
 from engine.corpora.registry import store_of
 from engine.errors import (
     BadInputError,
@@ -23,13 +20,12 @@ from engine.errors import (
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import PoolRequest
-from engine.types.callbacks import never, tell_nobody
 from engine.types.corpora import ImportRequest, Progress
 from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT, CorpusMap
 from engine.types.people import Person
 from engine.types.searches import Query
 from storage.maps import FILE
-from tests.fakes.small_corpus import DOCUMENTS, METHODS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, write_jsonl
 
 SEED = "bees-network"
@@ -169,22 +165,6 @@ def test_a_map_that_is_cancelled_changes_nothing(few: Explorer) -> None:
     assert file_of(few).read_bytes() == kept
 
 
-def test_a_map_is_not_written_beside_another_corpus_of_that_name(few: Explorer) -> None:
-    library = few.library
-    before = library.open("few")
-
-    @contextmanager
-    def replaced() -> Iterator[None]:
-        """Nobody but the map is written from here on."""
-        library.delete("few")
-        library.add("few", DOCUMENTS[1:3])
-        yield
-
-    given = ("few", before.table, before.lens, before.spec.dimension, tell_nobody, never)
-    MapMaker(*given, adding=replaced()).make()
-    assert few.maps.view("few") is None
-
-
 def test_a_map_is_made_in_the_background(few: Explorer) -> None:
     maps = few.maps
     job_id = maps.start("few", owner="Grace")
@@ -295,23 +275,6 @@ def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped: Ex
         assert np.array_equal(np.isnan(likeness), np.isnan(laid)), (
             "no likeness in what is not there"
         )
-
-
-def test_likeness_to_a_pasted_text_is_that_to_a_document_of_the_same_text(fresh: Explorer) -> None:
-    texts = [" ".join(one["sentences"]) for one in DOCUMENTS[:6]]
-    fresh.library.add("texts", [{"doc_id": str(n), "text": text} for n, text in enumerate(texts)])
-    row = texts.index(next(text for text in texts if METHODS["sensor"] in text))
-    for aspect in (None, *fresh.library.open("texts").aspects):
-        by_text, by_seed = (
-            fresh.maps.values("texts", "likeness", query=query).numbers
-            for query in (
-                Query("texts", text=texts[row], aspect=aspect),
-                Query("texts", seed=str(row), aspect=aspect),
-            )
-        )
-        assert by_text is not None
-        assert by_text == pytest.approx(by_seed, abs=0.01, nan_ok=True)
-        assert by_text[row] == np.nanmax(by_text)
 
 
 def test_judged_documents_pools_and_results_are_laid_over(mapped_copy: Explorer) -> None:

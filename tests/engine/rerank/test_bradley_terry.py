@@ -76,16 +76,6 @@ def test_the_position_term_is_found_however_strong() -> None:
         assert found.first == pytest.approx(first, abs=0.35)
 
 
-def test_answers_make_a_document_surer_and_their_order_does_not_matter() -> None:
-    answers = played(np.linspace(2, -2, 20), 0.4, 120, seed=2)
-    none, some, all_of_them = (BradleyTerry(20).fit(answers[:k]) for k in (0, 60, 120))
-    assert none.order == list(range(20))
-    assert (some.deviations <= none.deviations + 1e-9).all()
-    assert all_of_them.deviations.mean() < some.deviations.mean()
-    turned = BradleyTerry(20).fit(answers[::-1])
-    assert turned.values == pytest.approx(all_of_them.values, abs=1e-6)
-
-
 def test_the_first_round_joins_all_documents_in_one_ring() -> None:
     for n in (3, 4, 9, 50):
         pairs = neighbours(n)

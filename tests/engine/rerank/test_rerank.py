@@ -90,15 +90,6 @@ def test_a_judge_without_error_gives_the_exact_top(mode: str, exact: int) -> Non
     assert list(found.order[:exact]) == best(candidates(60), hashed)[:exact]
 
 
-@pytest.mark.parametrize("mode", ["heapsort", "sliding"])
-def test_behind_the_top_the_first_stage_or_what_passed_by_decides(mode: str) -> None:
-    found = run(ByUtility(hashed), mode, options=Options(top=5))
-    assert sorted(found.order) == sorted(candidates(60))
-    if mode == "heapsort":
-        rest = [int(d[1:]) for d in found.order[5:]]
-        assert rest == sorted(rest)
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_few_documents_are_ordered_exactly_by_a_judge_without_error(mode: str) -> None:
     assert run(ByUtility(hashed), mode, 0).order == ()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.encode.loaders import load_encoder
-from engine.errors import BadInputError, ModelMissingError
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.scenarios.aspect_training import CARD, FEWEST_GROUPS, check_tuning, split, train
 from engine.scenarios.pair_grading import questions_for
@@ -117,19 +117,6 @@ def test_an_encoder_learns_what_the_grades_say_and_is_loaded_from_its_folder(
         check_tuning(trained, out)
 
 
-@pytest.mark.nightly
-@needs_extra
-def test_what_does_not_order_held_out_pairs_better_is_not_recommended(
-    tiny: Explorer, tmp_path: Path
-) -> None:
-    corpus = tiny.library.open("tiny")
-    tuning = Tuning(epochs=1, learning_rate=1e-6)
-    done = train(corpus, _groups("method")[::3], tmp_path / "tuned", tuning)
-    assert not done.recommended
-    assert done.kept == pytest.approx(1.0, abs=1e-3)
-    assert json.loads((tmp_path / "tuned" / CARD).read_text())["recommended"] is False
-
-
 def test_seeds_measured_by_are_nowhere_in_training() -> None:
     parts = split(_groups("method"))
     measured = {group.seed for group in parts.held_out}
@@ -142,20 +129,3 @@ def test_grades_that_say_nothing_are_too_few() -> None:
     with pytest.raises(BadInputError, match=f"few.*{FEWEST_GROUPS}") as refused:
         split([AspectGroup(str(n), "method", {"x": 1, "y": 1}) for n in range(30)])
     assert "--documents" in refused.value.remedy
-
-
-@needs_extra
-def test_only_plain_encoders_are_trained(
-    small: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corpus = small.library.open("small")
-    check_tuning(corpus, tmp_path / "new")
-    (tmp_path / "mine.txt").write_text("kept")
-    with pytest.raises(BadInputError, match="no encoder trained here"):
-        check_tuning(corpus, tmp_path)
-    (tmp_path / "closed").touch()
-    with pytest.raises(BadInputError, match="Name a new folder"):
-        check_tuning(corpus, tmp_path / "closed")
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(ModelMissingError, match="peft"):
-        check_tuning(corpus, tmp_path / "new")
