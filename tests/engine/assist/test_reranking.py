@@ -97,6 +97,21 @@ def test_over_http_the_order_is_that_of_the_judge_itself(
         assert ranking.doc_ids == wanted.order
 
 
+@pytest.mark.nightly
+def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
+    pool_server: ModelServer, evaluated: Evaluate, store: Answers
+) -> None:
+    pool_server.behaviour.faults = {"500": 0.15, "prose": 0.1, "cut": 0.05}
+    failing = evaluated(pool_server, "pairwise", depth=30)
+    report = failing.model_reports["dense+pairwise"]
+    assert report.failed + report.unread == report.unanswered > 0
+    kept = len(store.heads(pool_server.url, MODEL))
+    assert kept == report.questions - report.unanswered, "failures are not kept"
+    pool_server.behaviour.faults = {}
+    sound = evaluated(pool_server, "pairwise", depth=30)
+    assert ndcg(sound, "dense+pairwise") - ndcg(failing, "dense+pairwise") <= 0.03
+
+
 def test_an_endpoint_that_goes_away_leaves_the_order_so_far(
     pool_server: ModelServer, evaluated: Evaluate
 ) -> None:

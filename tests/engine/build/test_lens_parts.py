@@ -76,7 +76,7 @@ def test_a_word_by_chance_is_none_but_a_detail_is(home: Path, tmp_path: Path) ->
     common = [f"a{n}" for n in range(8)]
     documents = [
         {"doc_id": f"d{n}", "title": "", "text": f"Everybody says {common[n % 8]}."}
-        for n in range(80)
+        for n in range(400)
     ]
     documents[3]["text"] += " Zyzzyva."
     explorer = make_explorer(home)

@@ -15,7 +15,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.comparisons import Comparison, ModelOrders, Variant, VariantsJob, VariantsRequest
 from storage.answers import Answers
-from tests.fakes.model_answers import MODEL, read_knowledge
+from tests.fakes.model_answers import MODEL, Knowledge, read_knowledge
 from tests.fakes.model_server import ModelServer, obedient, serving
 from tests.fakes.model_sessions import session
 from tests.support import ended
@@ -32,10 +32,15 @@ REQUEST = VariantsRequest(
 Rerank = Callable[..., VariantsJob]
 
 
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return read_knowledge(DEMO)
+
+
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
+def server(knowledge: Knowledge) -> Iterator[ModelServer]:
     """A model that goes by the wording, and without one by whatever is alike in anything."""
-    with serving(read_knowledge(DEMO)) as running:
+    with serving(knowledge) as running:
         running.behaviour.handlers = [obedient(running.answerer)]
         yield running
 
