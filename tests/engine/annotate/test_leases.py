@@ -189,17 +189,6 @@ def test_an_item_that_was_skipped_or_left_is_for_others_at_once(
     assert annotation.share(project, "Ben", "tab 2").elsewhere == 0
 
 
-def test_what_was_judged_in_another_tab_is_not_kept_from_others_by_the_one_before(
-    small_copy: Explorer,
-) -> None:
-    annotation, project = small_copy.annotation, make_project(small_copy, depth=12, per_item=2)
-    item, *_ = annotation.share(project, "Ada", "a tab that was reloaded").next
-    annotation.judge(project, Judgment(*item, "Ada", 1))
-    annotation.share(project, "Ada", "the new one")
-    ben = annotation.share(project, "Ben", "tab 2")
-    assert (len(ben.next), ben.elsewhere) == (12, 0)
-
-
 def test_where_an_item_needs_everybody_who_is_there_nobody_waits() -> None:
     project = Project("c", "p", per_item=2)
     many = [PoolItem("q", f"d{n}", ()) for n in range(100)]

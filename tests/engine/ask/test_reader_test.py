@@ -238,14 +238,3 @@ def test_failures_are_counted_and_not_scored(
     server.behaviour.faults = {"500": 1.0}
     with pytest.raises(EndpointError):
         reader_test.run(prepared(loans, collection, sizes=(6,)))
-
-
-def test_what_documents_command_stays_within_their_fence(
-    loans: Explorer, collection: Collection
-) -> None:
-    test = prepared(loans, collection, sizes=(6,))
-    [condition] = test.given
-    prompt = test.prompts(condition)[0].messages[1].content
-    shown = re.findall(r"^=== (document \d) (\w+) ===\n(.*?)\n=== end \2 ===", prompt, re.M | re.S)
-    assert len(shown) == len(PEOPLE)
-    assert prompt.rstrip().endswith("Answer this question from the documents.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -156,30 +154,3 @@ def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
         with pytest.raises(UnknownNameError, match="corpus has changed"):
             look(job_id)
     assert verifier.estimate(request, own).calls < before.calls
-
-
-def test_a_ranking_that_has_ended_keeps_no_corpus_in_memory(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    """Corpora take gigabytes, and are closed where others are searched or they were changed."""
-    verifier, library = small_copy.verifier, small_copy.library
-    texts = [replace(QUERY, seed=None, text="Bees and a network of sensors."), QUERY]
-    asked = [verifier.start(RerankRequest(query, "pointwise", 10), session(server))
-             for query in texts]  # fmt: skip
-    for job_id in asked:
-        assert reranked(small_copy, job_id).state == "done"
-    before = [verifier.result(job_id, k=5) for job_id in asked]
-    corpus = weakref.ref(library.open("small"))
-    library._open.clear()
-
-    def is_closed() -> bool:
-        gc.collect()
-        return corpus() is None
-
-    wait_until(is_closed, what="memory given back")
-    for job_id, old in zip(asked, before, strict=True):
-        new = verifier.result(job_id, k=5)
-        assert [r.doc_id for r in new.results.results] == [r.doc_id for r in old.results.results]
-        evidence = [result.evidence for result in old.results.results]
-        assert [result.evidence for result in new.results.results] == evidence
-        assert new.moves == old.moves

@@ -10,7 +10,6 @@ import pytest
 
 from engine.compare.comparisons import ModelComparisons
 from engine.config import DEMO
-from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.comparisons import Comparison, ModelOrders, Variant, VariantsJob, VariantsRequest
@@ -131,16 +130,3 @@ def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
     after = compared(explorer, replace(job.progress.partial.orders, variants=orders))
     assert after.by_model == ("asked", "bare")
     assert "does not read wordings" in {v.variant: v.text for v in after.verdicts}["other"]
-
-
-def test_what_cannot_be_reranked_is_refused_with_a_reason(
-    explorer: Explorer, by_model: ModelComparisons
-) -> None:
-    with pytest.raises(BadInputError, match="Two variants are called 'bare'"):
-        by_model.start(replace(REQUEST, variants=(BARE, BARE)))
-    with pytest.raises(UnknownNameError, match="no reranking mode 'guess'"):
-        by_model.estimate(replace(REQUEST, mode="guess"))
-    with pytest.raises(UnknownNameError, match="not known any more"):
-        by_model.jobs.job("gone")
-    with pytest.raises(BadInputError, match="other documents"):
-        compared(explorer, ModelOrders({"asked": ("a", "b")}, {"dense": ("a", "b")}))

@@ -109,14 +109,6 @@ def test_about_says_where_it_is_from(store: Answers, tmp_path: Path) -> None:
 # -- folders that are there already ----------------------------------------------------------
 
 
-def test_a_folder_with_something_in_it_is_left_alone(store: Answers, tmp_path: Path) -> None:
-    made(store, tmp_path / "out")
-    before = contents(tmp_path / "out")
-    with pytest.raises(BadInputError, match=r"out is not empty.*--overwrite"):
-        made(store, tmp_path / "out", ImplicitRequest("world", "uni", 1))
-    assert contents(tmp_path / "out") == before
-
-
 def test_overwriting_replaces_what_was_generated_and_nothing_else(
     store: Answers, tmp_path: Path
 ) -> None:
@@ -124,6 +116,10 @@ def test_overwriting_replaces_what_was_generated_and_nothing_else(
     made(store, out)
     (out / "notes.txt").write_text("mine", encoding="utf-8")
     other = ImplicitRequest("world", "uni", 1, 1, 4)
+    before = contents(out)
+    with pytest.raises(BadInputError, match=r"out is not empty.*--overwrite"):
+        made(store, out, other)
+    assert contents(out) == before
     made(store, out, other, overwrite=True)
     made(store, fresh, other)
     assert contents(out) == {**contents(fresh), "notes.txt": b"mine"}

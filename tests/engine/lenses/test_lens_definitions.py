@@ -52,26 +52,6 @@ def test_a_shipped_lens_says_enough_of_every_aspect(lens: Lens) -> None:
     assert len(set(phrases)) == len(phrases), "a phrase that two aspects claim tells nothing"
 
 
-def test_the_wording_sets_are_sound_and_apart_from_each_other_and_from_the_lenses() -> None:
-    own = {s.lower().strip(" .?") for lens in SHIPPED for s in _wordings(lens)}
-    seen: set[str] = set()
-    for name in ("dev", "test"):
-        lines = (ASSETS / "wordings" / f"{name}.jsonl").read_text("utf-8").splitlines()
-        assert len(lines) >= 90
-        for entry in map(json.loads, lines):
-            keys = {a.key for a in find_lens(entry["lens"]).aspects}
-            assert {*entry["wants"], *entry["avoids"]} <= keys
-            assert not set(entry["wants"]) & set(entry["avoids"])
-            text = entry["text"].lower().strip(" .?")
-            assert text not in seen | own, text
-            seen.add(text)
-
-
-def _wordings(lens: Lens) -> list[str]:
-    texts = [[a.definition, a.instruction, *a.phrases, *a.paraphrases] for a in lens.aspects]
-    return [lens.generic, *(text for group in texts for text in group)]
-
-
 # JSON
 
 

@@ -9,19 +9,12 @@ from typing import Any
 import pytest
 
 from engine.ask.answering import read_citations
-from engine.llm.client import complete
-from engine.llm.endpoint_errors import EndpointError
 from engine.llm.messages import (
-    Message,
-    Prompt,
     ReasoningFilter,
     json_text,
     without_reasoning,
 )
 from engine.llm.transport import StreamedReply
-from storage.answers import Answers
-from tests.fakes.model_server import ModelRequests, ModelServer
-from tests.fakes.model_sessions import connection
 
 LONG = 100_000
 
@@ -63,25 +56,6 @@ def test_the_time_to_read_an_answer_grows_with_its_length_alone(
 )
 def test_what_stands_around_an_answer_is_taken_off(answer: str, left: str) -> None:
     assert json_text(answer) == left
-
-
-@pytest.mark.parametrize("streamed", [True, False])
-def test_an_answer_that_cannot_be_read_by_a_program_is_said_to_be_none(
-    server: ModelServer,
-    store: Answers,
-    monkeypatch: pytest.MonkeyPatch,
-    streamed: bool,
-) -> None:
-    content = b'{"choices":' * 10_000
-
-    def answer(handler: ModelRequests, *_: object) -> None:
-        kind = "text/event-stream" if streamed else "application/json"
-        handler._raw(200, b"data: " * streamed + content + b"\n\n", kind)
-
-    monkeypatch.setattr(ModelRequests, "_answer", answer)
-    prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
-    with pytest.raises(EndpointError, match="no chat completion"):
-        complete(connection(server.url), store, lambda c: c.ask([prompt]))
 
 
 def test_alternatives_and_usage_that_cannot_be_read_are_left_aside() -> None:

@@ -182,14 +182,7 @@ def test_a_map_is_made_in_the_background(few: Explorer) -> None:
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [
-        ["Bees sleep."],
-        ["Bees sleep.", "Bridges crack."],
-        ["Bees sleep.", "Bridges crack.", "Bread rises."],
-        ["Bees sleep at night."] * 3,
-    ],
-    ids=["one", "two", "three", "the same"],
+    "texts", [["Bees sleep."], ["Bees sleep at night."] * 3], ids=["one", "the same"]
 )
 def test_an_import_ends_with_the_map(home: Path, tmp_path: Path, texts: list[str]) -> None:
     explorer = make_explorer(home, maps=True)
