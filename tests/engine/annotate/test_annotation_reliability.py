@@ -22,7 +22,7 @@ from tests.support import make_explorer, wait_until
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes and signals")
 
 WRITERS, EACH = 8, 50
-SECONDS = 200
+SECONDS = 300
 """What each of these tests may take, on a machine that has other things to do."""
 
 QUERIES = [f"{problem}-survey_method" for problem in PROBLEMS]
