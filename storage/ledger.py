@@ -16,7 +16,7 @@ from storage.documents import Documents
 from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
-from storage.locks import WAIT_SECONDS, Jobs, Locks, alone
+from storage.locks import WAIT_SECONDS, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
 from storage.records import CorpusRow
@@ -56,7 +56,6 @@ class Ledger:
             _on_server(url, wait_seconds) if url else SqliteDatabase(path, wait_seconds)
         )
         self.locks = Locks(self._database)  # for what one run at a time may do
-        self.jobs = Jobs(self._database)  # in processes
         self.experiments = Experiments(self._database)  # runs and evaluations
         self.answers = Answers(self._database)  # of language models
         self.judging = Judging(self._database)

@@ -107,7 +107,7 @@ class Library(ForPerson):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = ImportJobs(home, ledger.jobs, self._check_import)
+        self.jobs = ImportJobs(home, ledger, self._check_import)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._open: dict[str, OpenCorpus] = {}

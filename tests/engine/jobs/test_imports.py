@@ -30,6 +30,7 @@ from engine.types.corpora import (
 )
 from storage.home import CorpusNameError, Home
 from storage.ledger import Ledger
+from storage.locks import MACHINE
 from tests.support import make_explorer, store_job, wait_until
 
 PATIENCE = 120.0
@@ -72,6 +73,7 @@ def an_old_job(**changes: object) -> ImportJob:
         progress=Progress("done", 3, 3, 1.0),
         seconds=1.0,
         started_at="2026-01-01T00:00:00+00:00",
+        machine=MACHINE,
     )
     return replace(job, **changes)  # type: ignore[arg-type]
 
@@ -79,7 +81,7 @@ def an_old_job(**changes: object) -> ImportJob:
 @pytest.fixture
 def jobs(home: Path) -> ImportJobs:
     Home(home).create()
-    return ImportJobs(Home(home), Ledger(Home(home).ledger).jobs)
+    return ImportJobs(Home(home), Ledger(Home(home).ledger))
 
 
 @pytest.fixture
@@ -215,22 +217,23 @@ OLD = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("pid", "columns", "state"),
+    ("pid", "machine", "renewed", "state"),
     [
-        ("own", {}, "running"),
-        ("own", {"renewed": OLD}, "interrupted"),  # its number was given out again
-        (2**30, {}, "interrupted"),
-        (0, {}, "running"),  # it starts
-        (0, {"renewed": OLD}, "interrupted"),  # it never came up
-        (2**30, {"machine": "another"}, "running"),  # its processes are not seen from here
-        (2**30, {"machine": "another", "renewed": OLD}, "interrupted"),
+        ("own", MACHINE, None, "running"),
+        ("own", MACHINE, OLD, "interrupted"),  # its number was given out again
+        (2**30, MACHINE, None, "interrupted"),
+        (0, MACHINE, None, "running"),  # it starts
+        (0, MACHINE, OLD, "interrupted"),  # it never came up
+        (2**30, "another", None, "running"),  # its processes are not seen from here
+        (2**30, "another", OLD, "interrupted"),
     ],
+    ids=["runs", "reused", "gone", "starts", "absent", "elsewhere", "gone elsewhere"],
 )
 def test_a_job_whose_process_is_gone_is_interrupted(
-    jobs: ImportJobs, pid: int | str, columns: dict[str, object], state: str
+    jobs: ImportJobs, pid: int | str, machine: str, renewed: datetime | None, state: str
 ) -> None:
     process = os.getpid() if pid == "own" else pid
-    job = store_job(jobs, an_old_job(state="running", pid=process), **columns)
+    job = store_job(jobs, an_old_job(state="running", pid=process, machine=machine), renewed)
     assert jobs.job(job.id).state == state
 
 
