@@ -7,7 +7,6 @@ servers::
     corpora/NAME/generations/ID.json           the list
     corpora/NAME/TABLES/documents.lance/...    files of Lance tables, which never change, by path
     corpora/NAME/files/SHA256                  all other files, by content
-    corpora/NAME/selections/KEY.json           selections of documents
 
 A server downloads missing files and opens the copy. Where the documents do not fit, Lance reads
 them in the store.
@@ -35,8 +34,6 @@ from storage.home import Home
 from storage.locks import alone
 from storage.object_store import CONNECTIONS, ObjectStore, TakenError
 from storage.removal import changed_at, delete, delete_unused
-from storage.selections import FOLDER as SELECTIONS
-from storage.selections import write_given
 from storage.vectors import DocumentTable, Remote
 
 FORMAT = 2  # Version of the layout in the store
@@ -362,26 +359,6 @@ class Mirror:
         found = next((file for file in generation.files if file.path == path), None)
         return None if found is None else self.store.get(generation.key(found))
 
-    # -- selections ----------------------------------------------------------------------------
-
-    def share_selection(self, name: str, folder: Path, key: str) -> None:
-        """Store a selection of documents of a corpus for other servers."""
-        path = folder / SELECTIONS / f"{key}.json"
-        self.store.put(f"corpora/{name}/{SELECTIONS}/{key}.json", path.read_bytes())
-
-    def find_selection(self, name: str, folder: Path, key: str) -> None:
-        """Fetch a selection that another server stored, if there is one."""
-        with suppress(StorageError):
-            content = self.store.get(f"corpora/{name}/{SELECTIONS}/{key}.json")
-            write_given(folder, key, content)
-
-    def find_selections(self, name: str, folder: Path) -> None:
-        """Fetch all selections of a corpus that are not in its folder."""
-        for one in self.store.objects(f"corpora/{name}/{SELECTIONS}/"):
-            path = PurePosixPath(one.key)
-            if folder.is_dir() and not (folder / SELECTIONS / path.name).exists():
-                self.find_selection(name, folder, path.stem)
-
     # -- removing --------------------------------------------------------------------------------
 
     def names(self) -> set[str]:
@@ -405,9 +382,8 @@ class Mirror:
             if id_ == current or superseded <= UNUSED_KEPT:
                 used |= self._generation(name, id_).keys()
             superseded = age
-        selections = f"corpora/{name}/{SELECTIONS}/"
-        unused = (o.key for o in objects if o.key not in used and o.age > UNUSED_KEPT)
-        self._remove(name, [key for key in unused if not key.startswith(selections)])
+        unused = [o.key for o in objects if o.key not in used and o.age > UNUSED_KEPT]
+        self._remove(name, unused)
 
     def _remove(self, name: str, keys: Iterable[str]) -> None:
         """Lists first, so that none is without its files."""
@@ -428,11 +404,11 @@ def _read_copy(file: Path, _inode: int, _changed: int) -> Copy:
 
 
 def _paths(folder: Path) -> list[str]:
-    """Files of a corpus in its folder, without selections, hints and temporary files."""
+    """Files of a corpus in its folder, without hints and temporary files."""
     found = []
     for file in folder.rglob("*"):
         path = file.relative_to(folder)
-        apart = path.parts[0] in (COPY, SELECTIONS) or path.name == "latest_version_hint.json"
+        apart = path.parts[0] == COPY or path.name == "latest_version_hint.json"
         if not apart and not any(part.startswith(".") for part in path.parts) and file.is_file():
             found.append(path.as_posix())
     return found

@@ -11,10 +11,11 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from engine.config import ROOT
 from engine.errors import (
@@ -34,7 +35,6 @@ from engine.types.corpora import (
     Progress,
     ServiceQueries,
 )
-from engine.types.jobs import JobState
 from engine.types.people import ForPerson, Person
 from storage.documents import Documents, Stored
 from storage.files import file_errors
@@ -45,8 +45,6 @@ from storage.removal import delete
 
 log = logging.getLogger("seedlens.jobs")
 STORE_SECONDS = 0.4  # Between two updates of the row
-Change = Callable[[str, Callable[[ImportJob], ImportJob]], None]
-"""Changes the job of an id."""
 _NOTHING_YET = Progress("checking", 0, 0, 0.0)
 
 
@@ -86,14 +84,14 @@ class ImportJobs(ForPerson):
             if same and old.state == "interrupted":
                 self.dismiss(old.id)
         try:
-            running = _Running(self._start(job, process=os.getpid()), self._change)
+            self._start(job, process=os.getpid())
+            with self._reported(job.id) as (report, stopped):
 
-            def tell(progress: Progress) -> None:
-                running.tell(progress)
-                on_progress(progress)
+                def tell(progress: Progress) -> None:
+                    report(progress)
+                    on_progress(progress)
 
-            with running.stored():
-                yield tell, lambda: running.stop or cancelled()
+                yield tell, lambda: stopped() or cancelled()
         finally:
             with suppress(StorageError):  # the import is over
                 self._jobs.remove(job.id)
@@ -105,22 +103,41 @@ class ImportJobs(ForPerson):
         cancelled: Ask = never,
     ) -> ImportJob:
         """Do the work of a job in its own process, and store how it ended."""
-        running = _Running(self.job(id_), self._change)
+        ended: dict[str, Any]
         try:
-            with running.stored():
-                report = work(
-                    running.job.request, running.tell, lambda: running.stop or cancelled()
-                )
-            state: JobState = "cancelled" if report.cancelled else "done"
-            job = replace(running.job, state=state, report=report)
+            with self._reported(id_) as (tell, stopped):
+                report = work(self.job(id_).request, tell, lambda: stopped() or cancelled())
+            ended = {"state": "cancelled" if report.cancelled else "done", "report": report}
         except SeedLensError as error:
-            job = replace(running.job, state="failed", error=error.message, remedy=error.remedy)
+            ended = {"state": "failed", "error": error.message, "remedy": error.remedy}
         except Exception:
             log.exception("The import failed unexpectedly")
             remedy = f"The details are in {self._log(id_)}."
-            job = replace(running.job, state="failed", error=UNEXPECTED, remedy=remedy)
-        self._jobs.put(id_, job)
-        return job
+            ended = {"state": "failed", "error": UNEXPECTED, "remedy": remedy}
+        self._change(id_, lambda job: replace(job, **ended))
+        return self.job(id_)
+
+    @contextmanager
+    def _reported(self, id_: str) -> Iterator[tuple[Tell, Ask]]:
+        """Keep the record of a running job up to date; yields functions to report progress and to
+        ask whether to stop."""
+        progress, stopping = _NOTHING_YET, False
+
+        def update(job: ImportJob) -> ImportJob:
+            nonlocal stopping
+            stopping |= job.stopping
+            return replace(job, progress=progress)
+
+        def tell(now: Progress) -> None:
+            nonlocal progress
+            progress = now
+
+        with repeating(lambda: self._change(id_, update), STORE_SECONDS):
+            try:
+                yield tell, lambda: stopping
+            finally:
+                with suppress(StorageError):
+                    self._change(id_, update)
 
     def resume(self, id_: str) -> ImportJob:
         """Run the same import again: what is stored is kept, the rest is indexed."""
@@ -222,24 +239,6 @@ class ImportJobs(ForPerson):
 
     def _log(self, id_: str) -> Path:
         return self._home.jobs.resolve() / f"{id_}.log"
-
-
-class _Running:
-    """An import at work: stores its progress, and reads whether it should stop."""
-
-    def __init__(self, job: ImportJob, change: Change) -> None:
-        self.job, self.stop, self._change = job, False, change
-
-    def tell(self, progress: Progress) -> None:
-        self.job = replace(self.job, progress=progress)
-
-    def stored(self) -> AbstractContextManager[None]:
-        """Keep the record up to date until the block ends."""
-        return repeating(lambda: self._change(self.job.id, self._stored), STORE_SECONDS)
-
-    def _stored(self, stored: ImportJob) -> ImportJob:
-        self.stop |= stored.stopping
-        return replace(stored, progress=self.job.progress)
 
 
 def _new_job(request: ImportRequest, owner: str) -> ImportJob:
