@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, TypeDecorator
 
 from storage.database import ROWS_AT_ONCE, copied_tables
 from storage.errors import LedgerBusyError, StorageError
-from storage.judgment_events import CURRENT, update_current
+from storage.judgment_events import CURRENT, fill_current
 from storage.migrations import fill_documents
 from storage.tables import put
 
@@ -53,7 +53,7 @@ def import_ledger(file: Path, target: Connection, wait_seconds: float) -> None:
             "SeedLens left the file as it is. If it is damaged, put a backup in its place, or move "
             "it away to start a new one.",
         ) from error
-    update_current(target)
+    fill_current(target)
 
 
 def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path) -> None:

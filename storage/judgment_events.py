@@ -23,7 +23,6 @@ from sqlalchemy import (
     Index,
     and_,
     bindparam,
-    case,
     exists,
     func,
     literal_column,
@@ -32,7 +31,7 @@ from sqlalchemy import (
 
 from storage.database import Database, LedgerTables
 from storage.records import Judgment, new_event
-from storage.tables import columns_of, first, insert, pieces, records, table, upsert
+from storage.tables import columns_of, first, pieces, put, table, upsert, values_of
 
 MOST_HELD = 8
 """Projects whose current judgments are kept in memory; the one used longest ago gives way."""
@@ -93,25 +92,6 @@ CURRENT = table("current_judgments", CurrentRow, key=(*_KEY, "decided"))
 Index("current_judgments_changed", CURRENT.c.corpus, CURRENT.c.project, CURRENT.c.changed)
 
 # Statements of every key that an annotator presses are made once.
-_NEW = select(*(EVENTS.c[name] for name in _KEY), _DECIDED.label("decided"))
-_NEW_KEYS = _NEW.where(EVENTS.c.id > bindparam("after")).distinct().subquery()
-_SAME = (*(EVENTS.c[name] == _NEW_KEYS.c[name] for name in _KEY), _NEW_KEYS.c.decided == _DECIDED)
-_CHANGED_KEYS = (
-    select(
-        *_NEW_KEYS.c,
-        func.max(case((_COUNTS, EVENTS.c.id))).label("event_id"),
-        func.max(EVENTS.c.id).label("changed"),
-    )
-    .join_from(_NEW_KEYS, EVENTS, and_(*_SAME))
-    .group_by(*_NEW_KEYS.c)
-    .subquery()
-)
-_BY_NEW = select(
-    *_CHANGED_KEYS.c,
-    func.coalesce(EVENTS.c.verdict, _UNDO),
-    func.coalesce(EVENTS.c.origin, literal_column("'person'")),
-).outerjoin_from(_CHANGED_KEYS, EVENTS, EVENTS.c.id == _CHANGED_KEYS.c.event_id)
-"""The current rows of all keys with events after an id."""
 _COLUMNS = columns_of(EVENTS, Judgment)
 _ALL = select(*_COLUMNS)
 _EVENT = _ALL.where(EVENTS.c.event == bindparam("wanted"))
@@ -293,6 +273,17 @@ class Judging(LedgerTables):
                 project=project,
             )
             _append(connection, [undo])
+            last = select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin).where(
+                *(EVENTS.c[name] == getattr(undone, name) for name in _KEY), ~_DECIDED, _COUNTS
+            )
+            before = connection.execute(last.order_by(EVENTS.c.id.desc()).limit(1)).first()
+            event_id, verdict, origin = before or (None, "undo", undone.origin)
+            changed = connection.scalar(_LAST) or 0
+            row = CurrentRow(
+                *(corpus, project, *undone.item, annotator, False),
+                *(event_id, changed, verdict, origin),
+            )
+            upsert(connection, CURRENT, [row])
         return undone
 
     def latest(
@@ -361,16 +352,33 @@ def _append(connection: Connection, given: Iterable[Judgment]) -> int:
     rows: dict[str, Judgment] = {}
     for row in given:
         rows.setdefault(row.event, row)
+    if not rows:
+        return 0
     last = connection.scalar(_LAST) or 0
-    count = insert(connection, EVENTS, [*rows.values()], skip_known=True)
-    if count:
-        update_current(connection, last)
+    numbered = [*enumerate(rows.values(), start=last + 1)]
+    values = [{"id": number, **values_of(row)} for number, row in numbered]
+    count = put(connection, EVENTS, values, "skip")
+    if count < len(values):
+        new = set(connection.scalars(select(EVENTS.c.id).where(EVENTS.c.id > last)))
+        numbered = [(number, row) for number, row in numbered if number in new]
+    current = {}
+    for number, row in numbered:
+        if row.verdict != "undo":
+            key = (row.corpus, row.project, *row.item, row.annotator, row.origin == "adjudication")
+            current[key] = CurrentRow(*key, number, number, row.verdict, row.origin)
+    upsert(connection, CURRENT, list(current.values()))
     return count
 
 
-def update_current(connection: Connection, after: int = 0) -> None:
-    """Find the current judgments of the items and annotators with events after this id."""
-    upsert(connection, CURRENT, records(connection, CurrentRow, _BY_NEW, after=after))
+def fill_current(connection: Connection) -> None:
+    """Find the current judgments of all events, where there are none yet."""
+    key = (*(EVENTS.c[name] for name in _KEY), _DECIDED)
+    last = select(func.max(EVENTS.c.id)).where(_COUNTS).group_by(*key)
+    columns = (*key, EVENTS.c.id, EVENTS.c.id.label("changed"), EVENTS.c.verdict, EVENTS.c.origin)
+    names = [f.name for f in fields(CurrentRow)]
+    connection.execute(
+        CURRENT.insert().from_select(names, select(*columns).where(EVENTS.c.id.in_(last)))
+    )
 
 
 def _judgment(*values: Any) -> Judgment:

@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from storage.documents import DOCUMENTS, DocumentRow
 from storage.errors import StorageError
-from storage.judgment_events import CURRENT, update_current
+from storage.judgment_events import CURRENT, fill_current
 from storage.tables import METADATA, insert
 
 FIRST, OLDEST = 13, 9
@@ -47,7 +47,7 @@ def m0013_documents(connection: Connection) -> None:
     for index in (index for table in METADATA.sorted_tables for index in table.indexes):
         index.create(connection, checkfirst=True)
     if CURRENT.name not in there:
-        update_current(connection)
+        fill_current(connection)
 
     def rows(name: str) -> list[Row]:
         if name not in there:

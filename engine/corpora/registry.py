@@ -256,8 +256,9 @@ def _begin(home: Home, ledger: Ledger, name: str, documents: bool) -> None:
             _check_own(home, row)
     elif row is None or not row.generation:
         # A copy is of a corpus that was deleted; other folders have an import to go on with.
-        for folder in folders_of(home, name):
-            mirror.forget(name, folder)
+        with mirror.lock(name):
+            for copy in filter(mirror.copy_in, folders_of(home, name)):
+                delete(copy)
     else:
         with mirror.lock(name):
             mirror.refresh(name, store_of(home, row), row.generation, documents, writing=True)

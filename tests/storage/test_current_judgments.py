@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from storage.judgment_events import CURRENT, tally, update_current
+from storage.judgment_events import CURRENT, fill_current, tally
 from storage.ledger import Ledger
 from storage.projects import PoolRow
 from storage.records import Judgment, new_event
@@ -111,7 +111,7 @@ def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger: L
     assert any(before)
     with ledger._database.write() as connection:
         connection.execute(CURRENT.delete())
-        update_current(connection)
+        fill_current(connection)
     after = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
     assert after == before
 
