@@ -409,13 +409,8 @@ def _listed(folder: Path, path: str) -> StoredFile:
 def _at_once(work: Iterable[Callable[[], None]]) -> None:
     """Run in threads; raises the first error when all that had begun are done."""
     with ThreadPoolExecutor(CONNECTIONS, "seedlens-store") as pool:
-        running = [pool.submit(one) for one in work]
-        try:
-            for one in running:
-                one.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        for _ in pool.map(lambda one: one(), work):  # an error cancels those that had not begun
+            pass
 
 
 def _drawn() -> str:

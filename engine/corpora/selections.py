@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from storage.ledger import SELECTION, Ledger
-from storage.removal import delete
 
 FOLDER = "selections"
 """Of earlier versions: files in the folder of the corpus."""
@@ -37,24 +36,23 @@ class Selections:
         """Store a selection, unless it is there; returns its key."""
         different = sorted(set(doc_ids))
         key = selection_key(self._corpus, different)
-        if self._stored.get(key, self._corpus) is None:
+        if different and self._stored.get(key, self._corpus) is None:
             self._stored.put(key, different, scope=self._corpus)
         return key
 
     def get(self, key: str) -> list[str] | None:
         """The documents of a selection, sorted; None for an unknown one."""
         stored = self._stored.get(key, self._corpus)
-        if stored is None and self.take_files():
-            stored = self._stored.get(key, self._corpus)
-        return None if stored is None else stored.value
+        return self._in_file(key) if stored is None else stored.value
 
-    def take_files(self) -> bool:
-        """Bring files of earlier versions into the ledger; False without any."""
-        if not self._files.is_dir():
-            return False
+    def _in_file(self, key: str) -> list[str] | None:
+        with suppress(OSError, ValueError, TypeError, RecursionError):
+            doc_ids: list[str] = json.loads((self._files / f"{key}.json").read_bytes())
+            if selection_key(self._corpus, doc_ids) == key:
+                return doc_ids
+        return None
+
+    def take_files(self) -> None:
+        """Bring files of earlier versions into the ledger, before the folder is left."""
         for file in self._files.glob("*.json"):
-            with suppress(OSError, ValueError, TypeError, RecursionError):
-                doc_ids = json.loads(file.read_bytes())
-                if selection_key(self._corpus, doc_ids) == file.stem:
-                    self.add(doc_ids)
-        return delete(self._files)
+            self.add(self._in_file(file.stem) or ())
