@@ -23,7 +23,6 @@ from filelock import FileLock, Timeout
 from storage.database import Database
 from storage.documents import Documents, Stored
 from storage.errors import CorpusBusyError, StorageError
-from storage.files import file_errors
 
 WAIT_SECONDS = 0.5
 POLL_SECONDS = 0.05
@@ -42,12 +41,16 @@ def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterato
     CorpusBusyError with the words ``busy`` and ``remedy`` after ``wait`` seconds.
     """
     lock = FileLock(lock_file, timeout=wait)
-    with file_errors(lock_file, "Check its permissions, and free some space on that disk."):
+    try:
         lock_file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(poll_interval=POLL_SECONDS)
-        except Timeout as error:
-            raise CorpusBusyError(busy, remedy) from error
+        lock.acquire(poll_interval=POLL_SECONDS)
+    except Timeout as error:
+        raise CorpusBusyError(busy, remedy) from error
+    except OSError as error:
+        raise StorageError(
+            f"{lock_file} cannot be written to: {error.strerror or error}.",
+            "Check its permissions, and free some space on that disk.",
+        ) from error
     try:
         yield
     finally:
