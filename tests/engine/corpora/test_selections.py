@@ -66,9 +66,7 @@ def test_what_cannot_be_selected_is_named(small_copy: Explorer) -> None:
         small_copy.select("nothing", CHOSEN)
 
 
-@pytest.mark.parametrize(
-    "key", ["3-0123456789abcdef", "../../3-0123456789abcdef", "abc", "9" * 6000, "3-" + "é" * 16]
-)
+@pytest.mark.parametrize("key", ["3-0123456789abcdef", "../../3-0123456789abcdef", "9" * 6000])
 def test_a_key_that_is_not_stored_is_said_to_be_so(small: Explorer, key: str) -> None:
     filter_ = parse_filter(f"in.selection={key}")
     assert filter_.words.startswith("within ")
