@@ -239,7 +239,7 @@ class LedgerTables:
 
 
 ROWS_AT_ONCE = 2000
-_OF_PROCESSES = ("lock", "leases")
+_OF_PROCESSES = ("lock", "lease")
 """Kinds of documents that mean nothing elsewhere."""
 _PEOPLE = ("ended login", "spent")
 """Kinds of documents that are there also where nobody worked yet."""

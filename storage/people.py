@@ -34,7 +34,7 @@ class Leases:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._stored = Documents[dict[str, Lease]](database, "leases", dict[str, Lease])
+        self._stored = Documents[Lease](database, "lease", Lease)
 
     @contextmanager
     def of(self, corpus: str, project: str) -> Iterator[dict[str, Lease]]:
@@ -44,14 +44,17 @@ class Leases:
             yield {}
             return
         # They are of no use after the machine failed: nobody waits for the disk.
+        scope = f"{corpus}\x1f{project}"
         with self._database.write(durable=False) as connection:
-            stored = self._stored.find(connection, project, corpus)
-            before = {} if stored is None else stored.value
+            before = {one.key: one.value for one in self._stored.find_all(connection, scope)}
             oldest = _now() - timedelta(seconds=SECONDS)
             leases = {visit: one for visit, one in before.items() if one.renewed > oldest}
             yield leases
-            if leases != before:
-                self._stored.store(connection, project, leases, scope=corpus)
+            for visit in before.keys() - leases.keys():
+                self._stored.delete(connection, visit, scope)
+            for visit, lease in leases.items():
+                if before.get(visit) != lease:
+                    self._stored.store(connection, visit, lease, scope=scope)
 
 
 @dataclass(frozen=True, slots=True)
