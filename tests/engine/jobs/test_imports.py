@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,6 +30,7 @@ from engine.types.corpora import (
 )
 from storage.home import CorpusNameError, Home
 from storage.ledger import Ledger
+from storage.locks import MACHINE
 from tests.support import make_explorer, store_job, wait_until
 
 PATIENCE = 120.0
@@ -73,6 +73,7 @@ def an_old_job(**changes: object) -> ImportJob:
         progress=Progress("done", 3, 3, 1.0),
         seconds=1.0,
         started_at="2026-01-01T00:00:00+00:00",
+        machine=MACHINE,
     )
     return replace(job, **changes)  # type: ignore[arg-type]
 
@@ -80,7 +81,7 @@ def an_old_job(**changes: object) -> ImportJob:
 @pytest.fixture
 def jobs(home: Path) -> ImportJobs:
     Home(home).create()
-    return ImportJobs(Home(home), Ledger(Home(home).ledger).jobs)
+    return ImportJobs(Home(home), Ledger(Home(home).ledger))
 
 
 @pytest.fixture
@@ -183,22 +184,22 @@ def test_a_failed_import_says_why_and_what_to_do(app: Explorer, tmp_path: Path) 
 
 
 OLD = datetime(2026, 1, 1, tzinfo=UTC)
-ELSEWHERE = {"machine": "another"}
-STATES: list[tuple[int, dict[str, Any], str]] = [
-    (os.getpid(), {}, "running"),
-    (os.getpid(), {"renewed": OLD}, "interrupted"),  # its number was given out again
-    (2**30, {}, "interrupted"),
-    (0, {}, "running"),  # it starts
-    (0, {"renewed": OLD}, "interrupted"),  # it never came up
-    (2**30, ELSEWHERE, "running"),  # its processes are not seen from here
-    (2**30, {**ELSEWHERE, "renewed": OLD}, "interrupted"),
+STATES: list[tuple[int, str, datetime | None, str]] = [
+    (os.getpid(), MACHINE, None, "running"),
+    (os.getpid(), MACHINE, OLD, "interrupted"),  # its number was given out again
+    (2**30, MACHINE, None, "interrupted"),
+    (0, MACHINE, None, "running"),  # it starts
+    (0, MACHINE, OLD, "interrupted"),  # it never came up
+    (2**30, "another", None, "running"),  # its processes are not seen from here
+    (2**30, "another", OLD, "interrupted"),
 ]
 
 
 def test_a_job_whose_process_is_gone_is_interrupted(jobs: ImportJobs) -> None:
-    for number, (pid, columns, state) in enumerate(STATES):
-        job = store_job(jobs, an_old_job(id=str(number), state="running", pid=pid), **columns)
-        assert jobs.job(job.id).state == state, (pid, columns)
+    for number, (pid, machine, renewed, state) in enumerate(STATES):
+        job = an_old_job(id=str(number), state="running", pid=pid, machine=machine)
+        store_job(jobs, job, renewed)
+        assert jobs.job(job.id).state == state, (pid, machine, renewed)
 
 
 def test_jobs_come_back_as_they_were_newest_first(jobs: ImportJobs) -> None:
