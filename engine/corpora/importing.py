@@ -23,10 +23,8 @@ from engine.corpora.indexing import (
     ChangedLens,
     DistributedRun,
     IndexRun,
-    cut,
     has_classifier,
     table_schema,
-    text_length,
 )
 from engine.corpora.map_making import carry_whole, map_imported
 from engine.corpora.scenario_store import carry_scenarios
@@ -34,9 +32,8 @@ from engine.corpora.schema import vector_columns
 from engine.encode.presets import resolve
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, previews, unique_documents
-from engine.ingest.formats import existing
-from engine.ingest.rows import READS_ENGLISH
-from engine.ingest.source import found_abstracts
+from engine.ingest.files import READS_ENGLISH
+from engine.ingest.source import existing, found_abstracts
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.sources import services
@@ -73,14 +70,6 @@ MANY = 100  # Documents from which the preparation of a faster encoder costs les
 KEPT = timedelta(days=30)  # How long retrieved documents stay that were not imported
 MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
 """Columns of what is retrieved."""
-MADE_IDS = (
-    (
-        "Rows of {} have no id, and the numbers that they would get",
-        "Give the rows ids. Of another file, another name does",
-    ),
-    ("Papers of {} are called by the names of their files, which", "Give the files other names"),
-)
-"""Ids that are in no file (of rows, of PDFs), and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +241,6 @@ class Import:
             workers = self._workers(held)
             report = report or check(source, most)
             held.enter_context(registry.writing(self.home, self.ledger, request.name))
-            self._check_made_ids(source)
             row, encoder = self._register(source, report)
             lens = lens_from_json(row.lens)
             schema = table_schema(encoder.spec, lens)
@@ -337,29 +325,6 @@ class Import:
         )
         self.ledger.put_corpus(row)
         return row, encoder
-
-    def _check_made_ids(self, source: Source) -> None:
-        """Raise BadInputError where ids made of row numbers or file names are those of other
-        documents: their texts and titles differ. A document may be corrected in its place."""
-        row = self._row()
-        store = None if row is None else registry.store_of(self.home, row)
-        if not source.makes_ids or store is None or not DocumentTable.is_stored(store):
-            return
-        table, settings = DocumentTable.open(store), self.settings
-        documents = unique_documents(source, max_chars=settings.max_document_chars)
-        made = (one for one in documents if source.makes(one.doc_id))
-        for group in cut(made, settings.shard_documents, text_length):
-            rows = table.rows([one.doc_id for one in group], ["title", "text"]).to_pylist()
-            stored = {row["doc_id"]: (row["title"], row["text"]) for row in rows}
-            for one in group:
-                title, text = stored.get(one.doc_id, (one.title, one.text))
-                if one.text != text and (one.title != title or not title):
-                    ids, remedy = MADE_IDS[source.format == "pdf"]
-                    raise BadInputError(
-                        f"{ids.format(source.name)}, such as '{one.doc_id}', are those of other "
-                        f"documents in '{self.request.name}', which would be replaced.",
-                        f"{remedy}, or import it into another corpus.",
-                    )
 
     def _encoder_source(self) -> str:
         known, wanted = self._row(), self.request.encoder

@@ -23,8 +23,8 @@ from engine.errors import BadInputError
 from engine.facts import numbers
 from engine.facts.amounts import find_amounts
 from engine.ingest import check, examine, open_source, previews
+from engine.ingest.documents import authors
 from engine.ingest.previews import Reading
-from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
 from engine.measures.metrics import tokenize
 from engine.sentences import split_sentences
