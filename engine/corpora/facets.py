@@ -24,7 +24,7 @@ from engine.corpora.schema import (
     FACET_MARK,
     MANY,
     StoredTexts,
-    condition,
+    facet,
     rows_of,
     unordered,
     year_of,
@@ -269,11 +269,11 @@ class FacetIndex:
                 f"Its fields are: {', '.join(self._columns)}. "
                 f"Every corpus has {', '.join(derived)}.",
             )
-        asked = [one for one in group if condition(one)]
-        return self._met(self._columns[name].mask(one.values) for one in asked)
+        return self._met(self._columns[name].mask(unordered(one).values) for one in group)
 
     def _having(self, one: Filter) -> Mask:
-        found = [pc.match_substring(self._stored, str(v)) for v in condition(one).values]
+        facets = (facet(one.field, value) for value in unordered(one).values)
+        found = [pc.match_substring(self._stored, one) for one in facets]
         return np.asarray(reduce(pc.or_, found).fill_null(False).to_numpy())
 
     def _with_aspect(self, one: Filter) -> Mask:

@@ -21,8 +21,7 @@ from engine.numeric import FloatArray, widened
 from engine.types.documents import Document, Sentence
 from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
-from engine.types.searches import YEAR, Filter
-from storage.records import Condition
+from engine.types.searches import Filter
 
 if TYPE_CHECKING:
     from storage.vectors import DocumentTable  # importing LanceDB takes a second
@@ -137,14 +136,6 @@ def year_of(value: str) -> int:
     if not re.fullmatch(r"\d{1,4}", value):
         raise BadInputError(f"'{value}' is not a year.", "Write a filter like year>=2010.")
     return int(value)
-
-
-def condition(filter_: Filter) -> Condition:
-    """The condition that rows must meet."""
-    if filter_.field == YEAR:
-        return Condition("year", filter_.op, tuple(map(year_of, filter_.values)))
-    facets = tuple(facet(filter_.field, value) for value in unordered(filter_).values)
-    return Condition("facets", "contains", facets)
 
 
 def unordered(filter_: Filter) -> Filter:
