@@ -346,9 +346,8 @@ class OpenCorpus:
         words, wanted = self._rarest(text), request.depth + 1
         asked = wanted if few else self._asked(wanted, scope)
         rows, scores = self.table.full_text(words, asked, among)
-        while len(rows) == asked < len(self) and scope.allowed[rows].sum() < min(
-            wanted, scope.size
-        ):
+        needed = min(wanted, scope.size)
+        while len(rows) == asked < len(self) and scope.allowed[rows].sum() < needed:
             asked = min(WIDER * asked, len(self))
             rows, scores = self.table.full_text(words, asked, among)
         known = self._kept(("words", text.encode()))
