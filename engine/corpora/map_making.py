@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.corpora.contracts import without_context
 from engine.corpora.registry import adding, store_of
-from engine.corpora.schema import aspect_column, matrix, values_of
+from engine.corpora.schema import aspect_column, column_of, matrix, values_of
 from engine.errors import SeedLensError
 from engine.layout.clusters import find_clusters, name_clusters
 from engine.layout.positions import CancelledLayoutError, find_positions, place
@@ -158,10 +158,7 @@ class MapMaker:
         return replace(old, positions=positions, labels=labels)
 
     def _vectors(self, column: str) -> FloatArray:
-        batches = self.table.columns([column])
-        parts = [matrix(batch[column], self.dimension) for batch in batches]
-        empty = np.zeros((0, self.dimension), dtype=np.float32)
-        return np.concatenate([empty, *parts])
+        return matrix(column_of(self.table, column).combine_chunks(), self.dimension)
 
     def _texts(self, count: int) -> dict[str, list[str]]:
         """Of each layout a text per document, to name clusters by; "" beyond :data:`MOST_READ`."""

@@ -28,11 +28,11 @@ from engine.corpora.facets import FacetIndex
 from engine.corpora.passage_vectors import TOKEN_COLUMNS, CorpusWords, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
-    MANY,
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
     RowOf,
     StoredTexts,
+    column_of,
     matrix,
     to_document,
     to_seeds,
@@ -101,7 +101,8 @@ class OpenCorpus:
         self.identity = "-".join([f"{table.path.name}@{table.version}", *filter(None, drawn)])
         self.doc_ids = StoredTexts.read(table, "doc_id")
         self.row_of = RowOf(self.doc_ids)
-        self.years = _read_years(table)  # (n,) -1 for none
+        years = column_of(table, "year").fill_null(-1).to_numpy()
+        self.years = years.astype(np.int32)  # (n,) -1 for none
         table.stay()
         self._documents: Recent[str, Document] = Recent(
             MOST_DOCUMENTS, lambda document: len(document.text), DOCUMENT_CHARS
@@ -209,11 +210,6 @@ class OpenCorpus:
         tokens = self._passages.tokens(rows, stored if more else None)
         seeds = to_seeds(stored, tokens, self.lens, self.spec)
         return {seed.document.doc_id: seed for seed in seeds}
-
-    def find_texts(self, words: str, limit: int) -> list[str]:
-        """Ids of documents with any of ``words`` in title or text, best first by BM25."""
-        found, _ = self.table.full_text(words, limit)
-        return self.doc_ids.at(found)
 
     def with_words(self, text: str, limit: int, *, every: bool = True) -> Rows:
         """Documents with every word of a text, or with any, best first by BM25."""
@@ -455,11 +451,6 @@ class OpenCorpus:
         read = {c: matrix(stored[c].combine_chunks(), self.spec.dimension) for c in columns}
         whole = matrix(stored["vector"].combine_chunks(), self.spec.dimension)
         return {c: v if c == "vector" else without_context(v, whole) for c, v in read.items()}
-
-
-def _read_years(table: DocumentTable) -> NDArray[np.int32]:
-    parts = [batch["year"].fill_null(-1).to_numpy() for batch in table.columns(["year"], MANY)]
-    return np.concatenate([np.zeros(0, dtype=np.int32), *parts]).astype(np.int32)
 
 
 def _read_nearest(

@@ -47,8 +47,7 @@ class StoredTexts(Sequence[str]):
     @classmethod
     def read(cls, table: DocumentTable, column: str) -> StoredTexts:
         """A column of all rows; of a null, an empty text."""
-        parts = [batch[column] for batch in table.columns([column], MANY)]
-        found = pa.chunked_array(parts, pa.string()).combine_chunks()
+        found = column_of(table, column).combine_chunks()
         return cls(found.fill_null("") if found.null_count else found)
 
     def __len__(self) -> int:
@@ -160,6 +159,12 @@ def matrix(column: Any, width: int) -> FloatArray:
     """A fixed-size-list column as a float32 matrix (rows, width)."""
     values = column.flatten().to_numpy(zero_copy_only=False)
     return widened(values).reshape(-1, width)
+
+
+def column_of(table: DocumentTable, name: str, rows: int = MANY) -> pa.ChunkedArray:
+    """A column of all rows, read so many rows at a time."""
+    parts = [batch[name] for batch in table.columns([name], rows)]
+    return pa.chunked_array(parts, table.schema.field(name).type)
 
 
 def values_of(table: DocumentTable, *names: str) -> list[list[Any]]:

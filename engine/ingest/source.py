@@ -1,4 +1,4 @@
-"""The formats by name, and documents of a file, a folder or rows in memory, to be read repeatedly."""
+"""The formats by name; documents of a file, a folder or rows in memory, to be read repeatedly."""
 
 from __future__ import annotations
 
