@@ -24,7 +24,6 @@ from engine.corpora.schema import (
     StoredTexts,
     column_of,
     facet,
-    rows_of,
     unordered,
     year_of,
 )
@@ -208,14 +207,11 @@ class FacetIndex:
     def _aspects(self) -> Column:
         """The aspects that are the likeliest role of a sentence of a document."""
         keys = [aspect.key for aspect in self._lens.aspects]
-        of_documents = rows_of(column_of(self._table, "roles"))
-        sentences = [len(roles) // max(1, len(keys)) for roles in of_documents]
-        flat = np.concatenate([np.zeros(0, np.float32), *of_documents])
-        roles = flat.reshape(sum(sentences), len(keys))
-        clear = roles.max(axis=1, initial=0) > 0
-        rows = np.repeat(np.arange(len(sentences)), sentences)[clear]
-        likeliest = roles[clear].argmax(axis=1) if clear.any() else rows
-        return Column.of(self._size, rows, likeliest, keys)
+        lists = column_of(self._table, "roles").combine_chunks()
+        roles = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(keys))
+        sentences = pc.list_value_length(lists).fill_null(0).to_numpy() // len(keys)
+        rows, clear = np.repeat(np.arange(len(lists)), sentences), roles.max(axis=1, initial=0) > 0
+        return Column.of(self._size, rows[clear], roles[clear].argmax(axis=1), keys)
 
     @cached_property
     def _stated(self) -> Stated:

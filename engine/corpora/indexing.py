@@ -7,13 +7,13 @@ committed ones are read from the table when a run begins, and after a commit tha
 
 from __future__ import annotations
 
-import functools
 import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -312,6 +312,65 @@ class Written:
     changed: tuple[pa.RecordBatch, ...] = ()  # rows that replace stored ones
 
 
+# -- on workers -----------------------------------------------------------------------------------
+
+GROUP = 16  # Shards of one commit: each makes a version of the table, and searches open the latest
+GROUP_SECONDS = 30.0  # After so long a commit takes what there is: it is all that a kill can cost
+TRIES = 4  # Of a commit that fails without having been done
+WAIT_SECONDS = 1.0  # Before the second try, doubled with each
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table that documents are written to, and how."""
+
+    path: Path  # the corpus's folder, the same on all machines
+    made: str  # which table it is
+    spec: EncoderSpec
+    lens: Lens
+    bulk: bool  # as when the model is loaded here
+
+
+def index_shard(shard: Shard, target: Target) -> Written:
+    """On a worker: encode a shard, and write its new documents."""
+    from engine.encode.loaders import load_encoder
+
+    counts = shard.read, len(shard.new), len(shard.changed), shard.stale
+    if not shard.new and not shard.changed:
+        return Written(*counts)
+    table = _table(target.path, target.made)
+    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
+    if encoder.spec != target.spec:
+        raise ModelMissingError(
+            f"A worker's model '{target.spec.source}' is not the one here (its weights differ).",
+            "Put the same model on all machines.",
+        )
+
+    def rows(documents: Sequence[SourceDocument]) -> pa.RecordBatch:
+        return encode_batch(documents, encoder, target.lens, table.schema, shard.hashes)
+
+    changed = (rows(shard.changed),) if shard.changed else ()
+    if not shard.new:
+        return Written(*counts, changed=changed)
+    fragments = tuple(table.write_fragments(rows(shard.new)))
+    return Written(*counts, shard.new[0].doc_id, fragments, changed)
+
+
+@lru_cache(maxsize=4)
+def _table(path: Path, made: str) -> DocumentTable:
+    remedy = "All machines of the cluster need the home at the same path: share its folder."
+    try:
+        table = DocumentTable.open(path)
+    except CorpusMissingError as error:
+        raise CorpusMissingError(f"A worker does not see the corpus in {path}.", remedy) from error
+    if table.made != made:
+        raise CorpusMissingError(f"A worker sees another corpus in {path}.", remedy)
+    return table
+
+
+# -- a run over a source ------------------------------------------------------------------------
+
+
 @dataclass
 class IndexRun:
     """One resumable run over a source: skips what is stored, commits shard by shard."""
@@ -323,6 +382,8 @@ class IndexRun:
     on_progress: Tell = tell_nobody  # called after every shard
     cancelled: Ask = never  # called after every shard; True stops the run, to be resumed later
     grace: timedelta = timedelta(0)  # how long files of former versions stay for present readers
+    workers: Workers | None = None  # that encode and write; None: this process does
+    bulk: bool = False  # as the model was loaded
     _started: float = field(default_factory=time.perf_counter)
     _stopped: bool = False
     _kept: Counter[str] = field(default_factory=Counter)
@@ -330,7 +391,8 @@ class IndexRun:
     def run(self, documents: Iterable[SourceDocument], total: int, name: str) -> ImportReport:
         """Index ``documents``, which were checked before and come each once."""
         read = added = updated = 0
-        for shard in self._store(self._shards(documents)):
+        store = self._store if self.workers is None else partial(self._store_by, self.workers)
+        for shard in store(self._shards(documents)):
             refresh_facts(self.table, shard.stale)
             read, added, updated = shard.read, added + shard.added, updated + shard.updated
             self._tell("indexing", read, total, added + updated)
@@ -385,6 +447,43 @@ class IndexRun:
                 scattered = 0
             yield Written(shard.read, len(shard.new), len(shard.changed), shard.stale)
 
+    def _store_by(self, workers: Workers, shards: Iterable[Shard]) -> Iterator[Written]:
+        """The same by workers; what they wrote is committed in groups of shards."""
+        target = Target(self.table.path, self.table.made, self.encoder.spec, self.lens, self.bulk)
+        group: list[Written] = []
+        committed = time.monotonic()
+        for written in workers.map(index_shard, shards, target, cancelled=self._is_to_stop):
+            group.append(written)
+            if len(group) >= GROUP or time.monotonic() - committed > GROUP_SECONDS:
+                self._commit(group)
+                group, committed = [], time.monotonic()
+            yield written
+        self._commit(group)
+
+    def _commit(self, group: Sequence[Written]) -> None:
+        """Store some shards; new rows in one commit."""
+        firsts = [written.first for written in group if written.first]
+        if firsts:
+            self._append([one for written in group for one in written.fragments], firsts)
+        for rows in (rows for written in group for rows in written.changed):
+            self.table.write(rows, replace=True)
+
+    def _append(self, fragments: Sequence[str], firsts: Sequence[str]) -> None:
+        """Commit fragments once, although an error leaves open whether that was done."""
+        for wait in (*(WAIT_SECONDS * 2**n for n in range(TRIES - 1)), None):
+            try:
+                self.table.append(fragments)
+                return
+            except StorageFullError:
+                raise
+            except StorageError:
+                there = self.table.of(firsts, ["doc_id"]).num_rows
+                if there == len(firsts):
+                    return
+                if wait is None or there:
+                    raise
+                time.sleep(wait)
+
     def _read_stored(self) -> tuple[dict[str, str], set[str]]:
         """doc_id -> hash of what is stored, and ids whose facts another version found."""
         ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
@@ -418,106 +517,6 @@ def cut(
         shard.append(item)
     if shard:
         yield shard
-
-
-# -- on workers -----------------------------------------------------------------------------------
-
-GROUP = 16  # Shards of one commit: each makes a version of the table, and searches open the latest
-GROUP_SECONDS = 30.0  # After so long a commit takes what there is: it is all that a kill can cost
-TRIES = 4  # Of a commit that fails without having been done
-WAIT_SECONDS = 1.0  # Before the second try, doubled with each
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The table that documents are written to, and how."""
-
-    path: Path  # the corpus's folder, the same on all machines
-    made: str  # which table it is
-    spec: EncoderSpec
-    lens: Lens
-    bulk: bool  # as when the model is loaded here
-
-
-def index_shard(shard: Shard, target: Target) -> Written:
-    """On a worker: encode a shard, and write its new documents."""
-    from engine.encode.loaders import load_encoder
-
-    counts = shard.read, len(shard.new), len(shard.changed), shard.stale
-    if not shard.new and not shard.changed:
-        return Written(*counts)
-    table = _table(target.path, target.made)
-    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
-    if encoder.spec != target.spec:
-        raise ModelMissingError(
-            f"A worker's model '{target.spec.source}' is not the one here (its weights differ).",
-            "Put the same model on all machines.",
-        )
-
-    def rows(documents: Sequence[SourceDocument]) -> pa.RecordBatch:
-        return encode_batch(documents, encoder, target.lens, table.schema, shard.hashes)
-
-    changed = (rows(shard.changed),) if shard.changed else ()
-    if not shard.new:
-        return Written(*counts, changed=changed)
-    fragments = tuple(table.write_fragments(rows(shard.new)))
-    return Written(*counts, shard.new[0].doc_id, fragments, changed)
-
-
-@functools.lru_cache(maxsize=4)
-def _table(path: Path, made: str) -> DocumentTable:
-    remedy = "All machines of the cluster need the home at the same path: share its folder."
-    try:
-        table = DocumentTable.open(path)
-    except CorpusMissingError as error:
-        raise CorpusMissingError(f"A worker does not see the corpus in {path}.", remedy) from error
-    if table.made != made:
-        raise CorpusMissingError(f"A worker sees another corpus in {path}.", remedy)
-    return table
-
-
-@dataclass
-class DistributedRun(IndexRun):
-    """As :class:`IndexRun`, by workers."""
-
-    workers: Workers = field(kw_only=True)
-    bulk: bool = field(kw_only=True)  # as the model was loaded
-
-    def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
-        target = Target(self.table.path, self.table.made, self.encoder.spec, self.lens, self.bulk)
-        group: list[Written] = []
-        committed = time.monotonic()
-        for written in self.workers.map(index_shard, shards, target, cancelled=self._is_to_stop):
-            group.append(written)
-            if len(group) >= GROUP or time.monotonic() - committed > GROUP_SECONDS:
-                self._commit(group)
-                group, committed = [], time.monotonic()
-            yield written
-        self._commit(group)
-
-    def _commit(self, group: Sequence[Written]) -> None:
-        """Store some shards; new rows in one commit."""
-        firsts = [written.first for written in group if written.first]
-        if firsts:
-            self._append([one for written in group for one in written.fragments], firsts)
-        for rows in (rows for written in group for rows in written.changed):
-            self.table.write(rows, replace=True)
-
-    def _append(self, fragments: Sequence[str], firsts: Sequence[str]) -> None:
-        """Commit fragments once, although an error leaves open whether that was done."""
-        for wait in (*(WAIT_SECONDS * 2**n for n in range(TRIES - 1)), None):
-            try:
-                self.table.append(fragments)
-                return
-            except StorageFullError:
-                raise
-            except StorageError:
-                there = self.table.of(firsts, ["doc_id"]).num_rows
-                if there == len(firsts):
-                    return
-                if wait is None or there:
-                    raise
-                time.sleep(wait)
 
 
 # -- another lens ---------------------------------------------------------------------------------

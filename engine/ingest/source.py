@@ -255,9 +255,6 @@ def fitting(source_format: Format, path: Path) -> Format:
     name, folder = source_format.name, path.name or path
     if path.is_dir() and not source_format.folders and name not in files_in(path):
         raise BadInputError(f"{folder} is a folder without files of {name}.", "Choose a file.")
-    needed = {"beir": BEIR, "csfcube": CSFCUBE}.get(name)
-    if needed and path.is_dir() and not any(path.glob(needed)):
-        raise BadInputError(f"{folder} has no {needed}.", f"Choose a folder with {needed}.")
     return source_format
 
 
@@ -468,16 +465,7 @@ class Source:
         return self.source_format.name
 
     def __iter__(self) -> Iterator[SourceDocument]:
-        return self.read()
-
-    def read(
-        self,
-        notes: Notes | None = None,
-        max_chars: int | None = None,
-        refuse: Refuse = raise_at_once,
-    ) -> Iterator[SourceDocument]:
-        """Documents in their order, repeated ones included; one at a time."""
-        return _Reading(self, notes or Notes(), max_chars, refuse).documents()
+        return _Reading(self, Notes(), None, raise_at_once).documents()
 
     def dois_without_text(self) -> tuple[str, ...]:
         """The DOIs of rows that have no text, each once, in their order."""
