@@ -247,12 +247,9 @@ class Import:
                 table.mark(DURING, table.version)
             # Searches may be under way once it is ready.
             grace = registry.READERS_GRACE if row.state == "ready" else timedelta(0)
-            documents, shard = (
-                unique_documents(source, max_chars=most),
-                self.settings.shard_documents,
-            )
             how = (self.tell, self.cancelled, grace, workers, report.documents >= MANY)
-            run = IndexRun(table, encoder, lens, shard, *how)
+            run = IndexRun(table, encoder, lens, self.settings.shard_documents, *how)
+            documents = unique_documents(source, max_chars=most)
             done = run.run(documents, report.documents, request.name)
             if not done.cancelled and done.read < report.documents:
                 raise BadInputError(
