@@ -335,7 +335,7 @@ class OpenCorpus:
     def by_words(self, text: str, request: Request) -> RankedDocuments:
         """Documents by BM25; documents without a word of ``text`` are absent."""
         scope = request.scope
-        if not text.strip():
+        if not text.strip() or not scope.size:
             return self.ranked(np.zeros(0, np.intp), np.zeros(0, np.float32), 0)
         few = len(self) > LARGE and scope.size <= EXACT_BELOW
         among = np.flatnonzero(scope.allowed) if few else None
