@@ -251,7 +251,7 @@ def test_a_preview_of_an_unreadable_file_has_problems_and_no_documents(
 def test_notes_count_what_was_mended_while_reading(jsonl: Callable[..., Path]) -> None:
     notes = Notes()
     row = {"id": "1", "text": ["a"], "year": "soon", "url": "ftp:x", "roles": ["finding"]}
-    list(open_source(jsonl(row), lens=RESEARCH).read(notes))
+    list(unique_documents(open_source(jsonl(row), lens=RESEARCH), notes))
     assert [line.split(" have ")[0].split(" has ")[0] for line in notes.sentences()] == [
         "1 document",
         "1 document",
