@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engine.bibliographic import doi_of
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest import pdf, references
+from engine.ingest import pdf, references, tables
 from engine.ingest.documents import (
     NAMES,
     Labels,
@@ -41,21 +41,6 @@ from engine.ingest.files import (
     table,
     unreadable,
     zip_names,
-)
-from engine.ingest.tables import (
-    DELIMITERS,
-    TABLE_FORMAT,
-    TABLE_NAME,
-    delimited_rows,
-    find_delimiter,
-    header,
-    held,
-    is_blank,
-    line_rows,
-    list_rows,
-    parquet_rows,
-    rows_in_folder,
-    workbook_rows,
 )
 from engine.types.corpora import (
     DUPLICATES,
@@ -92,12 +77,12 @@ def _preset(text: str = "abstract", authors: str = "authors") -> dict[str, str]:
 
 
 _ALL = (
-    Format("jsonl", line_rows, peek=1000),
-    Format("json", list_rows, title_stands_in=True, peek=1000),
-    Format("csv", delimited_rows, delimited=True),
-    Format("tsv", delimited_rows, delimited=True),
-    Format("xlsx", workbook_rows, binary=True),
-    Format("parquet", parquet_rows, binary=True),
+    Format("jsonl", tables.line_rows, peek=1000),
+    Format("json", tables.list_rows, title_stands_in=True, peek=1000),
+    Format("csv", tables.delimited_rows, delimited=True),
+    Format("tsv", tables.delimited_rows, delimited=True),
+    Format("xlsx", tables.workbook_rows, binary=True),
+    Format("parquet", tables.parquet_rows, binary=True),
     Format(
         "bibtex",
         references.bibtex_rows,
@@ -110,14 +95,18 @@ _ALL = (
         for name, rows in references.READERS.items()
     ),
     # Published collections hold documents without text, which cannot be corrected.
-    Format("beir", partial(rows_in_folder, BEIR), title_stands_in=True, peek=1000, folders=True),
+    Format(
+        "beir", partial(tables.rows_in_folder, BEIR), title_stands_in=True, peek=1000, folders=True
+    ),
     Format(
         "pdf", pdf.rows, preset=_preset(text="text"), binary=True, peek=1, files=True, folders=True
     ),
-    Format("csfcube", partial(rows_in_folder, CSFCUBE), preset=_CSFCUBE_FIELDS, folders=True),
+    Format(
+        "csfcube", partial(tables.rows_in_folder, CSFCUBE), preset=_CSFCUBE_FIELDS, folders=True
+    ),
     Format(
         "impliret",
-        delimited_rows,
+        tables.delimited_rows,
         preset={"doc_id": "id", "text": "pos_document"},
         # Question, answer and hint belong to the query: stored, they would be searched.
         metadata=("tuple_set_id",),
@@ -176,7 +165,7 @@ def detect_format(path: Path | str) -> str:
         unknown = f": the format cannot be told from {ending or 'a name without ending'}"
         what = f" is {_OTHERS[ending[1:]]}" if ending[1:] in _OTHERS else unknown
         raise UnknownNameError(f"{path.name}{what}.", f"Say which it is: {', '.join(FORMATS)}.")
-    if name == "csv" and _IMPLIRET.issubset(header(InputFile(path))):
+    if name == "csv" and _IMPLIRET.issubset(tables.header(InputFile(path))):
         return "impliret"
     return name
 
@@ -197,7 +186,7 @@ def _text_format(path: Path, name: str | None) -> str | None:
         return "ris"
     first = next((line for _, line in lines if line.strip()), "").lstrip()
     found = (format_ for mark, format_ in _MARKS.items() if re.match(mark, first))
-    table = any(mark in first for mark in DELIMITERS)
+    table = any(mark in first for mark in tables.DELIMITERS)
     return next(found, name or ("csv" if table else None))
 
 
@@ -513,9 +502,9 @@ def open_source(
             rows = partial(_rows_of, read_as, files)
         prefix = Path(unpacked_name(path.resolve())).stem
     else:
-        read_as = TABLE_FORMAT
-        name = location = TABLE_NAME
-        rows = partial(read_as.rows, held(source))
+        read_as = tables.TABLE_FORMAT
+        name = location = tables.TABLE_NAME
+        rows = partial(read_as.rows, tables.held(source))
         prefix = "row"
     chosen = dict(mapping or {})
     columns, identifying = _columns(rows, read_as.peek)
@@ -543,7 +532,7 @@ def _input_file(path: Path, read_as: Format, repairs: Repairs) -> InputFile:
         file = replace(file, encoding=encoding_of(path, repairs.encoding))
     if read_as.delimited:
         usual = "\t" if read_as.name == "tsv" else ","
-        file = replace(file, delimiter=repairs.delimiter or find_delimiter(file, usual))
+        file = replace(file, delimiter=repairs.delimiter or tables.find_delimiter(file, usual))
     return file
 
 
@@ -622,7 +611,7 @@ def _columns(
                 break
             read += row.problem is None
             for column, value in row.values.items():
-                if plain_name(str(column)) in NAMES["doc_id"] and not is_blank(value):
+                if plain_name(str(column)) in NAMES["doc_id"] and not tables.is_blank(value):
                     ids.setdefault(str(column), set()).add(str(value))
     except BadInputError:
         pass
