@@ -415,7 +415,7 @@ class IndexRun:
         same batches, to the same vectors."""
         stored, stale = self._read_stored()
         read = 0
-        for shard in cut(documents, self.shard_documents, text_length):
+        for shard in cut(documents, self.shard_documents, lambda one: len(one.text)):
             if self._is_to_stop():
                 return
             known = [one for one in shard if one.doc_id in stored]
@@ -494,10 +494,6 @@ class IndexRun:
         seconds = time.perf_counter() - self._started
         rate = encoded / seconds if seconds > 0 else 0.0
         self.on_progress(Progress(phase, done, total, seconds, rate))
-
-
-def text_length(document: SourceDocument) -> int:
-    return len(document.text)
 
 
 def cut(

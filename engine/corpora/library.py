@@ -188,10 +188,7 @@ class Library(ForPerson):
             self._row(row.name)  # says so when it was deleted meanwhile
             if DocumentTable.is_stored(store):
                 raise
-            raise CorpusMissingError(
-                f"The corpus '{row.name}' has no documents yet.",
-                "Try again when its import has stored some; import it again if none runs.",
-            ) from error
+            raise registry.no_documents(row) from error
 
     def state(self, name: str) -> Hashable:
         """Equal until a corpus or its scenarios change."""

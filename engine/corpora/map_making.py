@@ -152,7 +152,9 @@ class MapMaker:
         new = np.flatnonzero((kept < 0) & has_vector)
         if len(new) and len(laid):
             positions[new] = place(vectors[new], vectors[laid], positions[laid], self.cancelled)
-            near = ((positions[new][:, None] - _centres(old)[None]) ** 2).sum(axis=2)
+            # Far away where nothing is left of a cluster.
+            centres, _ = cluster_centres(old.positions, old.labels[1], len(old.names[1]), 1e9)
+            near = ((positions[new][:, None] - centres[None]) ** 2).sum(axis=2)
             labels[1, new] = near.argmin(axis=1)
             labels[0, new] = _coarse_of(old)[labels[1, new]]
         return replace(old, positions=positions, labels=labels)
@@ -209,11 +211,6 @@ def _by_role(row: dict[str, Any], aspects: int) -> list[str]:
         if of_one.max() > 0:
             joined[int(of_one.argmax())].append(row["text"][start:end])
     return [" ".join(sentences) for sentences in joined]
-
-
-def _centres(layout: StoredLayout) -> NDArray[np.float64]:
-    """The mean position (c, 2) of each fine cluster, far away where nothing is left of one."""
-    return cluster_centres(layout.positions, layout.labels[1], len(layout.names[1]), 1e9)[0]
 
 
 def cluster_centres(
