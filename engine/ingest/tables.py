@@ -436,23 +436,30 @@ BATCH_ROWS = 256  # Rows of a table that are turned into Python values at once
 _TABLE_REMEDY = "Give a pandas DataFrame, an Arrow table, or an iterable of dicts."
 
 
-def held(given: Rows) -> Rows:
+def held(given: Rows) -> Callable[[], Iterable[Any]]:
     """The rows as something that can be read as often as needed."""
-    if _is_frame(given):
-        return given.set_axis(column_names(given.columns), axis=1)
+    # A program with a frame has loaded pandas; others need not wait for it.
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(given, pandas.DataFrame):
+        frame = given.set_axis(column_names(given.columns), axis=1)
+        parts = [slice(at, at + BATCH_ROWS) for at in range(0, len(frame), BATCH_ROWS)]
+        return lambda: (row for part in parts for row in frame.iloc[part].to_dict("records"))
     if hasattr(given, "__arrow_c_stream__"):
         import pyarrow as pa
 
         table = pa.table(given)
-        return table.rename_columns(column_names(table.column_names))
+        table = table.rename_columns(column_names(table.column_names))
+        batches = table.to_batches(max_chunksize=BATCH_ROWS)
+        return lambda: (row for batch in batches for row in batch.to_pylist())
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise BadInputError(f"{kind(given).capitalize()} is not a table.", _TABLE_REMEDY)
-    return list(given)
+    rows = list(given)
+    return lambda: rows
 
 
-def memory_rows(given: Any) -> Iterator[Row]:
+def memory_rows(rows: Any) -> Iterator[Row]:
     """One row per row of what :func:`held` returned."""
-    for number, values in enumerate(_of_memory(given), start=1):
+    for number, values in enumerate(rows(), start=1):
         where = f"row {number}"
         if isinstance(values, Mapping):
             plain = {str(column): _plain(value) for column, value in values.items()}
@@ -460,23 +467,6 @@ def memory_rows(given: Any) -> Iterator[Row]:
         else:
             problem = BadInputError(f"{where} is {kind(values)}, not a dict.", _TABLE_REMEDY)
             yield Row(where, problem=problem)
-
-
-def _of_memory(given: Rows) -> Iterator[Any]:
-    if _is_frame(given):
-        for start in range(0, len(given), BATCH_ROWS):
-            yield from given.iloc[start : start + BATCH_ROWS].to_dict("records")
-    elif isinstance(given, list):
-        yield from given
-    else:
-        for batch in given.to_batches(max_chunksize=BATCH_ROWS):
-            yield from batch.to_pylist()
-
-
-def _is_frame(given: Rows) -> bool:
-    # A program with a frame has loaded pandas; others need not wait for it.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(given, pandas.DataFrame)
 
 
 def _plain(value: Any) -> Any:
