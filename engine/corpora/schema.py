@@ -59,9 +59,7 @@ class StoredTexts(Sequence[str]):
     def __getitem__(self, at: slice) -> list[str]: ...
     def __getitem__(self, at: int | slice) -> str | list[str]:
         if isinstance(at, slice):
-            if at.step in (None, 1):
-                return list(self.array[at].to_pylist())
-            return self.at(range(*at.indices(len(self))))
+            return list(self.array[at].to_pylist())
         return str(self.array[int(at)].as_py())
 
     def at(self, rows: Sequence[int] | NDArray[np.intp]) -> list[str]:
