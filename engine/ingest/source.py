@@ -239,14 +239,6 @@ def existing(path: Path | str) -> Path:
     raise BadInputError(f"{path} {kind}.", "Check the path.")
 
 
-def fitting(source_format: Format, path: Path) -> Format:
-    """The format when it can be read from a path of that kind, else BadInputError."""
-    name, folder = source_format.name, path.name or path
-    if path.is_dir() and not source_format.folders and name not in files_in(path):
-        raise BadInputError(f"{folder} is a folder without files of {name}.", "Choose a file.")
-    return source_format
-
-
 # -- documents --------------------------------------------------------------------------------
 
 COLUMNS = 1_000  # that can be chosen as fields; those beyond are metadata
@@ -493,12 +485,18 @@ def open_source(
     file = None
     if isinstance(source, Path | str):
         name = source_format if source_format != "auto" else detect_format(source)
-        read_as = fitting(named(name), path := existing(source))
+        read_as, path = named(name), existing(source)
         repairs = replace(repairs, skip_broken=True) if read_as.files else repairs
         file = _input_file(path, read_as, repairs)
         name, location, rows = path.name, str(path.resolve()), partial(read_as.rows, file)
         if path.is_dir() and not read_as.folders:
-            files = [_input_file(one, read_as, repairs) for one in files_in(path)[read_as.name]]
+            found = files_in(path).get(read_as.name)
+            if not found:
+                raise BadInputError(
+                    f"{path.name or path} is a folder without files of {read_as.name}.",
+                    "Choose a file.",
+                )
+            files = [_input_file(one, read_as, repairs) for one in found]
             rows = partial(_rows_of, read_as, files)
         prefix = Path(unpacked_name(path.resolve())).stem
     else:
