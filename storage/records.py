@@ -80,18 +80,6 @@ class QrelsRow:
     time: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A filter on a stored column; becomes an expression, never a string built from input.
-
-    One of ``values`` is enough; ``contains`` looks for them inside a text column.
-    """
-
-    column: str
-    op: Literal["=", ">=", "<=", "contains"]
-    values: tuple[str | int, ...]
-
-
 Verdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
 Origin = Literal["person", "model", "import", "adjudication", "audit"]
 
