@@ -14,11 +14,11 @@ from storage.builds import Builds
 from storage.database import Database, copy_ledger
 from storage.documents import Documents
 from storage.errors import StorageError
-from storage.experiments import Experiments
 from storage.judgment_events import Judging
 from storage.locks import WAIT_SECONDS, Jobs, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
+from storage.rankings import Rankings
 from storage.records import CorpusRow
 from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
@@ -57,11 +57,11 @@ class Ledger:
         )
         self.locks = Locks(self._database)  # for what one run at a time may do
         self.jobs = Jobs(self._database)  # in processes
-        self.experiments = Experiments(self._database)  # runs and evaluations
+        self.rankings = Rankings(self._database)  # of test collections
         self.answers = Answers(self._database)  # of language models
         self.judging = Judging(self._database)
         self.projects = Projects(self._database)  # queries and pools of annotation projects
-        self.builds = Builds(self._database)  # labels and results of collections being built
+        self.builds = Builds(self._database)  # labels of collections being built
         self._texts = Documents[str](self._database, "text", str)
         self.leases = Leases(self._database)  # of items that are being judged
         self.ended_logins = EndedLogins(self._database)  # of people who logged out

@@ -16,9 +16,16 @@ from pydantic import BaseModel, Field, create_model
 
 from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.annotate.agreement import check_model, draw_sample, models_of
-from engine.annotate.judgments import BUILT, BY_MODEL, checked, digest
 from engine.annotate.pool import unaskable
-from engine.annotate.projects import ProjectStore, model_annotator, own_name
+from engine.annotate.projects import (
+    BUILT,
+    BY_MODEL,
+    ProjectStore,
+    checked,
+    digest,
+    model_annotator,
+    own_name,
+)
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.judgments import checked_note
-from engine.annotate.projects import printable
+from engine.annotate.projects import checked_note, printable
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees

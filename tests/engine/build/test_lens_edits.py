@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from engine.build.build_records import Made
+from engine.build.opened_build import OpenBuild
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Judgment, Project
-from engine.types.builds import StepRequest
+from engine.types.builds import BuildStep, StepRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
-from storage.builds import Builds, StepRow
 from tests.fakes.lens_builds import (
     AUTHOR,
     GRADING,
@@ -220,18 +221,18 @@ def test_an_edit_that_comes_in_while_clusters_are_read_is_not_lost(
 ) -> None:
     builds = built.builds
     key = next(c.key for c in builds.open("small", NAME).clusters() if c.name == "Wireless sensors")
-    read = Builds.last
+    read = OpenBuild.made
     edits = [lambda: builds.open("small", NAME).drop(key, True, "Bo")]
 
-    def read_and_edit(rows: Builds, corpus: str, build: str, step: str) -> StepRow | None:
-        """What stands; a person's edit comes in right behind the first look at it."""
-        found = read(rows, corpus, build, step)
+    def read_and_edit(build: OpenBuild, step: BuildStep) -> Made[Any] | None:
+        """What was made; a person's edit comes in right behind the first look at it."""
+        found = read(build, step)
         if step == "collapse" and edits:
             edits.pop()()
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(Builds, "last", read_and_edit)
+        patched.setattr(OpenBuild, "made", read_and_edit)
         with pytest.raises(BadInputError, match="were edited while"):
             run_step(builds, server, "collapse")
     run_step(builds, server, "collapse")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate import judgment_io
+from engine.collections import judgment_formats
 from engine.errors import BadInputError, StorageError
 from engine.explorer import Explorer
 from tests.fakes.lens_builds import LENS
@@ -52,6 +52,6 @@ def test_a_folder_that_cannot_be_written_is_named(built: Explorer, tmp_path: Pat
 def test_a_collection_that_is_too_large_for_a_page_is_refused(
     built: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgment_io, "EXPORT_BYTES", 5_000)
+    monkeypatch.setattr(judgment_formats, "EXPORT_BYTES", 5_000)
     with pytest.raises(BadInputError, match="seedlens build export"):
         built.builds.files(*PLACE)

@@ -25,7 +25,7 @@ from engine.evaluate.measuring import without_own
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.measures.per_query import query_rows
-from engine.search.reports import evaluation_from_report, evaluation_report
+from engine.search.reports import evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
 from engine.search.topics import SystemRun, sampled
@@ -285,11 +285,6 @@ def test_a_sample_is_reported(explorer: Explorer) -> None:
     found = evaluate(explorer.searcher("demo"), read_collection(DEMO), ["dense"], sample=2)
     assert evaluation_report(found)["sample"] == {"seeds": 2, "of": 480}
     assert found.queries == found.judged.queries == 6
-
-
-def test_a_report_can_be_read_back(demo: Evaluation) -> None:
-    report = evaluation_report(demo)
-    assert evaluation_report(evaluation_from_report(json.loads(json.dumps(report)))) == report
 
 
 # A query that is a document of the corpus, as in ArguAna
