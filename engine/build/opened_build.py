@@ -479,11 +479,9 @@ class OpenBuild:
             return 0, 0
         project = self.annotation.project(*self._place)
         asked = {one.query_id for one in expanded}
-        pool = {
-            (i.query_id, i.doc_id) for i in self.annotation.pool(project) if i.query_id in asked
-        }
+        pool = {one.item for one in self.annotation.pool(project) if one.query_id in asked}
         judgments = self.annotation.judgments(project)
-        graded = {(j.query_id, j.doc_id) for j in judgments if j.relevance is not None}
+        graded = {j.item for j in judgments if j.relevance is not None}
         return len(pool & graded), len(pool)
 
     # -- the steps ---------------------------------------------------------------------

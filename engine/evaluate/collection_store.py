@@ -26,7 +26,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.evaluation_run import asks_model
-from engine.evaluate.measuring import HUMAN, but, from_zero, topic_of
+from engine.evaluate.measuring import HUMAN, among, but, from_zero, topic_of
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
@@ -486,12 +486,5 @@ def _annotators(
     if decided.undecided:
         return {}, ("The human row is there once all disagreements are adjudicated.",)
     shared = {d.item for d in decided.decisions if d.decided is not None or len(d.annotators) > 1}
-    by_annotator: dict[str, Qrels] = {}
-    for annotator, qrels in own.items():
-        kept = {
-            query_id: {d: grade for d, grade in grades.items() if (query_id, d) in shared}
-            for query_id, grades in qrels.items()
-        }
-        if graded_some := {q: grades for q, grades in kept.items() if grades}:
-            by_annotator[annotator] = graded_some
-    return by_annotator, ()
+    by_annotator = {annotator: among(qrels, shared) for annotator, qrels in own.items()}
+    return {annotator: qrels for annotator, qrels in by_annotator.items() if qrels}, ()

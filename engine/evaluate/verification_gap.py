@@ -305,16 +305,7 @@ class MeasureGap(ModelTask[Gap | None]):
         key = gaps._key(request, model)  # before the model is asked: people may judge meanwhile
         collection = gaps._collections.read(request.collection)
         total = len(sampled(collection.topics, request.sample)) * len(request.systems)
-        done = 0
-
-        def count() -> None:
-            nonlocal done
-            done += 1
-            run.progress(done, total, phase="Ranking with the retrievers")
-            if run.cancelled():
-                raise CancelledWorkError
-
-        run.progress(0, total, phase="Ranking with the retrievers")
+        count = run.counter(total, "Ranking with the retrievers")
         try:
             baseline = prepare(searcher, collection, request, count)
         except CancelledWorkError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
@@ -11,7 +12,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from engine.config import Settings
-from engine.jobs.runner import JobRunner, in_foreground
+from engine.jobs.runner import CancelledWorkError, JobRunner, in_foreground
 from engine.llm.budget import RoundProgress
 from engine.llm.client import Client, ask_model, finish
 from engine.llm.connecting import Estimator, connect, describe, estimator
@@ -90,6 +91,19 @@ class TaskRun:
             *(made, phase, usage.model, self.partial()),
         )
         self.on_progress(self.latest)
+
+    def counter(self, total: int, phase: str) -> Callable[..., None]:
+        """A function that counts one more item as done, in another phase where it is given one;
+        CancelledWorkError once the task is cancelled."""
+        done = itertools.count(1)
+        self.progress(0, total, phase=phase)
+
+        def count(phase: str = phase) -> None:
+            self.progress(next(done), total, phase=phase)
+            if self.cancelled():
+                raise CancelledWorkError
+
+        return count
 
     def questions(self, ahead: int, phase: str) -> None:
         """Count settled questions as progress from now on; at most ``ahead`` are still to come."""
