@@ -79,6 +79,11 @@ class Documents(LedgerTables, Generic[T]):
         """The record of this key; None when there is none."""
         return self._database.first(self._stored, _ONE, kind=self._kind, scope=scope, key=key)
 
+    def value(self, key: str, scope: str = "") -> T | None:
+        """The record of this key without what the ledger knows of it."""
+        stored = self.get(key, scope)
+        return None if stored is None else stored.value
+
     def find(self, connection: Connection, key: str, scope: str = "") -> Stored[T] | None:
         """As :meth:`get`, in a transaction."""
         return first(connection, self._stored, _ONE, kind=self._kind, scope=scope, key=key)

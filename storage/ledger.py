@@ -163,8 +163,7 @@ class Ledger:
 
     def text(self, text_id: str) -> str | None:
         """The pasted text of that id, None when there is none."""
-        stored = self._texts.get(text_id)
-        return None if stored is None else stored.value
+        return self._texts.value(text_id)
 
 
 def _on_server(url: str, wait_seconds: float) -> Database:

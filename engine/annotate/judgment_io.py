@@ -210,7 +210,8 @@ class JudgmentImport:
     offered: dict[str, Query] = field(default_factory=dict)
     # needed by its judgments and missing in the project
     new_queries: dict[str, Query] = field(default_factory=dict)
-    _rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
+    # lines and judgments by what they are about; the last one counts
+    rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
     _problems: list[str] = field(default_factory=list)  # of the first broken lines
     _broken: int = 0
     _seeds: list[int] = field(default_factory=list)  # lines that judge the seed of their query
@@ -236,7 +237,7 @@ class JudgmentImport:
         if query is not None and query.seed == given.doc_id:
             self._seeds.append(line)
             return
-        rows = self._rows.setdefault(_key(judgment), [])
+        rows = self.rows.setdefault(_key(judgment), [])
         if given.verdict == "undo":
             rows[:] = [row for row in rows if row[1].event != given.undoes] or [(line, judgment)]
             return
@@ -255,13 +256,8 @@ class JudgmentImport:
                 f"{self.file}: {count} broken and nothing was imported. {' '.join(self._problems)}",
                 "Correct them and import the file again.",
             )
-        if not self._rows:
+        if not self.rows:
             raise BadInputError(f"{self.file} has no judgments.", "Choose another file.")
-
-    @property
-    def last(self) -> list[Judgment]:
-        """The last judgment of each annotator and item."""
-        return [rows[-1][1] for rows in self._rows.values()]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -287,7 +283,7 @@ class JudgmentImport:
         for row, judgment in sorted(stored, key=lambda one: one[0].event_id or 0):
             key = (*row.item, "" if row.decided else row.annotator, row.decided)
             current[key] = judgment or (current.get(key) if row.decided else None)
-        last = {key: rows[-1] for key, rows in self._rows.items()}
+        last = {key: rows[-1] for key, rows in self.rows.items()}
         others = {k: row for k, row in last.items() if not _is_known(row[1], current.get(k))}
         conflicts = [
             _conflict(*row, current[key], overwrite=overwrite)
@@ -308,8 +304,7 @@ class JudgmentImport:
         self._check_document(given.doc_id)
         query_id = given.query_id
         here = self.queries.get(query_id) or self.new_queries.get(query_id)
-        named = read_query_id(query_id, self.corpus)
-        offered = self.offered.get(query_id)
+        named, offered = read_query_id(query_id, self.corpus), self.offered.get(query_id)
         if here is not None:
             if offered and named is None and not is_free(query_id) and _differs(offered, here):
                 raise BadInputError(
@@ -411,13 +406,11 @@ def _differs(offered: Query, here: Query) -> bool:
 
 def detect(path: Path) -> str:
     """The format of a file or folder, by its ending and its first line."""
-    if path.suffix == ".zip":
-        return "beir"
     if path.is_dir():
         return "csfcube" if any(path.glob(CSFCUBE_FILES)) else "beir"
     if path.suffix in (".jsonl", ".ndjson"):
         return "hand-over" if header(text_of(path)) is not None else "jsonl"
-    return {".csv": "csv", ".tsv": "beir"}.get(path.suffix, "trec")
+    return {".csv": "csv", ".tsv": "beir", ".zip": "beir"}.get(path.suffix, "trec")
 
 
 def header(text: str) -> Mapping[str, Any] | None:
@@ -611,7 +604,7 @@ class JudgmentFiles(ForPerson):
         )
         self._read(incoming, kind, path, annotator, adjudicated=adjudicated)
         incoming.check()
-        last, judging = incoming.last, self._ledger.judging
+        last, judging = [rows[-1][1] for rows in incoming.rows.values()], self._ledger.judging
         if is_new:
             self._projects.put(target, last[0].annotator)
         if incoming.new_queries:

@@ -118,8 +118,7 @@ class Notebook(ForPerson):
     # Trails
 
     def _trail(self, trail_id: str) -> Trail:
-        stored = self._trails.get(trail_id)
-        return Trail() if stored is None else stored.value
+        return self._trails.value(trail_id) or Trail()
 
     def _change(self, trail_id: str, change: Callable[[Trail], Trail], owner: str = "") -> None:
         """Change one's own trail; with login, all others are read-only."""

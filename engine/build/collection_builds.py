@@ -36,8 +36,7 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
     """Collections built for an attribute; thread- and process-safe.
 
     ``items`` of an estimate are documents, clusters or candidates that are left. Steps without
-    their input raise BadInputError, unknown names of corpora and builds UnknownNameError. Results
-    and edits are stored in the ledger, append-only.
+    their input raise BadInputError, unknown names of corpora and builds UnknownNameError.
     """
 
     # jobs: in the background, by (corpus, build): :data:`StepJob`

@@ -488,8 +488,7 @@ class OpenBuild:
 
     def made(self, step: BuildStep) -> Made[Any] | None:
         """What a step made; None before it ran or was done by hand."""
-        stored = self.results[step].get(self.spec.name, self.spec.corpus)
-        return None if stored is None else stored.value
+        return self.results[step].value(self.spec.name, self.spec.corpus)
 
     def change(
         self, step: BuildStep, change: Callable[[Made[Any] | None], Made[Any] | None], author: str

@@ -237,8 +237,7 @@ class CollectionStore(ForPerson):
 
     def _qrels(self, key: str) -> UploadedQrels | None:
         number = key.removeprefix(UPLOADED)
-        stored = None if number == key else self._uploaded_qrels.get(number)
-        return None if stored is None else stored.value
+        return None if number == key else self._uploaded_qrels.value(number)
 
     # -- uploaded runs ------------------------------------------------------------------------
 
@@ -293,9 +292,8 @@ class CollectionStore(ForPerson):
 
     def _parsed(self, run: UploadedRun) -> dict[str, Ranking]:
         def parse() -> dict[str, Ranking]:
-            stored = self._texts.get(str(run.id))
-            parsed = read_run("" if stored is None else stored.value, f"run {run.id}")
-            return {r.query_id: r for r in parsed.rankings}
+            text = self._texts.value(str(run.id)) or ""
+            return {r.query_id: r for r in read_run(text, f"run {run.id}").rankings}
 
         return self._runs.one(run, parse)
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, TypeAdapter
 
@@ -109,11 +109,6 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
         sample = request.sample if request.sample and request.sample < info.seeds else None
         return replace(request, systems=systems, sample=sample)
 
-    def _found(self, key: str, collection: str) -> Any:
-        """The result of this key; None without one."""
-        stored = self._results.get(key, collection)
-        return None if stored is None else stored.value
-
     def _keep(self, key: str, record: Any, result: Any) -> None:
         collection = record.request.collection
         self._results.put(key, result, scope=collection)
@@ -187,10 +182,9 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
 
     def find(self, request: EvaluationRequest) -> Evaluation | None:
         """The stored result of an equal request, without rankings; None when there is none."""
-        return cast(
-            "Evaluation | None",
-            self._found(self._runs(self.checked(request)).key, request.collection),
-        )
+        key = self._runs(self.checked(request)).key
+        found: Evaluation | None = self._results.value(key, request.collection)
+        return found
 
     def missing(self, request: EvaluationRequest, *, with_failed: bool = False) -> tuple[str, ...]:
         """Runs that would have to be made first; see :meth:`EvaluationRun.missing`."""
@@ -216,7 +210,7 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         for record in sorted(records, key=lambda one: one.value.request.collection):
             request = record.value.request
             if record.value.corpus == corpus:
-                found = self._found(record.key, request.collection)
+                found = self._results.value(record.key, request.collection)
                 if found is not None:
                     yield request, record.time, found
 

@@ -255,7 +255,8 @@ class Gaps(CollectionTasks[GapRequest, Gap | None]):
     def find(self, request: GapRequest, model: str) -> Gap | None:
         """A gap that was measured before with the corpus as it is now; None when there is none."""
         key = self._key(self.checked(request), model)
-        return cast("Gap | None", self._found(key, request.collection))
+        found: Gap | None = self._results.value(key, request.collection)
+        return found
 
     @staticmethod
     def to_json(gap: Gap) -> str:
