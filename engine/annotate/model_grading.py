@@ -336,10 +336,7 @@ class GradePool(ModelTask[GradeCounts]):
         grades: Counter[int] = Counter()
         changed = failed = 0
         run.progress(0, len(items), phase=self.phase)
-        for start in range(0, len(items), batch):
-            if run.stopped:
-                break
-            group = items[start : start + batch]
+        for group in run.groups(items, batch):
             prompts = await asyncio.to_thread(self._prompts, plan, group)
             answers = await run.ask(prompts, len(group))
             if not run.stopped:  # else some were not asked about

@@ -118,10 +118,8 @@ async def label(work: Work) -> TaskReport[int]:
     tokens = document_tokens(await work.run.context(), spec) if pending else 0
     made = failed = reached = 0
     work.say(before, len(bases))
-    for start in range(0, len(pending), BATCH):
-        if work.stopped:
-            break
-        documents = await asyncio.to_thread(corpus.documents, pending[start : start + BATCH])
+    for group in work.run.groups(pending, BATCH):
+        documents = await asyncio.to_thread(corpus.documents, group)
         asked = [document for document in documents if _has_text(document)]
         replies = await work.run.ask([labelling(spec, d, aspect, tokens) for d in asked])
         answers = dict.fromkeys((d.doc_id for d in documents), _NOTHING)
@@ -206,10 +204,7 @@ async def verbalise(work: Work) -> TaskReport[int]:
         )
     made = failed = 0
     labels = build.shown_labels()
-    for start in range(0, len(asked), WORDED_AT_ONCE):
-        if work.stopped:
-            break
-        group = asked[start : start + WORDED_AT_ONCE]
+    for group in work.run.groups(asked, WORDED_AT_ONCE):
         drafts = await _worded(work, group, labels, vocabulary)
         # What was stopped between two tries is taken up again: its answers are in the ledger.
         ready = [d for d in drafts if d.text and (not work.stopped or d.overlap.share <= limit)]

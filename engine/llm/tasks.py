@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +24,7 @@ from engine.types.people import ForPerson
 from storage.answers import Answers
 
 R = TypeVar("R")
+Item = TypeVar("Item")
 Request = TypeVar("Request")
 Value = TypeVar("Value")
 OnProgress = Callable[[Any], None]
@@ -91,6 +92,13 @@ class TaskRun:
             *(made, phase, usage.model, self.partial()),
         )
         self.on_progress(self.latest)
+
+    def groups(self, items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+        """The items, ``size`` at a time, until the task is stopped."""
+        for start in range(0, len(items), size):
+            if self.stopped:
+                return
+            yield items[start : start + size]
 
     def counter(self, total: int, phase: str) -> Callable[..., None]:
         """A function that counts one more item as done, in another phase where it is given one;
