@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.projects import checked_note, printable
+from engine.annotate.projects import checked_note, one_line
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
@@ -180,7 +180,7 @@ class Notebook(ForPerson):
 
     def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
         """Give a trail a name."""
-        self._change(trail_id, lambda trail: replace(trail, name=_one_line(name)), owner)
+        self._change(trail_id, lambda trail: replace(trail, name=one_line(name)[:MOST_NAME]), owner)
 
     def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:
         """Take a trail off the list of trails, or bring it back; its content stays."""
@@ -328,7 +328,7 @@ class Notebook(ForPerson):
 
     def save_search(self, name: str, link: str, owner: str = "", *, saved: bool = True) -> None:
         """Save a search by its link, rename it by saving it again, or remove it."""
-        owner, name = self._own(owner), _one_line(name)
+        owner, name = self._own(owner), one_line(name)[:MOST_NAME]
         if not name:
             raise BadInputError("The search has no name.", "Give it one, then save it.")
         if saved:
@@ -352,8 +352,3 @@ class Notebook(ForPerson):
                 "Links to pasted texts work only with the home that they were made in.",
             )
         return text
-
-
-def _one_line(name: str) -> str:
-    """Without control characters, cut to the longest allowed name."""
-    return printable(" ".join(name.split()))[:MOST_NAME]

@@ -75,7 +75,7 @@ def model_annotator(model: str) -> str:
     ('model:judge', 'model:judge')
     """
     room = LONGEST_ANNOTATOR - len(MODEL_PREFIX)
-    name = " ".join(printable(model).split())
+    name = one_line(model)
     name = (name[len(MODEL_PREFIX) :].lstrip() if is_model(name) else name) or "unnamed"
     if len(name) > room:
         name = f"{name[: room - 9]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -146,6 +146,15 @@ def check_scale(scale: Scale) -> Scale:
 def printable(text: str) -> str:
     """The text without control characters, but with its lines and tabs."""
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+
+
+def one_line(text: str) -> str:
+    """Foreign text on one line, without invisible characters.
+
+    >>> one_line(" a  <b>label</b>\\x00 \\n of two lines ")
+    'a <b>label</b> of two lines'
+    """
+    return " ".join(printable(text).split())
 
 
 def read_query_id(query_id: str, corpus: OpenCorpus) -> Query | None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from engine.annotate.pool import check_pool
-from engine.annotate.projects import check_project, printable
+from engine.annotate.projects import check_project, one_line, printable
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
@@ -57,15 +57,6 @@ def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
         aspect=spec.aspect.lower(),
         systems=systems,
     )
-
-
-def one_line(text: str) -> str:
-    """Foreign text on one line, without invisible characters.
-
-    >>> one_line(" a  <b>label</b>\\x00 \\n of two lines ")
-    'a <b>label</b> of two lines'
-    """
-    return " ".join(printable(text).split())
 
 
 def check_line(text: str, what: str, most: int) -> str:

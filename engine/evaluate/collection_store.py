@@ -68,7 +68,6 @@ class _Place(NamedTuple):
 
     info: CollectionInfo
     read: Callable[[], Collection]
-    synthetic: bool
 
 
 @all_for_leads
@@ -182,7 +181,8 @@ class CollectionStore(ForPerson):
             source = rest or "judged while exploring"
             info = replace(info, source=source, source_format="project")
             read = functools.partial(self._read_project, name, rest)
-        return _Place(info, read, Library.is_synthetic(corpus) and row is None)
+        synthetic = Library.is_synthetic(corpus) and row is None
+        return _Place(replace(info, synthetic=synthetic), read)
 
     def _source_of(self, corpus: str) -> Path | None:
         """Where a corpus was imported from, if both are there."""
@@ -391,7 +391,6 @@ def _described(place: _Place) -> CollectionInfo | None:
         complete=collection.complete,
         pooled=all(topic.pool is not None for topic in topics),
         annotators=tuple(collection.annotators),
-        synthetic=place.synthetic,
         warnings=collection.warnings,
     )
 
