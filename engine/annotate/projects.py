@@ -239,7 +239,12 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
     annotator = check_annotator(judgment.annotator, judgment.origin)
     check_length("event", judgment.event, LONGEST_EVENT)
     _check_verdict(project, judgment)
-    check_member(project, annotator, judgment.origin)
+    if judgment.origin in ("person", "audit") and not is_member(project, annotator):
+        people = sorted({*project.annotators, *project.leads})
+        raise BadInputError(
+            f"'{annotator}' is not among the annotators of project '{project.name}'.",
+            f"They are {', '.join(people)}; a lead can add others.",
+        )
     blind = project.blind and bool(project.name)
     return replace(
         judgment,
@@ -284,14 +289,9 @@ def check_not_seed(judgment: Judgment, query: Query) -> None:
         )
 
 
-def check_member(project: Project, annotator: str, origin: Origin = "person") -> None:
-    """Raise BadInputError when a project with a list of people does not have this one."""
-    people = {*project.annotators, *project.leads}
-    if origin in ("person", "audit") and project.annotators and annotator not in people:
-        raise BadInputError(
-            f"'{annotator}' is not among the annotators of project '{project.name}'.",
-            f"They are {', '.join(sorted(people))}; a lead can add others.",
-        )
+def is_member(project: Project, annotator: str) -> bool:
+    """Whether a person judges in a project: one without a list of people is for all."""
+    return not project.annotators or annotator in {*project.annotators, *project.leads}
 
 
 def check_decision(

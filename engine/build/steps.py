@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from engine.annotate.model_grading import Asked, grading, in_words
-from engine.annotate.projects import BUILT, check_annotator, check_member, checked, model_annotator
+from engine.annotate.projects import BUILT, check_annotator, checked, is_member, model_annotator
 from engine.build.build_prompts import (
     DOCUMENT_TOKENS,
     MOST_LABELS,
@@ -444,7 +444,7 @@ def _positives(work: Work, project: Project, expanded: Sequence[Expanded]) -> It
         cluster = clusters.get(one.key, Cluster("", "", ()))
         for doc_id in one.doc_ids:
             person = cluster.put.get(doc_id, "")
-            person = person if person and _may_judge(project, person) else ""
+            person = person if person and is_member(project, person) else ""
             judgment = Judgment(
                 one.query_id,
                 doc_id,
@@ -455,14 +455,6 @@ def _positives(work: Work, project: Project, expanded: Sequence[Expanded]) -> It
                 event=BUILT + secrets.token_hex(12),
             )
             yield checked(project, judgment)
-
-
-def _may_judge(project: Project, person: str) -> bool:
-    try:
-        check_member(project, person)
-    except BadInputError:
-        return False
-    return True
 
 
 def _withdrawn(judgment: Judgment) -> Judgment:
