@@ -8,15 +8,13 @@ from dataclasses import replace
 from engine.assist.assist_prompts import explaining, read_wordings, reading_of_wording
 from engine.assist.model_rankings import Estimates, KeptRanking, RankDocuments
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import KEPT
-from engine.assist.reranking import recalled
+from engine.assist.reranking import KEPT, recalled
 from engine.config import Settings
 from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
 from engine.llm.client import ask_once
 from engine.llm.connecting import HOW, connect, describe, estimator, offered_models, try_endpoint
-from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import Connection, Endpoint, find_endpoint
+from engine.llm.endpoints import Connection, Endpoint, EndpointError, find_endpoint
 from engine.llm.judges import document_text
 from engine.llm.tasks import OnProgress, TaskRunner
 from engine.llm.texts import Quoted

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.assist.model_systems import MODEL_SYSTEMS, find_model_system
-from engine.assist.ranking_estimates import estimate_ranking
 from engine.assist.reranking import (
     Assignment,
     Finished,
     Plan,
+    estimate_ranking,
     model_report,
     rerank_one,
     texts_of,
@@ -23,10 +23,9 @@ from engine.assist.reranking import (
 )
 from engine.corpora.contracts import RankedDocuments, Rows, ScoredDocument, Seed
 from engine.corpora.recent import Recent
-from engine.llm.budget import RoundProgress
 from engine.llm.client import Client
 from engine.llm.connecting import Estimator
-from engine.llm.endpoints import Endpoint
+from engine.llm.endpoints import Endpoint, RoundProgress
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.rerank import Progress
 from engine.search.interpretation import Interpretation

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
 from engine.build.build_records import one_line
-from engine.llm.judging_prompts import halved
+from engine.llm.judges import halved
 from engine.llm.messages import Prompt, Reply, json_prompt, json_text
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
 from engine.types.builds import BuildSpec

@@ -16,7 +16,6 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from engine.cli.common import (
     INTERRUPTED,
-    asking,
     at_most,
     check_depth,
     exit_code,
@@ -155,7 +154,7 @@ def _search_with_model(
             f"The system '{query.system}' asks a model already and cannot be reranked here.",
             "Rerank another system; seedlens evaluate can rerank this one too.",
         )
-    with asking() as tell:
+    with advancing("questions", "model") as tell:
         request = RerankRequest(query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH)
         reranking = assistant.rerank(request, most_calls=most_calls, tell=tell)
     say_what_it_took(mode or query.system, reranking.report)
@@ -256,7 +255,7 @@ def export_trail(
 
 
 @command(name="export", json=False)
-def export_corpus(
+def export_(
     name: str,
     *,
     kind: Annotated[str, click.Choice(DOCUMENT_FORMATS)] = "jsonl",
@@ -294,7 +293,7 @@ def _known(trail_id: str) -> Explorer:
 
 
 @command(name="map", json=False)
-def map_command(
+def map_(
     corpus: str,
     *,
     rebuild: bool = False,

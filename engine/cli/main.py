@@ -21,36 +21,22 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 COMMANDS = {
-    "import": "library.import_",
-    "update": "library.update",
-    "corpora": "library.corpora",
-    "lens": "library.lens_group",
-    "search": "explore.search",
-    "trail": "explore.trail",
-    "export": "explore.export_corpus",
-    "map": "explore.map_command",
-    "judge": "annotate.judge",
-    "pool": "annotate.pool",
-    "project": "annotate.project",
-    "grade": "agreement.grade",
-    "agreement": "agreement.agreement",
-    "qrels": "annotate.qrels",
-    "evaluate": "evaluate.evaluate",
-    "sensitivity": "evaluate.sensitivity",
-    "gap": "evaluate.gap",
-    "read": "evaluate.read",
-    "sql": "home.sql",
-    "build": "build.build",
-    "generate": "build.generate",
-    "facts": "scenarios.facts",
-    "scenarios": "scenarios.scenarios",
-    "distill": "scenarios.distill",
-    "backup": "home.backup",
-    "verify": "home.verify",
-    "restore": "home.restore",
-    "ledger": "home.ledger",
+    name: module
+    for module, names in (
+        ("library", "import update corpora lens"),
+        ("explore", "search trail export map"),
+        ("annotate", "judge pool project"),
+        ("agreement", "grade agreement"),
+        ("annotate", "qrels"),
+        ("evaluate", "evaluate sensitivity gap read"),
+        ("home", "sql"),
+        ("build", "build generate"),
+        ("scenarios", "facts scenarios distill"),
+        ("home", "backup verify restore ledger"),
+    )
+    for name in names.split()
 }
-"""Name of a command -> where its function is; loaded when it is run."""
+"""Command -> module, loaded when it is run, with the function ``command`` or ``command_``."""
 
 
 class SeedLensGroup(click.Group):
@@ -61,8 +47,8 @@ class SeedLensGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:
-            module, _, function = COMMANDS[cmd_name].partition(".")
-            self.add_command(getattr(import_module(f"engine.cli.{module}"), function))
+            module = import_module(f"engine.cli.{COMMANDS[cmd_name]}")
+            self.add_command(getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_"))
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import KEPT, Counted
-from engine.assist.reranking import Plan
+from engine.assist.reranking import KEPT, Counted, Plan
 from engine.collections.trec import run_lines
 from engine.config import ASSETS, Settings, __version__
 from engine.corpora.recent import Recent

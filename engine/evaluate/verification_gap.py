@@ -13,8 +13,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from engine.assist.ranking_estimates import Counted, count_for_reranking, ranking_sizes
-from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
+from engine.assist.reranking import (
+    Assignment,
+    Counted,
+    Finished,
+    Plan,
+    count_for_reranking,
+    model_report,
+    ranking_sizes,
+    rerank_all,
+    texts_of,
+)
 from engine.errors import BadInputError
 from engine.evaluate.evaluation_run import topic_criterion
 from engine.evaluate.evaluations import (

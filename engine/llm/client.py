@@ -11,7 +11,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import (
-    AsyncGenerator,
     Awaitable,
     Callable,
     Collection,
@@ -28,22 +27,23 @@ from weakref import WeakValueDictionary
 
 from engine.errors import StorageError
 from engine.jobs.runner import in_foreground
-from engine.llm.budget import Meter, RoundProgress, Stopped
-from engine.llm.endpoint_errors import (
+from engine.llm.endpoints import (
     MOST_CHARS,
     BudgetReachedError,
+    Connection,
     EndpointError,
+    Meter,
     RefusedError,
+    RoundProgress,
+    Stopped,
     TooLongError,
     UnsupportedError,
 )
-from engine.llm.endpoints import Connection
 from engine.llm.messages import (
     PROBE,
     Capabilities,
     Message,
     Prompt,
-    ReasoningFilter,
     Reply,
     answer_key,
     remembered,
@@ -55,7 +55,6 @@ from storage.answers import AnswerRow, Answers
 
 Value = TypeVar("Value")
 log = logging.getLogger("seedlens.llm")
-STREAMED_TOKENS = 1500
 GIVE_UP_AFTER = 8
 """Questions that fail one after the other, without one success, until the run stops."""
 WATCH_SECONDS = 0.05  # Between two looks at whether the run was cancelled
@@ -177,43 +176,31 @@ class Client:
             await self._run_all([settle(key, prompt) for key, prompt in missing.items()])
         return [answers.get(key) for key in keys]
 
-    async def stream(
-        self, messages: Sequence[Message], most_tokens: int = STREAMED_TOKENS
-    ) -> AsyncGenerator[str]:
-        """One answer, piece by piece, without reasoning; nothing is kept. Ends early when the run
-        is cancelled; what came before an EndpointError stays valid."""
+    async def say(
+        self, messages: Sequence[Message], on_piece: Callable[[str], None], most_tokens: int
+    ) -> None:
+        """One answer, given to ``on_piece`` as it comes, reasoning included; nothing is kept. Ends
+        early when the run is cancelled; what came before an EndpointError stays valid."""
         prompt = Prompt("streamed/1", tuple(messages), lambda *_: "", "", most_tokens)
         self._counts["rounds"] += 1
         self._counts["asked"] += 1
-        failures, pieces = self._counts["failed"], asyncio.Queue[str | None]()
+        failures = self._counts["failed"]
 
-        async def forward() -> None:
+        async def listen() -> None:
             async with self._slots:
                 if not self.stopped:
                     with self._noting_failures():
-                        reply = await self._complete(prompt, pieces.put_nowait)
+                        reply = await self._complete(prompt, on_piece)
                         self._failures_in_a_row = 0
                         self._counts["answered"] += 1
                         self._counts["cut"] += reply.cut
 
-        if await self._capabilities() is None:
+        known = await self._capabilities()
+        if known is not None:
+            await self._run_all([listen()])
+        failed = known is None or self._counts["failed"] > failures
+        if failed or self.stopped in ("budget", "endpoint"):
             self.raise_problem()
-            return
-        reasoning = ReasoningFilter()
-        forwarding = asyncio.create_task(self._run_all([forward()]))
-        forwarding.add_done_callback(lambda _: pieces.put_nowait(None))
-        try:
-            while (piece := await pieces.get()) is not None:
-                if text := reasoning.add(piece):
-                    yield text
-            await forwarding
-        finally:
-            forwarding.cancel()
-            await asyncio.gather(forwarding, return_exceptions=True)
-        if self._counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
-            self.raise_problem()
-        if rest := reasoning.rest():
-            yield rest
 
     async def context(self) -> int | None:
         """Tokens for a question and its answer, thinking aside; None for unknown."""
@@ -480,6 +467,18 @@ class Client:
 
 
 # -- for callers that are not asynchronous: pages and the command line --------------------
+
+
+async def ask_groups(
+    ask: Callable[[Sequence[Prompt[Value]]], Awaitable[Sequence[Value | None]]],
+    groups: Sequence[Sequence[Prompt[Value]]],
+) -> list[list[Value] | None]:
+    """One round about groups of questions, such as the parts of documents; None for a group without
+    an answer to one of them."""
+    answers = iter(await ask([prompt for group in groups for prompt in group]))
+    found = [[next(answers) for _ in group] for group in groups]
+    whole = [[answer for answer in group if answer is not None] for group in found]
+    return [w if len(w) == len(group) else None for w, group in zip(whole, groups, strict=True)]
 
 
 Work = Callable[[Client], Awaitable[Value]]

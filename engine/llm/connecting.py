@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.config import Settings
-from engine.llm.budget import Account, Budget, Price
 from engine.llm.client import Client, complete
-from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.endpoints import (
     ADDRESS,
     KEY,
     MODEL,
+    Account,
+    Budget,
     Connection,
     Endpoint,
+    EndpointError,
+    NoEndpointError,
+    Price,
     find_endpoint,
 )
 from engine.llm.messages import Capabilities, Prompt, remembered
@@ -28,6 +31,7 @@ from storage.home import Home
 from storage.ledger import Ledger
 from storage.people import Spending
 
+Item = TypeVar("Item")
 HOW = (
     f"Hosted: set {ADDRESS} to the provider's address (https://api.openai.com/v1, say), {KEY} "
     f"and {MODEL}.",
@@ -138,6 +142,19 @@ class Estimator:
         answered = round(each * sum(answered for _, answered in sizes))
         cost = None if self.price is None else self.price.cost(sent, answered)
         return Estimate(calls=calls, input_tokens=sent, output_tokens=answered, cost=cost)
+
+    def of_items(
+        self,
+        items: Sequence[Item],
+        ask: Callable[[Sequence[Item]], Sequence[Prompt[Any]]],
+        sample: int,
+    ) -> Estimate:
+        """What the questions about all items would take, by those about ``sample`` of them, evenly
+        spread."""
+        some = items[:: -(-len(items) // sample) or 1]
+        prompts = ask(some)
+        calls = round(len(prompts) * len(items) / max(1, len(some)))
+        return replace(self.estimate(prompts, calls), items=len(items))
 
 
 def estimator(connection: Connection | None, store: Answers) -> Estimator:

@@ -8,14 +8,13 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from engine.config import Settings
 from engine.jobs.runner import JobRunner, in_foreground
-from engine.llm.budget import RoundProgress
 from engine.llm.client import Client, ask_model, finish
 from engine.llm.connecting import Estimator, connect, describe, estimator
-from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.endpoints import Connection, Endpoint, RoundProgress
 from engine.llm.messages import Prompt
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import Estimate, ModelUsage, TaskProgress, TaskReport
@@ -154,7 +153,7 @@ class ModelTask(ABC, Generic[R]):
         return nullcontext()
 
 
-class TaskRunner(ForPerson, ABC, Generic[Request, R]):
+class TaskRunner(ForPerson, Generic[Request, R]):
     """Runs the tasks of one facade; thread-safe. An ``endpoint`` of None is that of the
     settings."""
 
@@ -162,9 +161,9 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         self._settings, self._answers = settings, answers
         self.jobs = JobRunner()  # in the background, by key: ``Job[TaskProgress, TaskReport]``
 
-    @abstractmethod
     def _task(self, request: Request) -> ModelTask[R]:
-        """The task of a request, checked."""
+        """The task of a request, checked; a request may be a task itself."""
+        return cast(ModelTask[R], request)
 
     def estimate(self, request: Request, endpoint: Endpoint | None = None) -> Estimate:
         """Upper estimate of a request, without asking; tokens and cost only with a connected

@@ -19,17 +19,20 @@ from typing import Any
 import httpx2
 import openai
 
-from engine.llm.budget import Meter
-from engine.llm.endpoint_errors import (
+from engine.llm.endpoints import (
+    KEY,
+    MODEL,
     MOST_CHARS,
+    Connection,
+    Endpoint,
     EndpointError,
+    Meter,
     RefusedError,
     TooLongError,
     TransientError,
     UnsupportedError,
     scrub,
 )
-from engine.llm.endpoints import KEY, MODEL, Connection, Endpoint
 from engine.llm.messages import Reply, read_choice
 from engine.types.callbacks import tell_nobody
 from engine.types.limits import ANSWER_CHARS_PER_TOKEN

@@ -25,8 +25,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
 from engine.llm.client import ask_once
 from engine.llm.connecting import connect, estimator
-from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import Endpoint
+from engine.llm.endpoints import Endpoint, EndpointError
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import fenced, harmless_line
 from engine.numeric import FloatArray

@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import BaseModel, Field
 
@@ -17,8 +18,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
 from engine.llm.connecting import Estimator
-from engine.llm.judges import document_text
-from engine.llm.judging_prompts import CANDIDATE_TOKENS, Criterion, halved, make_criterion
+from engine.llm.judges import CANDIDATE_TOKENS, Criterion, document_text, halved, make_criterion
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import cut_text, fenced
@@ -181,12 +181,11 @@ class _GradePairs(ModelTask[Groups]):
 
     def estimate(self, known: Estimator) -> Estimate:
         total = len(self.questions)
-        cost = Estimate(calls=total)
+        cost = Estimate(calls=total, items=total)
         if known.model:  # else no text need be read
-            sampled = self.questions[:: -(-total // SAMPLE)]
-            cost = known.estimate(prompts_of(self.corpus, sampled), total)
+            cost = known.of_items(self.questions, partial(prompts_of, self.corpus), SAMPLE)
         seeds = {question.seed for question in self.questions}
-        return replace(cost, items=total, counts={"documents": len(seeds)})
+        return replace(cost, counts={"documents": len(seeds)})
 
     async def run(self, run: TaskRun) -> TaskReport[Groups]:
         groups: list[AspectGroup] = []

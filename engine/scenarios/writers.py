@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import Recipe
 from engine.lenses.definitions import lens_to_json
-from engine.llm.client import Client
-from engine.llm.judging_prompts import halved
+from engine.llm.client import Client, ask_groups
+from engine.llm.judges import halved
 from engine.llm.messages import Prompt, Words, json_prompt, part_tokens
 from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced, parts_of
 from engine.numeric import FloatArray, unit
@@ -269,16 +269,12 @@ class ModelWriter:
 
     async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         tokens = room_for_part(await self._client.context())
-        prompts = [prompts_for(document, tokens) for document in documents]
-        asked: list[Prompt[Written]] = [prompt for some in prompts for prompt in some]
-        answered = await self._client.ask(asked)
-        answers = iter(answered)
-        outcomes: list[Outcome] = []
-        for some in prompts:
-            own = [next(answers) for _ in some]
-            parts = [a.records("generated", self.recipe.model) for a in own if a is not None]
-            outcomes.append(merged(parts) if len(parts) == len(own) else None)
-        return outcomes
+        answers = await ask_groups(self._client.ask, [prompts_for(d, tokens) for d in documents])
+        model = self.recipe.model
+        return [
+            None if parts is None else merged(p.records("generated", model) for p in parts)
+            for parts in answers
+        ]
 
 
 def prompts_for(document: Document, tokens: int = PART_TOKENS) -> list[Prompt[Written]]:

@@ -23,8 +23,7 @@ from engine.config import ROOT, Settings
 from engine.errors import BadInputError, NotAllowedError
 from engine.explorer import Explorer
 from engine.jobs.runner import JobRunner
-from engine.llm.budget import Account, Budget
-from engine.llm.endpoint_errors import BudgetReachedError
+from engine.llm.endpoints import Account, Budget, BudgetReachedError
 from engine.permissions import check_source
 from engine.search.queries import query_id
 from engine.types.annotating import Judgment, PoolRequest, Project

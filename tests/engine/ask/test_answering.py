@@ -13,13 +13,11 @@ import pytest
 from pydantic import SecretStr
 
 from engine.ask.answering import messages, read_citations, window
-from engine.ask.exporting import export
-from engine.ask.reader import example_questions
+from engine.ask.reader import example_questions, export
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
-from engine.llm.endpoint_errors import NoEndpointError
-from engine.llm.endpoints import Endpoint
+from engine.llm.endpoints import Endpoint, NoEndpointError
 from engine.llm.texts import estimate_tokens
 from engine.types.documents import Document, Sentence
 from engine.types.jobs import Job

@@ -12,7 +12,7 @@ import pytest
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.evaluate.verification_gap import GapJob
 from engine.explorer import Explorer
-from engine.llm.endpoint_errors import NoEndpointError
+from engine.llm.endpoints import NoEndpointError
 from engine.types.evaluations import (
     Evaluated,
     Evaluation,

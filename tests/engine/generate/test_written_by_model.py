@@ -26,7 +26,7 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.wording import long_date, money
-from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import EndpointError
 from engine.types.models import TaskReport
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL

@@ -10,11 +10,11 @@ import pytest
 
 from engine.ask.answering import read_citations
 from engine.llm.client import complete
-from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import EndpointError
 from engine.llm.messages import (
     Message,
     Prompt,
-    ReasoningFilter,
+    answer_so_far,
     json_text,
     without_reasoning,
 )
@@ -26,11 +26,6 @@ from tests.fakes.model_sessions import connection
 LONG = 100_000
 
 
-def _filtered(text: str) -> str:
-    visible = ReasoningFilter()
-    return "".join(map(visible.add, text)) + visible.rest()
-
-
 @pytest.mark.parametrize(
     ("read", "text"),
     [
@@ -38,7 +33,7 @@ def _filtered(text: str) -> str:
         (json_text, "``` a" + " \n" * LONG + "x"),
         (without_reasoning, "<think>" * LONG),
         (without_reasoning, "<|channel|>analysis" * LONG),
-        (_filtered, "<think>" + "<" * LONG),
+        (answer_so_far, "<think>" + "<" * LONG),
         (lambda text: read_citations(text, ()), "a" + " " * LONG + "b"),
         (lambda text: read_citations(text, (), complete=False), "a" + " \t" * LONG + "b"),
     ],

@@ -15,10 +15,9 @@ import pytest
 
 from engine.config import ROOT
 from engine.errors import BadInputError
-from engine.llm.budget import Account, Budget, Price
 from engine.llm.client import Client, ask_model, complete, finish
 from engine.llm.connecting import estimator, try_endpoint
-from engine.llm.endpoint_errors import RefusedError
+from engine.llm.endpoints import Account, Budget, Price, RefusedError
 from engine.llm.judges import ModelJudge, typical_question
 from engine.rerank.protocols import StopAsking
 from storage.answers import Answers

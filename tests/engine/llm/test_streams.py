@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from engine.llm.budget import Budget
 from engine.llm.client import Client, Outcome, complete
 from engine.llm.connecting import try_endpoint
-from engine.llm.endpoint_errors import EndpointError, RefusedError
-from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply, remembered
+from engine.llm.endpoints import Budget, EndpointError, RefusedError
+from engine.llm.messages import Message, Prompt, Reply, answer_so_far, remembered
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer, serving
@@ -47,11 +46,14 @@ def streamed(
     """The whole of a streamed answer; ``heard`` gets each piece as it comes."""
 
     async def work(client: Client) -> str:
-        pieces = []
-        async for piece in client.stream(CHAT):
+        pieces: list[str] = []
+
+        def keep(piece: str) -> None:
             heard(piece)
             pieces.append(piece)
-        return "".join(pieces)
+
+        await client.say(CHAT, keep, 1500)
+        return answer_so_far("".join(pieces), complete=True)
 
     url = server if isinstance(server, str) else server.url
     return complete(connection(url, **changes), store, work)
@@ -95,7 +97,6 @@ def test_reasoning_is_not_shown(server: ModelServer, store: Answers) -> None:
     assert streamed(server, store).value == SAID
 
 
-@pytest.mark.parametrize("size", [1, 3, 1000])
 @pytest.mark.parametrize(
     ("reply", "shown"),
     [
@@ -108,12 +109,11 @@ def test_reasoning_is_not_shown(server: ModelServer, store: Answers) -> None:
         ("", ""),
     ],
 )
-def test_what_is_shown_does_not_depend_on_how_it_is_cut_into_pieces(
-    reply: str, shown: str, size: int
-) -> None:
-    visible = ReasoningFilter()
-    pieces = [visible.add(reply[at : at + size]) for at in range(0, len(reply), size)]
-    assert ("".join(pieces) + visible.rest()).strip() == shown
+def test_what_is_shown_of_an_answer_grows_and_is_never_taken_back(reply: str, shown: str) -> None:
+    steps = [answer_so_far(reply[:end]) for end in range(len(reply) + 1)]
+    steps.append(answer_so_far(reply, complete=True))
+    assert all(later.startswith(earlier) for earlier, later in pairwise(steps))
+    assert steps[-1].strip() == shown
 
 
 def test_a_busy_endpoint_is_waited_for(server: ModelServer, store: Answers) -> None:
@@ -150,19 +150,6 @@ def test_a_stream_that_fails_says_so_after_what_came(
     assert bool(pieces) == (fault in ("cut", "stall"))
 
 
-def test_who_stops_listening_pays_for_no_more(server: ModelServer, store: Answers) -> None:
-    server.behaviour.pause = 0.2
-
-    async def work(client: Client) -> str:
-        async with aclosing(client.stream(CHAT)) as pieces:
-            return await anext(pieces)
-
-    outcome = complete(connection(server.url), store, work)
-    assert SAID.startswith(outcome.value)
-    assert outcome.value != SAID
-    wait_until(lambda: server.seen.dropped == 1, what="the connection is dropped")
-
-
 def test_the_budget_holds_for_streams(server: ModelServer, store: Answers) -> None:
     with pytest.raises(EndpointError, match="budget of 1 calls"):
         streamed(server, store, budget=Budget(calls=1))
@@ -173,13 +160,13 @@ def test_streams_and_other_questions_share_a_client(server: ModelServer, store: 
     """As a page that answers and extracts in one run."""
 
     async def work(client: Client) -> Any:
-        async def say() -> str:
-            return "".join([piece async for piece in client.stream(CHAT)])
-
-        return await asyncio.gather(say(), client.ask([question(1)]))
+        pieces: list[str] = []
+        saying = client.say(CHAT, pieces.append, 1500)
+        _, answers = await asyncio.gather(saying, client.ask([question(1)]))
+        return "".join(pieces), answers
 
     outcome = complete(connection(server.url), store, work)
-    assert outcome.value == [SAID, [SAID]]
+    assert outcome.value == (SAID, [SAID])
     assert outcome.usage.answered == 2
 
 
