@@ -15,10 +15,9 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import ScenarioStore, has_scenarios
 from engine.errors import BadInputError, SeedLensError
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
 from engine.llm.endpoints import EndpointError, TooLongError
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, answer_so_far
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.llm.texts import PROMPTS, cut_text, estimate_tokens, fenced, harmless_line
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Span

@@ -27,7 +27,7 @@ from engine.errors import (
     check_length,
 )
 from engine.jobs.runner import check_ends, new_job_id
-from engine.llm.connecting import connect
+from engine.llm.client import connect
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import TaskRunner
 from engine.search.scenario_index import ranked_from
@@ -268,8 +268,8 @@ class Reader(TaskRunner[AskRequest, Answer]):
             except StorageError:
                 log.exception("An answer could not be kept; the page still has it.")
 
-        task.keep = keep
-        return self._start(task, endpoint, most_calls, owner, key=job_id, job_id=job_id)
+        task.keep, task.job_id = keep, job_id
+        return super().start(task, endpoint, most_calls, owner)
 
     def _keep(self, job: AskJob) -> None:
         """Keep an answer that has ended, with the passages that it rests on."""

@@ -17,10 +17,9 @@ from pydantic import BaseModel, Field
 from engine.ask.answering import SCENARIO_TOKENS, fitting, need_scenarios, scenarios_of
 from engine.assist.reranking import usage_report
 from engine.errors import BadInputError, check_between
-from engine.llm.connecting import Estimator
 from engine.llm.judges import document_text, halved
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, json_prompt, without_reasoning
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import PROMPTS, cut_text, fenced
 from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval

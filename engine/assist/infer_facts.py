@@ -34,10 +34,9 @@ from engine.facts.periods import Period, containing, in_words
 from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
 from engine.llm.client import ask_groups
-from engine.llm.connecting import Estimator
 from engine.llm.judges import halved
 from engine.llm.messages import Prompt, Words, json_prompt, part_tokens
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import (
     PART_TOKENS,
     PROMPTS,

@@ -24,9 +24,8 @@ from engine.assist.reranking import (
 from engine.corpora.contracts import RankedDocuments, Rows, ScoredDocument, Seed
 from engine.corpora.recent import Recent
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
 from engine.llm.endpoints import Endpoint, RoundProgress
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.rerank import Progress
 from engine.search.interpretation import Interpretation
 from engine.search.scenario_index import ranked_from

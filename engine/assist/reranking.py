@@ -18,10 +18,10 @@ from engine.assist.model_systems import HOPS, PER_HOP, question
 from engine.errors import NotAllowedError, check_between, check_known
 from engine.jobs.runner import JobRunner
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
 from engine.llm.endpoints import EndpointError
 from engine.llm.judges import Criterion, JudgeReport, ModelJudge, document_text, typical_question
 from engine.llm.messages import Prompt
+from engine.llm.tasks import Estimator
 from engine.measures.metrics import mean
 from engine.rerank import MODES, OnRound, Options, Reranked, estimate, find_mode, rerank
 from engine.rerank.listwise import BATCH, LENGTH

@@ -44,9 +44,8 @@ from engine.evaluate.measuring import (
 )
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client, finish
-from engine.llm.connecting import Estimator
 from engine.llm.judges import Criterion
-from engine.llm.tasks import TaskRun
+from engine.llm.tasks import Estimator, TaskRun
 from engine.measures.significance import significance
 from engine.rerank import MODES
 from engine.search.searcher import Searcher, criterion_for

@@ -36,8 +36,7 @@ from engine.evaluate.evaluations import (
 from engine.evaluate.measuring import MAIN_MEASURE, ranking_of
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.measures.metrics import mean
 from engine.measures.per_query import query_rows
 from engine.measures.significance import confidence_interval

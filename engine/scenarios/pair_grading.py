@@ -17,10 +17,9 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
-from engine.llm.connecting import Estimator
 from engine.llm.judges import CANDIDATE_TOKENS, Criterion, document_text, halved, make_criterion
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import cut_text, fenced
 from engine.permissions import limited, operator_only
 from engine.types.models import Estimate, TaskReport

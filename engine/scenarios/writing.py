@@ -15,9 +15,8 @@ from engine.corpora.library import Library
 from engine.corpora.registry import READERS_GRACE, writing
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
 from engine.errors import BadInputError, UnknownNameError
-from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_operator, leads_only, limited
 from engine.scenarios.distillation import Lesson, distilled_recipe, lessons, load_writer
 from engine.scenarios.writers import (

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.llm.connecting import connect
+from engine.llm.client import connect
 from engine.llm.endpoints import (
     Endpoint,
     NoEndpointError,

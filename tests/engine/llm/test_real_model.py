@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine.llm.client import Client, Outcome, complete
-from engine.llm.connecting import try_endpoint
+from engine.llm.client import Client, Outcome, complete, try_endpoint
 from engine.llm.endpoints import Connection, Endpoint, EndpointError
 from engine.llm.judges import pairwise
 from engine.llm.messages import Capabilities, Message, Prompt, Reply, json_prompt, remembered

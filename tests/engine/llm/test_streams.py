@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.llm.client import Client, Outcome, complete
-from engine.llm.connecting import try_endpoint
+from engine.llm.client import Client, Outcome, complete, try_endpoint
 from engine.llm.endpoints import Budget, EndpointError, RefusedError
 from engine.llm.messages import Message, Prompt, Reply, answer_so_far, remembered
 from storage.answers import Answers
