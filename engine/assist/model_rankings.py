@@ -44,7 +44,8 @@ class RankDocuments(ModelTask[RankingProgress]):
 
     def __init__(self, request: RerankRequest, searcher: Searcher, estimates: Estimates) -> None:
         query = self._query = request.query
-        self.plan = plan_for(request)
+        by_itself = query.system in MODEL_SYSTEMS
+        self.plan = None if by_itself else Plan(request.mode, request.depth)
         self._searcher, self._estimates = searcher, estimates
         self._identity = ranked_from(searcher.corpus, [query.system])
         self.key = (replace(query, k=1, offset=0), self.plan, self._identity)
@@ -186,12 +187,6 @@ def page_of(
     searched = (f"The model searched for: {words}" for words in now.queries)
     page = replace(page, query=query, notes=(*page.notes, *searched))
     return Reranking(page, moves, now.report, partial or bool(now.report.stopped))
-
-
-def plan_for(request: RerankRequest) -> Plan | None:
-    """How to rerank; None for a system that asks a model by itself. Raises as :class:`Plan`."""
-    by_itself = request.query.system in MODEL_SYSTEMS
-    return None if by_itself else Plan(request.mode, request.depth)
 
 
 def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:

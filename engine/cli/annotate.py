@@ -36,7 +36,6 @@ from engine.types.annotating import (
 from engine.types.searches import Query
 
 if TYPE_CHECKING:
-    from engine.annotate.annotation import Annotation
     from engine.explorer import Explorer
     from engine.types.searches import Ranking
 
@@ -92,11 +91,14 @@ def judge(
     if undo:
         if note:
             raise BadInputError("An undo has no note.", "Leave --note out.")
-        decided = _decision(annotation, opened, who, item) if adjudicate and item else None
-        if decided is not None:
-            annotation.adjudicate(opened, decided.query_id, decided.doc_id, None, "", who)
-        items = None if item is None else {item}
-        undone = decided if adjudicate else annotation.undo(opened, who, items)
+        if adjudicate and item:
+            made = annotation.judgments(opened, item[0], who.strip())
+            made = [j for j in made if j.doc_id == item[1] and j.origin == "adjudication"]
+            undone = made[0] if made else None
+            if undone is not None:
+                annotation.adjudicate(opened, *item, None, "", who)
+        else:
+            undone = annotation.undo(opened, who, None if item is None else {item})
         line = f"Undone: {_line(undone)}" if undone else "Nothing to undo."
         show({"undone": undone and _report(undone)}, line)
         return
@@ -108,15 +110,6 @@ def judge(
     else:
         judgment = annotation.judge(opened, Judgment(*item, who, grade, verdict, note))
     show(_report(judgment), _line(judgment))
-
-
-def _decision(
-    annotation: Annotation, project: Project, who: str, item: tuple[str, str]
-) -> Judgment | None:
-    """What somebody decided about an item."""
-    judgments = annotation.judgments(project, item[0], who.strip())
-    made = (j for j in judgments if j.doc_id == item[1] and j.origin == "adjudication")
-    return next(made, None)
 
 
 def _report(judgment: Judgment) -> dict[str, Any]:

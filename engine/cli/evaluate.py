@@ -38,7 +38,7 @@ from engine.types.evaluations import (
     EvaluationRequest,
     Interval,
 )
-from engine.types.models import ModelReport, TaskReport
+from engine.types.models import TaskReport
 from engine.types.reading import ReadingTest
 from engine.types.reranking import Gap, GapRequest
 
@@ -130,20 +130,18 @@ def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evalua
         sys.exit(INTERRUPTED)
     if stopped == "endpoint" and not any(r.stopped for r in evaluation.model_reports.values()):
         raise SeedLensError(report.problem)
-    systems = {
-        name: replace(scores, llm=_from_ledger(scores.llm))
-        if scores.llm is not None and name in report.result.known
-        else scores
-        for name in dict.fromkeys((*run_names(request), *evaluation.systems))
-        if (scores := evaluation.systems.get(name)) is not None
-    }
+    systems = {}
+    for name in dict.fromkeys((*run_names(request), *evaluation.systems)):
+        scores = evaluation.systems.get(name)
+        if scores is None:
+            continue
+        if (llm := scores.llm) is not None and name in report.result.known:  # nothing was asked
+            names = ("calls", "repeats", "input_tokens", "output_tokens", "guessed")
+            kept = {"cost": llm.cost and 0.0, "cached": llm.questions - llm.failed}
+            nothing: dict[str, Any] = {**dict.fromkeys(names, 0), **kept}
+            scores = replace(scores, llm=replace(llm, **nothing))
+        systems[name] = scores
     return replace(evaluation, systems=systems)
-
-
-def _from_ledger(report: ModelReport) -> ModelReport:
-    """What a model was asked for a run that was known before: nothing."""
-    nothing = replace(report, calls=0, repeats=0, input_tokens=0, output_tokens=0, guessed=0)
-    return replace(nothing, cost=report.cost and 0.0, cached=report.questions - report.failed)
 
 
 def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:

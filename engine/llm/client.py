@@ -82,7 +82,7 @@ class AnswerCache:
 
     def __init__(self, store: Answers) -> None:
         self._store = store
-        self._own: dict[str, str] = {}  # of this run, written already or not
+        self.own: dict[str, Reply] = {}  # of this run, written already or not
         self._waiting: list[AnswerRow] = []
         self._writer: asyncio.Task[None] | None = None
         # answers that could not be written (a full disk, say); they count in this run
@@ -90,19 +90,15 @@ class AnswerCache:
 
     async def find(self, keys: Collection[str]) -> dict[str, Reply]:
         """Replies that are there, by key. Raises StorageError, before anything was paid for."""
-        others = [key for key in keys if key not in self._own]
+        own = {key: self.own[key] for key in keys if key in self.own}
+        others = [key for key in keys if key not in own]
         stored = await asyncio.to_thread(self._store.find, others) if others else {}
-        own = {key: self._own[key] for key in keys if key in self._own}
-        return {key: Reply.from_json(answer) for key, answer in {**stored, **own}.items()}
+        return own | {key: Reply.from_json(answer) for key, answer in stored.items()}
 
-    def own(self, key: str) -> Reply | None:
-        """The reply that came in during this run."""
-        return Reply.from_json(self._own[key]) if key in self._own else None
-
-    def put(self, row: AnswerRow) -> None:
+    def put(self, row: AnswerRow, reply: Reply) -> None:
         """Write an answer, together with those that come in while others are written."""
         self._waiting.append(row)
-        self._own[row.key] = row.answer
+        self.own[row.key] = reply
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
 
@@ -311,7 +307,7 @@ class Client:
     async def _answer_once(self, key: str, prompt: Prompt[Value]) -> Value | None:
         # Of equal questions under way at once, the others wait for the answer to the first.
         async with self._locks.setdefault(key, asyncio.Lock()):
-            if (reply := self._cache.own(key)) is not None:
+            if (reply := self._cache.own.get(key)) is not None:
                 return self._read(prompt, reply)
             async with self._slots:
                 if not self.stopped:
@@ -351,7 +347,8 @@ class Client:
         self._count("answered", prompt, reply)
         place = self._key(prompt), self._endpoint.address, self._endpoint.model
         used = reply.used or (0, 0)
-        self._cache.put(AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC)))
+        row = AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC))
+        self._cache.put(row, reply)
         return answer
 
     def _is_too_long(self, prompt: Prompt[Any]) -> bool:

@@ -235,7 +235,8 @@ def json_prompt(
     ``check``, which sees what pydantic cannot, such as quotes that must occur in a text: it returns
     the record, repaired or as it is, or None for an unusable one."""
     form = sent_schema(schema)
-    asked = f"Answer with one JSON object and nothing else, of this JSON schema:\n{_compact(form)}"
+    compact = json.dumps(form, separators=(",", ":"), ensure_ascii=False)
+    asked = f"Answer with one JSON object and nothing else, of this JSON schema:\n{compact}"
 
     def read(reply: Reply, _: bool) -> Record | None:
         try:
@@ -292,10 +293,6 @@ def _strict(node: Any) -> Any:
     if "properties" in strict:
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     return strict
-
-
-def _compact(form: Mapping[str, Any]) -> str:
-    return json.dumps(form, separators=(",", ":"), ensure_ascii=False)
 
 
 FORM = 1  # Of what is remembered; another form is tried out again

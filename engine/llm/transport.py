@@ -11,7 +11,6 @@ import asyncio
 import functools
 import json
 import re
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
@@ -266,10 +265,7 @@ class Transport:
         return TransientError(f"{self.endpoint.address} {what}.", remedy, pause=0.0)
 
 
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    """The default certificates, cached: reading them is slow."""
-    return httpx2.create_ssl_context()
+_certificates = functools.cache(httpx2.create_ssl_context)  # reading them is slow
 
 
 def _context(fields: Mapping[str, Any]) -> int | None:

@@ -144,12 +144,6 @@ def comparing(
     )
 
 
-def group_of(corpus: OpenCorpus, question: Question, answer: GradedCandidates) -> AspectGroup:
-    """The answer of a model by the ids of the documents."""
-    grades = {question.candidates[g.candidate - 1]: g.grade for g in answer.grades}
-    return AspectGroup(question.seed, corpus.aspects[question.aspect], grades)
-
-
 BATCH = 32  # Questions that go out together
 SAMPLE = 50  # Questions whose lengths an estimate is made from
 Groups = tuple[AspectGroup, ...]  # In the order in which they were asked about
@@ -196,7 +190,10 @@ class _GradePairs(ModelTask[Groups]):
             prompts = await asyncio.to_thread(prompts_of, self.corpus, batch)
             answers = await run.ask(prompts, len(batch))
             found = [(q, a) for q, a in zip(batch, answers, strict=True) if a is not None]
-            groups += [group_of(self.corpus, question, answer) for question, answer in found]
+            for question, answer in found:
+                grades = {question.candidates[g.candidate - 1]: g.grade for g in answer.grades}
+                aspect = self.corpus.aspects[question.aspect]
+                groups.append(AspectGroup(question.seed, aspect, grades))
             if not run.stopped:  # else some were not asked
                 failed += len(batch) - len(found)
             run.progress(len(groups) + failed, total, failed=failed)
