@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +26,6 @@ from engine.errors import (
     check_length,
 )
 from engine.jobs.runner import check_ends, new_job_id
-from engine.llm.client import connect
-from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import TaskRunner
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
@@ -224,7 +221,8 @@ REMEMBERED = 32  # Questions whose results are kept, and corpora whose examples 
 
 
 class Reader(TaskRunner[AskRequest, Answer]):
-    """Answers to questions from the documents of a corpus. Safe to share between threads."""
+    """Answers to questions from the documents of a corpus; :meth:`find` knows one by the id of its
+    job, from :meth:`start` on. Safe to share between threads."""
 
     def __init__(
         self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
@@ -243,41 +241,24 @@ class Reader(TaskRunner[AskRequest, Answer]):
     def _task(self, request: AskRequest) -> AnswerQuestion:
         _check(request)
         former = self._former(request)
-        return AnswerQuestion(request, *self._find(request, former), former)
+        task = AnswerQuestion(request, *self._find(request, former), former)
+        task.job_id = new_job_id()
+        task.keep = partial(self._keep, task.job_id)
+        return task
 
-    def start(
-        self,
-        request: AskRequest,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        owner: str = "",
-    ) -> str:
-        """Find passages now and have the answer written in the background; returns the job's id,
-        by which :meth:`find` knows the answer from then on."""
-        connect(self._settings, endpoint, most_calls, self.person)  # before passages are searched
-        task, job_id, started = self._task(request), new_job_id(), time.monotonic()
-        own = self._own(owner)
-
-        def keep(answer: Answer, state: JobState, error: SeedLensError | None) -> None:
-            words: dict[str, Any] = (
-                {"error": error.message, "remedy": error.remedy} if error else {}
-            )
-            seconds = time.monotonic() - started
+    def _keep(
+        self, job_id: str, answer: Answer, state: JobState, error: SeedLensError | None
+    ) -> None:
+        """Keep the answer of a job, which has ended, with the passages that it rests on."""
+        with suppress(UnknownNameError):  # an answer that is waited for has no job
+            job: AskJob = self.jobs.job(job_id)
+            asked, words = job.request, (error.message, error.remedy) if error else ("", "")
+            question = AskedQuestion(job_id, asked.corpus, asked.question, state, datetime.now(UTC))
             try:
-                self._keep(Job(job_id, request, state, answer, owner=own, seconds=seconds, **words))
+                self._stored.put(job_id, _Stored(asked, answer, *words, job.seconds), job.owner)
+                self._questions.put(job_id, question, job.owner)
             except StorageError:
                 log.exception("An answer could not be kept; the page still has it.")
-
-        task.keep, task.job_id = keep, job_id
-        return super().start(task, endpoint, most_calls, owner)
-
-    def _keep(self, job: AskJob) -> None:
-        """Keep an answer that has ended, with the passages that it rests on."""
-        asked = job.request
-        stored = _Stored(asked, job.progress, job.error, job.remedy, job.seconds)
-        question = AskedQuestion(job.id, asked.corpus, asked.question, job.state, datetime.now(UTC))
-        self._stored.put(job.id, stored, job.owner)
-        self._questions.put(job.id, question, job.owner)
 
     def find(self, job_id: str) -> AskJob:
         """An answer: as it is now while it is written, as it is stored afterwards."""

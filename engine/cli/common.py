@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -98,7 +98,7 @@ def system_names(text: str, *, by_model: bool = False) -> list[str]:
     """
     from engine.search.systems import find_system
 
-    asking: Collection[str] = ()
+    asking: Container[str] = ()
     if by_model:
         from engine.assist.model_systems import MODEL_SYSTEMS
 
