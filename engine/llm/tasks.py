@@ -213,7 +213,8 @@ class TaskRunner(ForPerson, Generic[Request, R]):
     ) -> Estimate:
         """Upper estimate of a request, or of a task, without asking; tokens and cost only with a
         connected model."""
-        task, connection = self._made(request), None
+        task = self._made(request)
+        connection: Connection | None = None
         if task.asks and describe(self._settings, self._answers, endpoint).set_up:
             connection = connect(self._settings, endpoint, person=self.person)
         estimate = task.estimate(estimator(connection, self._answers))
