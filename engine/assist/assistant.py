@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.assist.assist_prompts import explaining, read_wordings, reading_of_wording
-from engine.assist.model_rankings import Estimates, KeptRanking, RankDocuments
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.reranking import KEPT, recalled
+from engine.assist.reranking import KEPT, Estimates, KeptRanking, RankDocuments, recalled
 from engine.config import Settings
 from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
