@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import click
-import httpx2
 
 from engine.cli.common import open_explorer
+from engine.cli.options import command
 from engine.cli.terminal import show, table, wants_json
 from engine.config import Settings
 from engine.errors import SeedLensError, StorageError
@@ -40,8 +40,13 @@ class Check:
     optional: bool = False
 
 
-def diagnose(*, rebuild: bool) -> NoReturn:
-    """Print all checks, and end with exit code 1 where one is not passed."""
+@command()
+def doctor(*, rebuild: bool = False) -> NoReturn:
+    """Check what is installed, which models load, and where the home is.
+
+    Options:
+        rebuild: First list corpora again that are in the home and not in its ledger.
+    """
     if rebuild:
         found, unknown = open_explorer().library.rebuild()
         lines = [f"Listed again: {name}" for name in found]
@@ -155,6 +160,8 @@ def _openvino() -> str:
 def _endpoint() -> str:
     """Whether the language model answers. Key and password are not shown; redirects are not
     followed, as the key would go along."""
+    import httpx2
+
     url = os.environ.get("OPENAI_BASE_URL", "")
     if not url:
         raise _AbsentError("none (set OPENAI_BASE_URL to use one)")

@@ -23,11 +23,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 COMMANDS = {
     name: module
     for module, names in (
+        ("doctor", "doctor"),
         ("library", "import update corpora lens"),
         ("explore", "search trail export map"),
-        ("annotate", "judge pool project"),
-        ("agreement", "grade agreement"),
-        ("annotate", "qrels"),
+        ("annotate", "judge pool project grade agreement qrels"),
         ("evaluate", "evaluate sensitivity gap read"),
         ("home", "sql"),
         ("build", "build generate"),
@@ -43,7 +42,7 @@ class SeedLensGroup(click.Group):
     """Loads commands late; turns our errors into one line on stderr and exit code 2."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
-        return list(dict.fromkeys(("app", "doctor", *COMMANDS)))
+        return ["app", *COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:
@@ -104,15 +103,3 @@ def app(*, port: int = 8501, address: str = "127.0.0.1") -> None:
     options = ["--server.port", str(port), "--server.address", address]
     os.environ["SEEDLENS_HOME"] = str(Settings().home)
     os.execv(sys.executable, [*command, *options])  # noqa: S606 - our own command
-
-
-@command(main)
-def doctor(*, rebuild: bool = False) -> None:
-    """Check what is installed, which models load, and where the home is.
-
-    Options:
-        rebuild: First list corpora again that are in the home and not in its ledger.
-    """
-    from engine.cli.doctor import diagnose
-
-    diagnose(rebuild=rebuild)
