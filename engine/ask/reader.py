@@ -34,6 +34,7 @@ from engine.types.documents import paper_link, reference
 from engine.types.jobs import Job, JobState
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_QUESTION
+from engine.types.models import Estimate, ModelUsage
 from engine.types.reading import (
     MOST_PASSAGES,
     Answer,
@@ -245,6 +246,12 @@ class Reader(TaskRunner[AskRequest, Answer]):
         task.job_id = new_job_id()
         task.keep = partial(self._keep, task.job_id)
         return task
+
+    def passages(self, request: AskRequest) -> AskJob:
+        """The passages that an answer would rest on, as an answer without words; no model is
+        asked."""
+        task = self._task(request)
+        return Job("", request, "done", task.begun(Estimate(), ModelUsage()))
 
     def _keep(
         self, job_id: str, answer: Answer, state: JobState, error: SeedLensError | None
