@@ -9,24 +9,22 @@ from functools import partial
 from typing import Protocol
 
 from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
-from engine.assist.ranking_estimates import (
+from engine.assist.reranking import (
     DOCUMENTS,
     SAMPLE,
+    Assignment,
     Counted,
+    Plan,
     count_for_reranking,
     count_for_system,
     estimate_cost,
-    ranking_sizes,
-)
-from engine.assist.ranking_estimates import Sample as SampledQuery
-from engine.assist.reranking import (
-    Assignment,
-    Plan,
     model_report,
+    ranking_sizes,
     rerank_all,
     texts_of,
     usage_report,
 )
+from engine.assist.reranking import Sample as SampledQuery
 from engine.corpora.contracts import Request, Seed
 from engine.errors import BadInputError, SeedLensError
 from engine.evaluate.measuring import (
@@ -45,9 +43,8 @@ from engine.evaluate.measuring import (
 )
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client, finish
-from engine.llm.connecting import Estimator
-from engine.llm.judging_prompts import Criterion
-from engine.llm.tasks import TaskRun
+from engine.llm.judges import Criterion
+from engine.llm.tasks import Estimator, TaskRun
 from engine.measures.per_query import query_rows
 from engine.measures.significance import significance
 from engine.rerank import MODES

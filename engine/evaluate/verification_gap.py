@@ -13,8 +13,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from engine.assist.ranking_estimates import Counted, count_for_reranking, ranking_sizes
-from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
+from engine.assist.reranking import (
+    Assignment,
+    Counted,
+    Finished,
+    Plan,
+    count_for_reranking,
+    model_report,
+    ranking_sizes,
+    rerank_all,
+    texts_of,
+)
 from engine.errors import BadInputError
 from engine.evaluate.evaluation_run import topic_criterion
 from engine.evaluate.evaluations import (
@@ -27,8 +36,7 @@ from engine.evaluate.evaluations import (
 from engine.evaluate.measuring import MAIN_MEASURE, ranking_of
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.measures.metrics import mean
 from engine.measures.per_query import query_rows
 from engine.measures.significance import confidence_interval

@@ -13,7 +13,7 @@ from engine.assist.reranking import TOP
 from engine.evaluate.evaluation_run import EvaluationRun
 from engine.explorer import Explorer
 from engine.llm.client import complete, finish
-from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import EndpointError
 from engine.llm.tasks import TaskRun
 from engine.rerank import MODES, Options, estimate, rerank
 from engine.types.evaluations import Collection, Evaluation, EvaluationRequest

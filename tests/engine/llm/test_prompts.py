@@ -9,7 +9,7 @@ import pytest
 
 from engine.assist.assist_prompts import explaining, noting, rewording
 from engine.lenses.definitions import RESEARCH, find_aspect
-from engine.llm.judging_prompts import make_criterion, pairwise, pointwise
+from engine.llm.judges import make_criterion, pairwise, pointwise
 from engine.llm.messages import (
     Reply,
     answer_key,
