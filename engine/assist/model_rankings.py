@@ -10,17 +10,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.assist.model_systems import MODEL_SYSTEMS, find_model_system
-from engine.assist.ranking_estimates import estimate_ranking
-from engine.assist.reranking import (
-    Assignment,
-    Finished,
-    Plan,
-    model_report,
-    rerank_one,
-    texts_of,
-    usage_report,
-)
 from engine.corpora.contracts import RankedDocuments, Rows, ScoredDocument, Seed
 from engine.corpora.recent import Recent
 from engine.llm.budget import RoundProgress
@@ -30,8 +19,19 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.rerank import Progress
 from engine.search.interpretation import Interpretation
+from engine.search.model.estimates import estimate_ranking
+from engine.search.model.reranking import (
+    Assignment,
+    Finished,
+    Plan,
+    model_report,
+    rerank_one,
+    texts_of,
+    usage_report,
+)
+from engine.search.model.systems import MODEL_SYSTEMS, find_model_system
 from engine.search.scenario_index import ranked_from
-from engine.search.searcher import FirstStage, Searcher, criterion_for
+from engine.search.searcher import FirstStage, Searcher
 from engine.types.models import Estimate, ModelReport, ModelUsage, TaskReport
 from engine.types.reranking import Move, RankingProgress, Reranking, RerankRequest
 from engine.types.searches import Query
@@ -199,5 +199,5 @@ def plan_for(request: RerankRequest) -> Plan | None:
 def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:
     """The first stage's ranking as work for a model."""
     doc_ids = tuple(s.doc_id for s in stage.ranking)
-    criterion = criterion_for(searcher, stage.query, stage.seed)
+    criterion = searcher.criterion(stage.query, stage.seed)
     return Assignment("", criterion, doc_ids, texts_of(searcher))

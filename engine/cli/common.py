@@ -38,7 +38,7 @@ def open_explorer(**settings: Any) -> Explorer:
 
 def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
     """The filters of ``--filter``."""
-    from engine.search.queries import parse_filter
+    from engine.queries import parse_filter
 
     return tuple(map(parse_filter, texts))
 
@@ -104,7 +104,7 @@ def system_names(text: str, *, by_model: bool = False) -> list[str]:
         raise BadInputError("--systems names no system.", "Write --systems bm25,dense.")
     if not by_model:
         return [find_system(name).name for name in names]
-    from engine.assist.model_systems import MODEL_SYSTEMS, names_of
+    from engine.search.model.systems import MODEL_SYSTEMS, names_of
 
     own, asking = names_of(names)
     known = system_names(",".join(own)) if own or not asking else []

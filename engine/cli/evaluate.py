@@ -75,11 +75,11 @@ def evaluate(
         own_runs --run FILE: A TREC run to measure beside the systems. Repeatable.
         run_out DIR: Write one TREC run per system into DIR.
     """
-    from engine.assist.reranking import Plan
     from engine.collections.readers import read_collection
     from engine.collections.trec import write_run
     from engine.evaluate.evaluation_run import needs_model
     from engine.evaluate.measuring import check_annotators
+    from engine.search.model.reranking import Plan
 
     collection = read_collection(path)
     names = system_names(systems, by_model=True)

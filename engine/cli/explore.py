@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from engine.types.maps import CorpusMap, Layout
 
 MODEL_SYSTEM_NAMES = ("rewrite", "multi-hop")
-"""Of engine.assist.model_systems, which is loaded late."""
+"""Of engine.search.model.systems, which is loaded late."""
 MAP_COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
 
 
@@ -87,7 +87,7 @@ def search(
         symmetric: late-interaction: score both directions.
         model_reading: Let a language model read the wording of --instruction: one question.
     """
-    from engine.search.queries import parse_reading
+    from engine.queries import parse_reading
     from engine.search.reports import search_report
 
     check_depth(rerank, depth)

@@ -26,7 +26,6 @@ from engine.search.interpretation import (
     focus_on_aspect,
     understood,
 )
-from engine.search.queries import check_query
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system, reads_wording
 from engine.search.systems.aspect_system import focus_vector
@@ -194,7 +193,7 @@ class Comparer:
             focus=() if variant.subset else variant.focus,
             reading=variant.reading,
         )
-        check_query(query, self.searcher.corpus.lens)
+        self.searcher.check(query)
         return query
 
     def _read(self, variant: Variant, query: Query) -> tuple[Seed, Interpretation]:

@@ -9,25 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
-from engine.assist.ranking_estimates import (
-    DOCUMENTS,
-    SAMPLE,
-    Counted,
-    count_for_reranking,
-    count_for_system,
-    estimate_cost,
-    ranking_sizes,
-)
-from engine.assist.ranking_estimates import Sample as SampledQuery
-from engine.assist.reranking import (
-    Assignment,
-    Plan,
-    model_report,
-    rerank_all,
-    texts_of,
-    usage_report,
-)
 from engine.corpora.contracts import Request, Seed
 from engine.errors import BadInputError, SeedLensError
 from engine.evaluate.measuring import (
@@ -51,7 +32,26 @@ from engine.llm.judging_prompts import Criterion
 from engine.llm.tasks import TaskRun
 from engine.measures.significance import significance
 from engine.rerank import MODES
-from engine.search.searcher import Searcher, criterion_for
+from engine.search.model.estimates import (
+    DOCUMENTS,
+    SAMPLE,
+    Counted,
+    count_for_reranking,
+    count_for_system,
+    estimate_cost,
+    ranking_sizes,
+)
+from engine.search.model.estimates import Sample as SampledQuery
+from engine.search.model.reranking import (
+    Assignment,
+    Plan,
+    model_report,
+    rerank_all,
+    texts_of,
+    usage_report,
+)
+from engine.search.model.systems import MODEL_SYSTEMS, SystemRanking, find_model_system
+from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import (
     Ranker,
@@ -105,7 +105,7 @@ def needs_model(request: EvaluationRequest) -> bool:
 
 def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
     """What a topic's documents are judged by."""
-    return criterion_for(searcher, *_asked(searcher, topic))
+    return searcher.criterion(*_asked(searcher, topic))
 
 
 def _asked(searcher: Searcher, topic: Topic) -> tuple[Query, Seed]:

@@ -10,9 +10,6 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
-from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import KEPT, Counted
-from engine.assist.reranking import Plan
 from engine.collections.trec import run_lines
 from engine.config import ASSETS, Settings, __version__
 from engine.corpora.recent import Recent
@@ -34,6 +31,9 @@ from engine.llm.tasks import ModelTask, R, TaskRun, TaskRunner
 from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
 from engine.rerank import DEFAULT_MODE
+from engine.search.model.estimates import KEPT, Counted
+from engine.search.model.reranking import Plan
+from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.reports import (
     evaluation_from_report,
     evaluation_report,

@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 
 import numpy as np
 
-from engine.search.queries import check_text
+from engine.queries import check_text
 from engine.search.searcher import Searcher
 from engine.types.documents import Document, Span
 from engine.types.searches import FoundDocument, Query

@@ -26,7 +26,7 @@ from engine.jobs.runner import JobRunner
 from engine.llm.budget import Account, Budget
 from engine.llm.endpoint_errors import BudgetReachedError
 from engine.permissions import check_source
-from engine.search.queries import query_id
+from engine.queries import query_id
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.comparisons import ComparisonRequest
 from engine.types.corpora import ImportRequest

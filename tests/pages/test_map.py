@@ -186,7 +186,7 @@ def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped: Explorer) 
 def test_a_selection_that_is_too_large_for_a_form_is_refused_there_and_a_table_has_all(
     mapped: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.annotate.notebook.MOST_REFERENCES", 3)
+    monkeypatch.setattr("engine.explorations.notebook.MOST_REFERENCES", 3)
     monkeypatch.setattr(selection, "READ_AT_ONCE", 3)
     chosen = ids(mapped, 7)
     with pytest.raises(BadInputError, match="7 documents are too many"):

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.scale import CORPUS, run_make
 from engine.config import Settings
 from engine.explorer import Explorer
-from engine.search.queries import parse_filters
+from engine.queries import parse_filters
 from engine.types.searches import Query
 
 COUNT = 400

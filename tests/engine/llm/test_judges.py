@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.assist.assist_prompts import Explanation, explaining, noting
 from engine.llm.client import Client, complete
 from engine.llm.judges import ModelJudge
+from engine.search.model.prompts import Explanation, explaining, noting
 from storage.answers import Answers
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import (

@@ -13,9 +13,7 @@ import pypandoc
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest import open_source
-from engine.lenses.definitions import RESEARCH
-from engine.search.trails import (
+from engine.explorations.exports import (
     csl_items,
     export_trail,
     to_bibtex,
@@ -23,6 +21,8 @@ from engine.search.trails import (
     to_csl_json,
     to_ris,
 )
+from engine.ingest import open_source
+from engine.lenses.definitions import RESEARCH
 from engine.types.documents import Document, SourceDocument
 from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query

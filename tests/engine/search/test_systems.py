@@ -16,7 +16,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.numeric import FloatArray, standardised, unit
-from engine.search.queries import parse_filter
+from engine.queries import parse_filter
 from engine.search.systems import SYSTEMS, find_system
 from engine.search.systems.aspect_system import (
     convex,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from engine.assist.assist_prompts import NOTED_TOKENS, QUESTION_TOKENS, Notes, noting, rewording
 from engine.corpora.contracts import RankedDocuments, Request, VectorPart
 from engine.errors import check_known
 from engine.llm.client import Client
@@ -19,6 +18,7 @@ from engine.llm.judges import document_text
 from engine.llm.judging_prompts import Criterion
 from engine.llm.texts import estimate_tokens
 from engine.numeric import FloatArray, distinct
+from engine.search.model.prompts import NOTED_TOKENS, QUESTION_TOKENS, Notes, noting, rewording
 from engine.search.searcher import Searcher
 
 HOPS = 4

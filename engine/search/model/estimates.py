@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.assist.assist_prompts import noting, rewording
-from engine.assist.model_systems import HOPS, PER_HOP, question
-from engine.assist.reranking import TOP, Assignment, Plan
 from engine.llm.connecting import Estimator
 from engine.llm.judges import typical_question
 from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import Prompt
 from engine.rerank import estimate, find_mode
 from engine.rerank.listwise import BATCH, LENGTH
+from engine.search.model.prompts import noting, rewording
+from engine.search.model.reranking import TOP, Assignment, Plan
+from engine.search.model.systems import HOPS, PER_HOP, question
 from engine.search.searcher import Searcher
 from engine.types.evaluations import Topic
 from engine.types.models import Estimate, summed

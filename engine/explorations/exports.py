@@ -17,12 +17,12 @@ from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.middlewares.names import InvalidNameError, parse_single_name_into_parts
 from bibtexparser.model import Entry, Field
 
-from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of
+from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of, web_address
 from engine.collections.judgment_formats import csv_lines, json_lines
 from engine.config import ASSETS
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.search.queries import query_to_dict
-from engine.text import escaped_address, plain, web_address
+from engine.queries import query_to_dict
+from engine.text import escaped_address, plain
 from engine.types.documents import Document, reference
 from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
