@@ -35,7 +35,8 @@ from engine.evaluate.evaluation_run import topic_criterion
 from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection, Endpoint
 from engine.measures.metrics import csfcube_ndcg
-from engine.rerank import MODES, Options, Progress, rerank
+from engine.rerank.modes import MODES, rerank
+from engine.rerank.protocols import Options, Progress
 from engine.search.model.reranking import Assignment, Finished, Plan, rerank_one, texts_of
 from engine.types.evaluations import CSFCUBE_NDCG, Grades, Topic
 from engine.types.searches import Query

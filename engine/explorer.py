@@ -44,7 +44,7 @@ from engine.scenarios.writing import Scenarios
 from engine.search.finding import find_documents
 from engine.search.interpretation import lens_words, load_network
 from engine.search.searcher import Searcher
-from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
+from engine.search.systems import PREPARED, READ_STEER, SYSTEM_NAMES, SYSTEMS, find_system
 from engine.search.systems import reads_wording as wording_counts
 from engine.text import counted, size
 from engine.types.annotating import Project
@@ -77,7 +77,7 @@ class Explorer(ForPerson):
 
     demo_corpus = DEMO_CORPUS
     systems = tuple(SYSTEMS)  # of every corpus; `systems_of` has those of one
-    known_systems = (*SYSTEMS, *PREPARED)  # that a corpus may have
+    known_systems = SYSTEM_NAMES  # that a corpus may have
     model_systems = Assistant.systems  # that need a language model
     rerank_modes = Assistant.modes  # name -> one line for people
     wording_sets = ALL_SETS  # built-in wordings for a whole collection

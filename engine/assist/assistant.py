@@ -16,7 +16,7 @@ from engine.llm.endpoints import Connection, Endpoint, find_endpoint
 from engine.llm.judges import document_text
 from engine.llm.tasks import OnProgress, TaskRunner
 from engine.llm.texts import Quoted
-from engine.rerank import MODES
+from engine.rerank.modes import MODES
 from engine.search.model.estimates import KEPT
 from engine.search.model.prompts import explaining, read_wordings, reading_of_wording
 from engine.search.model.reranking import recalled

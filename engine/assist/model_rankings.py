@@ -17,7 +17,7 @@ from engine.llm.client import Client
 from engine.llm.connecting import Estimator
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import ModelTask, TaskRun
-from engine.rerank import Progress
+from engine.rerank.protocols import Progress
 from engine.search.interpretation import Interpretation
 from engine.search.model.estimates import estimate_ranking
 from engine.search.model.reranking import (

@@ -147,7 +147,7 @@ def _read_by_model(
 def _search_with_model(
     assistant: Assistant, query: Query, mode: str | None, depth: int | None, most_calls: int | None
 ) -> None:
-    from engine.rerank import DEFAULT_MODE
+    from engine.rerank.modes import DEFAULT_MODE
     from engine.search.reports import reranking_report
 
     if mode is not None and query.system in assistant.systems:

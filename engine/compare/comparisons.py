@@ -33,7 +33,7 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.judging_prompts import Criterion
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_sees
-from engine.rerank import Progress, Reranked
+from engine.rerank.protocols import Progress, Reranked
 from engine.search.model.estimates import count_for_reranking, estimate_ranking
 from engine.search.model.reranking import (
     Assignment,

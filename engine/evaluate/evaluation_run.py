@@ -31,7 +31,7 @@ from engine.llm.connecting import Estimator
 from engine.llm.judging_prompts import Criterion
 from engine.llm.tasks import TaskRun
 from engine.measures.significance import significance
-from engine.rerank import MODES
+from engine.rerank.modes import MODES
 from engine.search.model.estimates import (
     DOCUMENTS,
     SAMPLE,

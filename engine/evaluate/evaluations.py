@@ -30,7 +30,7 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import ModelTask, R, TaskRun, TaskRunner
 from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
-from engine.rerank import DEFAULT_MODE
+from engine.rerank.modes import DEFAULT_MODE
 from engine.search.model.estimates import KEPT, Counted
 from engine.search.model.reranking import Plan
 from engine.search.model.systems import MODEL_SYSTEMS

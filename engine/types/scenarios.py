@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass as checked
 from engine.types.jobs import Job
 from engine.types.models import TaskProgress, TaskReport
 
+SCENARIO = "scenario"  # Name of the system that ranks by scenarios
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Written by a language model, a small model that learned from one, or sentences as they are."""
 Component = Literal["M", "I", "E", "M+E", "I+E"]

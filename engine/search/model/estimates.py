@@ -14,8 +14,8 @@ from engine.llm.connecting import Estimator
 from engine.llm.judges import typical_question
 from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import Prompt
-from engine.rerank import estimate, find_mode
 from engine.rerank.listwise import BATCH, LENGTH
+from engine.rerank.modes import estimate, find_mode
 from engine.search.model.prompts import noting, rewording
 from engine.search.model.reranking import TOP, Assignment, Plan
 from engine.search.model.systems import HOPS, PER_HOP, question

@@ -18,7 +18,8 @@ from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judges import JudgeReport, ModelJudge, document_text
 from engine.llm.judging_prompts import Criterion
 from engine.measures.metrics import mean
-from engine.rerank import MODES, OnRound, Options, Reranked, rerank
+from engine.rerank.modes import MODES, rerank
+from engine.rerank.protocols import OnRound, Options, Reranked
 from engine.search.searcher import Searcher
 from engine.types.models import ModelReport, ModelUsage
 from engine.types.reranking import DEFAULT_DEPTH

@@ -15,7 +15,8 @@ from engine.llm.budget import Budget
 from engine.llm.client import complete, finish
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.tasks import TaskRun
-from engine.rerank import MODES, Options, estimate, rerank
+from engine.rerank.modes import MODES, estimate, rerank
+from engine.rerank.protocols import Options
 from engine.search.model.reranking import TOP
 from engine.types.evaluations import Collection, Evaluation, EvaluationRequest
 from storage.answers import Answers

@@ -10,7 +10,8 @@ import pytest
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
 from engine.llm.client import finish
 from engine.measures.metrics import csfcube_ndcg
-from engine.rerank import MODES, Options
+from engine.rerank.modes import MODES
+from engine.rerank.protocols import Options
 from tests.engine.rerank.test_rerank import (
     COMPARING,
     ByUtility,
