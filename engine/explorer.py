@@ -31,9 +31,9 @@ from engine.evaluate.measuring import human_rows
 from engine.evaluate.verification_gap import Gaps
 from engine.explorations.notebook import Notebook
 from engine.facts import find_facts as facts_in
+from engine.lenses.definitions import ALL_SETS, SETS
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
-from engine.lenses.variants import ALL_SETS, SETS
 from engine.maps.facade import Maps
 from engine.numeric import FloatArray
 from engine.permissions import check_operator, leads_only, operator_only

@@ -27,7 +27,7 @@ from engine.cli.common import (
 from engine.cli.options import command
 from engine.cli.terminal import Figure, bar_of, cell, say, show, table
 from engine.errors import SeedLensError
-from engine.lenses.variants import SETS
+from engine.lenses.definitions import SETS
 from engine.search.reports import evaluation_report, gap_report
 from engine.text import counted
 from engine.types.comparisons import Sensitivity
@@ -190,7 +190,7 @@ def sensitivity(
     """
     from engine.collections.readers import read_collection
     from engine.compare.sensitivity_table import sensitivity as run
-    from engine.lenses.variants import check_sets
+    from engine.lenses.definitions import check_sets
     from engine.search.reports import sensitivity_report
 
     collection = read_collection(path)

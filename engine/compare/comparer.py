@@ -14,8 +14,7 @@ from engine.corpora.contracts import Seed
 from engine.corpora.passage_vectors import sample_rows
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
-from engine.lenses.definitions import find_aspect
-from engine.lenses.variants import built_in_variants, check_variants
+from engine.lenses.definitions import built_in_variants, check_variants, find_aspect
 from engine.measures.metrics import csfcube_ndcg, judged_at
 from engine.measures.p_mrr import P_MRR, p_mrr_of_aspect, rank_gain
 from engine.measures.ranking_change import RankingChange, compare_rankings, movers

@@ -26,7 +26,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.jobs.runner import CancelledWorkError, JobRunner
-from engine.lenses.variants import SETS, built_in_variants, check_variants
+from engine.lenses.definitions import SETS, built_in_variants, check_variants
 from engine.llm.client import Client
 from engine.llm.connecting import Estimator
 from engine.llm.endpoints import Endpoint
