@@ -43,11 +43,11 @@ page = st.navigation(
         st.Page("explore.py", title="Explore", default=True),
         st.Page("map.py", title="Map"),
         st.Page("compare.py", title="Compare"),
+        library,
         st.Page("annotate.py", title="Annotate"),
         evaluate,
         build,
         st.Page("ask.py", title="Ask"),
-        library,
     ],
     position="top",
 )

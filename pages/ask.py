@@ -17,4 +17,4 @@ with error_boundary():
     with left, st.container(key="ask_left"), error_boundary():
         ask_page.controls(explorer, view, names, job)
     with right, st.container(key="ask_right"), error_boundary():
-        answer.answer(explorer, job)
+        answer.answer(explorer, view, job)

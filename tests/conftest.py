@@ -32,22 +32,6 @@ if TYPE_CHECKING:
     from engine.explorer import Explorer
 
 BROWSER = "tests/browser/"
-CLOCKS = (
-    BROWSER,
-    "tests/cluster/",
-    "tests/engine/annotate/test_leases.py",
-    "tests/engine/jobs/",
-    "tests/engine/llm/",
-    "tests/engine/sources/test_retrieval.py",
-    "tests/pages/test_login.py",
-    "tests/pages/test_origin.py",
-    "tests/storage/test_ledger_crashes.py",
-    "tests/storage/test_locks.py",
-    "tests/storage/test_postgres.py",
-    "tests/storage/test_turns.py",
-)
-"""Where tests wait for other processes and servers, against the clock: on a busy machine one may
-come too late. Such a test may fail once; pytest's summary counts it as a rerun."""
 CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-open"
 
 
@@ -64,7 +48,8 @@ class FileScheduling(LoadFileScheduling):
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.nodeid.startswith(CLOCKS) and not item.get_closest_marker("nightly"):
+        if item.nodeid.startswith(BROWSER) and not item.get_closest_marker("nightly"):
+            # Two processes and a server against the clock: the summary counts second tries.
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

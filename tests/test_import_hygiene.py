@@ -7,19 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from engine.config import ROOT
 
 PUBLIC = "import engine; [getattr(engine, name) for name in engine.__all__]"
 HEAVY = ("streamlit", "torch", "lancedb", "transformers", "sentence_transformers", "pylate")
 
 
-def loaded_after(code: str, **environment: str) -> set[str]:
-    """Top-level modules in a fresh interpreter after ``code``."""
+def loaded_after(*steps: str, **environment: str) -> list[set[str]]:
+    """Top-level modules of a fresh interpreter after each step."""
     listing = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     process = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{listing}"],
+        [sys.executable, "-c", "".join(f"{step}\n{listing}\n" for step in steps)],
         env={**os.environ, **environment},
         cwd=ROOT,
         capture_output=True,
@@ -27,29 +25,18 @@ def loaded_after(code: str, **environment: str) -> set[str]:
         check=True,
         timeout=120,
     )
-    return set(process.stdout.split())
-
-
-@pytest.mark.parametrize("module", ["engine", "engine.cli"])
-def test_importing_the_engine_loads_no_heavy_library(module: str) -> None:
-    assert loaded_after(f"import {module}").isdisjoint(
-        {*HEAVY, "sqlalchemy", "duckdb", "plotly", "pages"}
-    )
-
-
-def test_the_public_names_load_no_model_library_and_no_user_interface() -> None:
-    loaded = loaded_after(PUBLIC)
-    assert loaded.isdisjoint({*HEAVY, "plotly", "pages"} - {"lancedb"})
+    return [set(line.split()) for line in process.stdout.splitlines()]
 
 
 def test_storage_knows_neither_engine_nor_pages() -> None:
-    loaded = loaded_after("import storage, storage.vectors, storage.ledger, storage.parquet_files")
+    modules = "storage, storage.vectors, storage.ledger, storage.parquet_files"
+    [loaded] = loaded_after(f"import {modules}")
     assert {"storage", "lancedb", "sqlalchemy"} <= loaded
     assert loaded.isdisjoint({"engine", "pages", "streamlit", "torch", "psycopg", "duckdb"})
 
 
-def test_searching_with_the_embedded_model_imports_no_model_library(small_home: Path) -> None:
-    code = """
+def test_commands_public_names_and_searches_load_what_they_need_alone(small_home: Path) -> None:
+    search = """
 from engine.explorer import Explorer
 from engine.types.searches import Query
 explorer = Explorer()
@@ -59,7 +46,10 @@ for system in explorer.systems:
 pasted = Query("small", text="How bees find food.", instruction="the same question, no robots")
 assert explorer.search(pasted).results
 """
-    loaded = loaded_after(code, SEEDLENS_HOME=str(small_home))
-    assert "lancedb" in loaded
-    models = {"torch", "transformers", "sentence_transformers", "pylate", "openvino"}
-    assert loaded.isdisjoint({*models, "streamlit"})
+    commands, public, searches = loaded_after(
+        "import engine.cli", PUBLIC, search, SEEDLENS_HOME=str(small_home)
+    )
+    assert commands.isdisjoint({*HEAVY, "sqlalchemy", "duckdb", "plotly", "pages"})
+    assert public.isdisjoint({*HEAVY, "plotly", "pages"} - {"lancedb"})
+    assert "lancedb" in searches
+    assert searches.isdisjoint({*HEAVY, "openvino", "boto3", "psycopg", "ray"} - {"lancedb"})

@@ -115,10 +115,12 @@ export default function (component) {
   const root = parentElement.querySelector(".root")
   root.classList.toggle("dark", Boolean(data.dark))
   const before = kept.get(parentElement)
+  // Passages without an answer are there to be read.
+  const unfolded = data.state === "done" && !data.parts.length ? data.passages : []
   const state = {
     id: data.id,
     answered: data.state !== "running" && data.parts.length > 0,
-    open: before?.id === data.id ? before.open : new Map(),
+    open: before?.id === data.id ? before.open : new Map(unfolded.map(({ number }) => [number, {}])),
   }
   kept.set(parentElement, state)
   const actions = {

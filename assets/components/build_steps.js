@@ -1,5 +1,5 @@
 // The five steps of a build: how each stands, and a way to open it.
-const SIGNS = { done: "✓", stale: "!", running: "…" }
+const SIGNS = { done: "✓", stale: "!", running: "…", failed: "×" }
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component

@@ -114,10 +114,13 @@ const actions = (result, shown) => {
   details.setAttribute("aria-expanded", String(open))
   const pair = action("plain", "Compare side by side", `Compare side by side: the seed and “${title}”`, `pair-${doc_id}`, () => shown.pair(result))
   pair.setAttribute("aria-haspopup", "dialog")
-  const explain = action("plain", "Explain with the model", `Explain with the model: “${title}”`, `explain-${doc_id}`, () => shown.explain(result))
-  setTip(explain, "Ask the model why this is similar (one request)")
-  explain.disabled = shown.generated.get(doc_id)?.state === "asking"
-  bar.append(gradeButtons(result, shown), seed, keep, details, pair, explain)
+  bar.append(gradeButtons(result, shown), seed, keep, details, pair)
+  if (shown.data.explains) {
+    const explain = action("plain", "Explain with the model", `Explain with the model: “${title}”`, `explain-${doc_id}`, () => shown.explain(result))
+    setTip(explain, "Ask the model why this is similar (one request)")
+    explain.disabled = shown.generated.get(doc_id)?.state === "asking"
+    bar.append(explain)
+  }
   return toolbar(bar, `Actions for “${title}”`)
 }
 

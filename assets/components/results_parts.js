@@ -121,13 +121,6 @@ const explained = (words) => {
   return nodes
 }
 
-// A line in which backticks stand around code.
-const instruction = (text) => {
-  const node = make("p", "text")
-  text.split("`").forEach((part, i) => node.append(i % 2 ? make("code", "", part) : document.createTextNode(withMarks(part))))
-  return node
-}
-
 // What a model wrote about a result: never to be taken for the document's own words.
 const generatedNode = (result, words, shown) => {
   const node = make("section", `generated ${words.state}`)
@@ -143,7 +136,7 @@ const generatedNode = (result, words, shown) => {
   if (words.state !== "asking") head.append(hide)
   node.append(head)
   if (words.state === "done") node.append(...explained(words))
-  else for (const line of words.lines) node.append(words.state === "connect" ? instruction(line) : make("p", "text", line))
+  else for (const line of words.lines) node.append(make("p", "text", line))
   return node
 }
 

@@ -35,6 +35,7 @@ from engine.search.searcher import Searcher
 from engine.types.jobs import Job, JobState
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_QUESTION
+from engine.types.models import Estimate, ModelUsage
 from engine.types.reading import (
     MOST_PASSAGES,
     Answer,
@@ -152,6 +153,12 @@ class Reader(TaskRunner[AskRequest, Answer]):
         _check(request)
         former = self._former(request)
         return AnswerQuestion(request, *self._find(request, former), former)
+
+    def passages(self, request: AskRequest) -> AskJob:
+        """The passages that an answer would rest on, as an answer without words; no model is
+        asked."""
+        task = self._task(request)
+        return Job("", request, "done", task.begun(Estimate(), ModelUsage()))
 
     def start(
         self,

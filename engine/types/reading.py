@@ -101,7 +101,7 @@ def remarks(job: AskJob) -> list[str]:
     if job.progress.unknown:
         unknown = counted(job.progress.unknown, "citation")
         sentences.append(f"{unknown} without a passage (underlined).")
-    if job.state == "done" and not job.progress.cited:
+    if job.state == "done" and job.progress.parts and not job.progress.cited:
         sentences.append("No source cited.")
     return [*sentences, *job.progress.report.notes]
 

@@ -35,9 +35,12 @@ _SEED = "ask_seed"
 _ANSWER = component("ask")
 
 
-def answer(explorer: Explorer, job: AskJob | None) -> None:
-    """The last answer of this visit, or what there will be."""
-    if job is None:
+def answer(explorer: Explorer, view: AskView, job: AskJob | None) -> None:
+    """The last answer of this visit, or what there will be; without a model, the passages."""
+    if job is None and view.question.strip() and not endpoint(explorer).set_up:
+        request = view.request(has_scenarios=explorer.reader.has_scenarios(view.corpus))
+        _show(explorer, explorer.reader.passages(request))
+    elif job is None:
         empty("The answer and its sources appear here. Click a number to check its passage.")
     elif job.running:
         renew_when(lambda: _running() is None, _live, every=0.3)  # controls change too
@@ -81,7 +84,9 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     scenarios = ", with scenarios" if asked.use_scenarios else ""
     passages = counted(len(job.progress.passages), "passage")
     took = el("span", f"running, {duration(job.seconds)}")
-    if not job.running:
+    if job.state == "done" and not job.progress.parts:
+        took = el("span", "Passages only: no model is connected.")
+    elif not job.running:
         # The words for runs that end early are about rankings.
         took = Html(report_line(replace(job.progress.report, stopped="")))
     question = document_view.shortened(asked.question, LONGEST_HEADING)
@@ -157,7 +162,7 @@ def answer_data(job: AskJob) -> dict[str, Any]:
     by_number = {passage.number: passage for passage in progress.passages}
     cited = set(progress.cited)
     return {
-        "id": job.id,
+        "id": job.id or job.request.question,
         "state": job.state,
         "model": progress.report.model,
         "parts": [_part(part, by_number) for part in progress.parts],

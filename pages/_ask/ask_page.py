@@ -66,9 +66,15 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
         fields = (state[f"ask_{one}"] for one in ("corpus", "system", "passages", "scenarios"))
         ask(explorer, AskRequest(state["ask_question"].strip(), *fields))
 
+    def find() -> None:
+        AskView.change(lambda now: replace(now, answer=""))
+
     with line("ask_go"):
-        blocked = not info.set_up or (job is not None and job.running)
-        button("Ask", "ask_button", asked, type="primary", disabled=blocked)
+        if info.set_up:
+            blocked = job is not None and job.running
+            button("Ask", "ask_button", asked, type="primary", disabled=blocked)
+        else:
+            button("Find passages", "ask_find", find, type="primary")
         dim(price_of(explorer, view.request(has_scenarios=has_scenarios), info))
     _earlier(explorer, view)
     folded_panel(explorer, "ask")
@@ -104,7 +110,7 @@ def ask(explorer: Explorer, request: AskRequest) -> None:
 def price_of(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str:
     """What pressing the button takes, in words."""
     if not info.set_up:
-        return "Connect a model below to ask."
+        return "Connect a model below for an answer."
     if not request.question:
         return "Write a question to see its cost."
     try:

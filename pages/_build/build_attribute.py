@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,8 +27,16 @@ ABOUT = (
     "labels the documents; labels become clusters, clusters become queries without the documents' "
     "words, and retrieved documents are graded. Review each step before the next."
 )
+EXAMPLE: Mapping[str, str] = {
+    "name": "how-they-know",
+    "attribute": "How the authors found out that their method works: by measuring it in the field, "
+    "by asking people, by proof, ...",
+    "guidance": "Only what they did themselves, not what others did before them.",
+    "examples": "field trial over a season\nsurvey of the people who use it\nproof",
+}
+"""A worked example, by field of the form."""
 _SAVED = "build_saved"
-_PLACE = "attribute"
+_PLACE, _NEW = "attribute", "new"
 LISTED = 20
 """Builds of a corpus that are listed, the newest ones."""
 
@@ -37,8 +46,16 @@ def new_build(explorer: Explorer, corpus: str) -> None:
     st.html(el("div.bd-about", ABOUT))
     with error_boundary():
         _existing(explorer, corpus)
-    st.header("New build", anchor=False)
+    with line():
+        st.header("New build", anchor=False, width="content")
+        button("Fill in an example", "build_example", fill_in_example, type="tertiary")
     attribute_form(explorer, BuildSpec(corpus, "", ""), is_new=True)
+
+
+def fill_in_example() -> None:
+    """Fill the form for a new build with :data:`EXAMPLE`."""
+    fields = Fields("build", _NEW)
+    st.session_state.update({fields(name): words for name, words in EXAMPLE.items()})
 
 
 def _existing(explorer: Explorer, corpus: str) -> None:
@@ -59,7 +76,7 @@ def _existing(explorer: Explorer, corpus: str) -> None:
 
 def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None:
     """What the collection is about and how it is made, to be saved."""
-    fields = Fields("build", "new" if is_new else f"{spec.corpus}_{spec.name}")
+    fields = Fields("build", _NEW if is_new else f"{spec.corpus}_{spec.name}")
     begun = f"build_begun_{fields.place}"
     before = None if is_new else begun_from(begun, fields("attribute"), spec)
     with st.form(f"build_form_{fields.place}", border=False):
@@ -98,18 +115,17 @@ def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None
 def _about(spec: BuildSpec, fields: Fields, *, is_new: bool) -> None:
     if is_new:
         words = "Name of the collection and its project: letters, digits, - and _."
-        shown = "proof-without-words"
+        shown = EXAMPLE["name"]
         st.text_input("Name", key=fields("name"), placeholder=shown, max_chars=64, help=words)
     st.text_area(
         "Implicit attribute",
         spec.attribute,
         100,
         key=fields("attribute"),
-        placeholder="How the authors found out that their method works: by measuring it in the "
-        "field, by asking people, by proof, ...",
+        placeholder=EXAMPLE["attribute"],
         help="The attribute to label in every document.",
     )
-    shown = "Only what they did themselves, not what others did before them."
+    shown = EXAMPLE["guidance"]
     st.text_area("Definition", spec.guidance, 130, key=fields("guidance"), placeholder=shown)
 
 
@@ -119,7 +135,7 @@ def _guidance(explorer: Explorer, spec: BuildSpec, fields: Fields) -> None:
         "\n".join(spec.examples),
         130,
         key=fields("examples"),
-        placeholder="field trial over a season\nsurvey of those who use it",
+        placeholder=EXAMPLE["examples"],
         help="Show the model how long and general a label is.",
     )
     aspects = {a.key: a.name for a in explorer.library.lens(spec.corpus).aspects}

@@ -99,7 +99,7 @@ def show_step(explorer: Explorer, view: BuildView, build: OpenBuild | None) -> N
 
     _STEPS(
         key="build_steps",
-        data={"steps": steps_data(state, view.step, under_way(job), clusters), "dark": dark()},
+        data={"steps": steps_data(state, view.step, job, clusters), "dark": dark()},
         on_open_change=listen("build_steps", "open", opened),
     )
     if build is None or state is None:

@@ -10,7 +10,7 @@ import streamlit as st
 from pydantic import AfterValidator
 
 from engine.text import counted
-from engine.types.builds import BuildSpec, BuildState, BuildStep, Cluster, StepState
+from engine.types.builds import BuildSpec, BuildState, BuildStep, Cluster, StepJob, StepState
 from engine.types.models import Estimate
 from pages._common.job_words import at_most
 from pages._common.state import PageView, Shared, pages
@@ -170,22 +170,22 @@ def standing(
 
 
 def steps_data(
-    state: BuildState | None, current: str, running: str, clusters: int | None = None
+    state: BuildState | None, current: str, job: StepJob | None, clusters: int | None = None
 ) -> list[dict[str, Any]]:
     """The five steps as the component shows them.
 
     Args:
         state: None for a build that is not there yet.
         current: the step that is shown.
-        running: the one that is under way, "" for none.
+        job: the last run; None for none.
         clusters: that there are, if known.
     """
     by_run = {step.step: step for step in state.steps} if state else {}
     rows = []
     for number, (key, name) in enumerate(STEPS.items(), start=1):
         is_first = key == "attribute"
-        if key == running:
-            kind, words = "running", "running"
+        if job is not None and job.state in ("running", "failed") and SHOWN_BY[job.request] == key:
+            kind = words = job.state
         elif state is None:
             kind, words = ("next", "next") if is_first else ("later", "")
         elif is_first:

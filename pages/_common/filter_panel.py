@@ -18,7 +18,7 @@ from engine.explorer import Explorer
 from engine.types.corpora import FieldValues
 from engine.types.searches import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets, Filter
 from pages._common.components import component, dark, listen
-from pages._common.kit import button, line
+from pages._common.kit import button, fold, line
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note
 from pages._common.state import PageView
@@ -94,16 +94,9 @@ class PageFilters:
         Args:
             unfolds: False: they stay folded until a person unfolds them.
         """
-        key, count = self._key, len(self.filters) + bool(self.unread)
-        opened = f"{key}_unfolded"
-
-        def fold() -> None:
-            st.session_state[opened] = st.session_state[f"{key}_filters"]
-
-        # Streamlit forgets with the label whether it was open.
-        st.session_state[f"{key}_filters"] = st.session_state.get(opened, unfolds and bool(count))
+        count = len(self.filters) + bool(self.unread)
         label = f"Filters ({count} set)" if count else "Filters"
-        box = st.expander(label, key=f"{key}_filters", on_change=fold)
+        box = fold(label, f"{self._key}_filters", opened=unfolds and bool(count))
         if box.open:
             with box:
                 self._facets()

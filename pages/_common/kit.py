@@ -157,6 +157,18 @@ def _shown(names: Mapping[Name, str]) -> Callable[[Name], str]:
     return lambda name: with_marks(names[name])
 
 
+def fold(label: str, key: str, *, opened: bool) -> Any:
+    """An expander that stays as a person left it, and is ``opened`` or not before that."""
+    left = f"{key}_left"
+
+    def leave() -> None:
+        st.session_state[left] = st.session_state[key]
+
+    # Streamlit forgets with the label whether it was open.
+    st.session_state[key] = st.session_state.get(left, opened)
+    return st.expander(label, key=key, on_change=leave)
+
+
 def open_part(label: str, key: str) -> Any:
     """An expander that draws its content only while it is ``open``."""
     return st.expander(label, key=key, type="compact", on_change="rerun")

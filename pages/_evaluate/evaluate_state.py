@@ -27,7 +27,7 @@ SAMPLES = (5, 10, 20, 40, 100)
 SAMPLE = 40
 """Seeds by default, of collections with many more."""
 MANY_SEEDS = 60
-GAP_SAMPLE, GAP_MANY_SEEDS = 10, 12
+GAP_SAMPLE, GAP_MANY_SEEDS = 5, 6
 """The same for the gap, for which a model reads eight pools a query."""
 PARTS = {"systems": "Systems", "gap": "Retrieval–verification gap"}
 """What the page can measure."""

@@ -254,18 +254,14 @@ def ask(explorer: Explorer, query: Query, event: Mapping[str, Any]) -> None:
     key = _key(query, doc_id, info)
     if key in known and known[key].done() and known[key].exception():
         del known[key]  # asked again
-    if info.set_up:
-        given, explain = chosen(explorer), explorer.verifier.explain_with_model
-        once(_EXPLANATIONS, [key], lambda _: explain(_plain(query), doc_id, endpoint=given))
-    else:
-        known[key] = Future()
-        known[key].set_exception(SeedLensError(info.problem))
+    given, explain = chosen(explorer), explorer.verifier.explain_with_model
+    once(_EXPLANATIONS, [key], lambda _: explain(_plain(query), doc_id, endpoint=given))
 
 
 def explanations(explorer: Explorer, query: Query, doc_ids: list[str]) -> list[list[Any]]:
     """Pairs of doc_id and what its card shows of its explanation, as plain data.
 
-    ``state`` is ``asking``, ``done``, ``error`` or ``connect``. The page is drawn again when a
+    ``state`` is ``asking``, ``done`` or ``error``. The page is drawn again when a
     model has answered.
     """
     known = answers(_EXPLANATIONS)
@@ -284,9 +280,6 @@ def _card(answer: _Answer, info: EndpointInfo) -> dict[str, Any]:
     if not answer.done():
         return {"state": "asking", "title": f"Asking {info.model}…", "lines": []}
     error = answer.exception()
-    if error is not None and not info.set_up:
-        lines = ["Connect one under “Language model” beside the results, or:", *info.how]
-        return {"state": "connect", "title": info.problem, "lines": lines}
     if error is not None:
         ours = as_ours(error, "Explanation failed.")
         lines, title = [ours.message, ours.remedy], f"{info.model} could not explain this"

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.types.searches import SearchResults
 from pages._common.components import Event, component, dark, listeners
 from pages._common.filter_panel import PageFilters, without
-from pages._common.kit import button, el, empty, html, line
+from pages._common.kit import button, el, empty, fold, html, line
 from pages._common.outside_text import with_marks
 from pages._common.seed_finder import seed_finder as find_seed
 from pages._common.shared import attempt, escape_label, system_label
@@ -61,20 +61,33 @@ def _choose_aspect(key: str) -> None:
     View.change(lambda now: replace(now, aspect=key, reading=(), focus=(), page=1))
 
 
-def ranking_controls(page: ExplorePage) -> DeltaGenerator:
-    """Instruction, aspect weight and system; returns the place for what the instruction is
-    interpreted as."""
+def instruction_controls(page: ExplorePage) -> DeltaGenerator:
+    """Instruction and aspect weight; returns the place for what the instruction is interpreted
+    as."""
     explorer, view = page.explorer, page.view
-    own, helped = explorer.library.corpus(page.corpus).systems, explorer.model_systems
-    systems = [*own, *helped]
     with st.container(key="explore_asked"):
         place = _instruction(page)
+    own = explorer.library.corpus(page.corpus).systems
     steered = [name for name in own if explorer.reads_steer(name)]
     weight_slider(
         *(view, view.steer),
         disabled=view.system not in steered,
         help=f"0 %: whole document. 100 %: aspect only. Used by {' and '.join(steered)}.",
     )
+    return place
+
+
+def advanced(page: ExplorePage) -> Any:
+    """The place for system and model, open where either was chosen."""
+    chosen = page.view.system != DEFAULT.system or bool(page.view.rerank)
+    return fold("Advanced: system, model", "explore_advanced", opened=chosen)
+
+
+def ranking_controls(page: ExplorePage) -> None:
+    """The system and its settings."""
+    explorer, view = page.explorer, page.view
+    own, helped = explorer.library.corpus(page.corpus).systems, explorer.model_systems
+    systems = [*own, *helped]
     # A link may name a system that is not available here: any other can be chosen then.
     control(
         *(view, "system", st.selectbox, "System", systems),
@@ -88,7 +101,6 @@ def ranking_controls(page: ExplorePage) -> DeltaGenerator:
     if view.system == "late-interaction":
         words = "Average of seed→document and document→seed."
         control(view, "symmetric", st.toggle, "Symmetric scoring", help=words)
-    return place
 
 
 def _instruction(page: ExplorePage) -> DeltaGenerator:

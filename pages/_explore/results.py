@@ -20,6 +20,7 @@ from pages._common.kit import Html, el, html
 from pages._explore.explore_model import Found
 from pages._explore.explore_state import LAYOUTS, RANK, ExplorePage
 from pages._login import login
+from pages._model.model_settings import endpoint
 
 _SEED = component("seed")
 _SKIP = component("skip")
@@ -100,6 +101,7 @@ def result_list(
             "graded": [[r.doc_id, grades[r.doc_id]] for r in results.results if r.doc_id in grades],
             "kept": [r.doc_id for r in results.results if r.doc_id in kept],
             "results": [_result(r, seed, lens, moves) for r in results.results],
+            "explains": endpoint(page.explorer).set_up,
             "generated": generated,
             "dark": dark(),
             **received,

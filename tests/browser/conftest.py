@@ -33,7 +33,6 @@ expect.set_options(timeout=30_000)
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = Path(__file__).parent / "artefacts"
 WIDE: ViewportSize = {"width": 1360, "height": 950}
-PHONE: ViewportSize = {"width": 390, "height": 844}
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
@@ -42,9 +41,12 @@ ARGUMENTS = [
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A browser is driven against the clock: on a busy machine it may come too late, once."""
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker("browser")
+            if not item.get_closest_marker("nightly"):
+                item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -13,11 +11,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment, PoolRequest, Project
-from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.browser.conftest import Server, Visit, visit_with
-from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import make_explorer, wait_until, write_jsonl
+from tests.support import make_explorer, wait_until
 
 SEED = "demo-0232"
 GUIDELINES = {
@@ -35,6 +31,8 @@ def explorer(server: Server) -> Explorer:
 
 
 def make_project(explorer: Explorer, name: str, depth: int, **settings: object) -> Project:
+    """Of another name each time: a second try would find the first one's judgments."""
+    name = f"{name}-{secrets.token_hex(3)}"
     annotation = explorer.annotation
     project = Project("demo", name, guidelines=GUIDELINES, **settings)  # type: ignore[arg-type]
     project = annotation.save(project, "lead")
@@ -69,20 +67,9 @@ def said(explorer: Explorer, project: Project, who: str) -> list[Judgment]:
     return explorer.annotation.judgments(project, annotator=who)
 
 
-def test_a_name_that_is_entered_after_a_pause_is_whose_queue_is_shown(
+def test_a_queue_of_ten_is_judged_by_keyboard_alone_over_a_reload(
     visit: Visit, explorer: Explorer
 ) -> None:
-    project = make_project(explorer, "pause", 3)
-    page = visit.open(f"/annotate?corpus={project.corpus}&project={project.name}")
-    expect(candidate(page)).to_be_visible(timeout=180_000)
-    name = page.get_by_role("textbox", name="Annotator")
-    name.fill("Ada")
-    page.evaluate("for (const one of seedlensSessions.values()) one.outbox.sent = -60_000")
-    name.press("Enter")
-    expect(page.locator(".st-key-annotate_session .words")).to_contain_text("Ada: 0 of")
-
-
-def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Explorer) -> None:
     project = make_project(explorer, "ten", 10)
     page = sit_down(visit, project, "Ada")
     expect(page.get_by_text("The same procedure.")).to_be_visible()
@@ -120,8 +107,17 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
     expect(page.get_by_text("You graded 3 · Nearly the same")).to_be_visible()
     page.keyboard.press("f")
     expect(candidate(page)).to_have_text(second)
+    stored(page, "2 of 10")
+    page.reload()
+    expect(candidate(page)).to_have_text(second)
+    expect(page.get_by_role("textbox", name="Annotator")).to_have_value("Ada")
 
-    for key in "su012301":
+    marked_with_its_evidence(page)
+    (marked,) = (judgment for judgment in said(explorer, project, "Ada") if judgment.marks)
+    document = explorer.document("demo", marked.doc_id)
+    assert (marked.marks, marked.blind) == ((document.sentences[1].span,), True)
+    assert marked.seconds
+    for key in "su01230":
         page.wait_for_timeout(80)
         page.keyboard.press(key)
     expect(page.get_by_text("All done")).to_be_visible()
@@ -136,6 +132,20 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
     expect(page.get_by_text("You graded 9 items, skipped 0 and were unsure of 1.")).to_be_visible()
 
 
+def marked_with_its_evidence(page: Page) -> None:
+    """Evidence is shown when it is asked for; a sentence is marked, and the item graded 1."""
+    assert page.locator(".pair").count() == 0
+    page.keyboard.press("e")
+    expect(page.locator(".pair").first).to_be_visible()
+    sentence = page.locator(".candidate button.sentence").nth(1)
+    sentence.click()
+    expect(sentence).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("1")
+    stored(page, "3 of 10")
+    assert page.locator(".pair").count() == 0
+
+
+@pytest.mark.nightly
 def test_digits_choose_and_enter_decides_a_disagreement_whatever_has_the_focus(
     visit: Visit, explorer: Explorer
 ) -> None:
@@ -144,7 +154,7 @@ def test_digits_choose_and_enter_decides_a_disagreement_whatever_has_the_focus(
     for item in annotation.pool(project):
         annotation.judge(project, Judgment(*item.item, "Ada", 0))
         annotation.judge(project, Judgment(*item.item, "Grace", 3))
-    page = visit.open("/annotate?corpus=demo&project=decided&part=disagreements")
+    page = visit.open(f"/annotate?corpus=demo&project={project.name}&part=disagreements")
     expect(page.get_by_text("2 to decide, 0 decided")).to_be_visible(timeout=180_000)
     expect(page.locator(".st-key-annotate_decide_keys [data-listening]")).to_be_attached()
     page.locator(".kicker").first.click()
@@ -173,87 +183,28 @@ def candidate_text(page: Page) -> str:
     return page.locator(".candidate .title").inner_text()
 
 
-def test_marks_and_evidence_are_there_when_asked_for(visit: Visit, explorer: Explorer) -> None:
-    project = make_project(explorer, "marks", 3)
-    page = sit_down(visit, project, "Ada")
-    assert page.locator(".pair").count() == 0
-    page.keyboard.press("e")
-    expect(page.locator(".pair").first).to_be_visible()
-    page.locator(".candidate button.sentence").nth(1).click()
-    expect(page.locator(".candidate button.sentence").nth(1)).to_have_attribute(
-        "aria-pressed", "true"
-    )
-    page.keyboard.press("3")
-    stored(page, "1 of 3")
-    assert page.locator(".pair").count() == 0
-    (judgment,) = said(explorer, project, "Ada")
-    document = explorer.document("demo", judgment.doc_id)
-    assert judgment.marks == (document.sentences[1].span,)
-    assert judgment.blind
-    assert judgment.seconds
-
-
-def test_a_document_that_is_imported_again_while_it_is_open_is_judged_as_it_is_now(
-    visit: Visit, explorer: Explorer, tmp_path: Path
-) -> None:
-    source = write_jsonl(tmp_path / "again.jsonl", DOCUMENTS)
-    explorer.library.import_documents(ImportRequest(source, "again"))
-    annotation = explorer.annotation
-    project = annotation.save(Project("again", "open", guidelines=GUIDELINES), "lead")
-    annotation.add_queries(project, [Query("again", seed="bees-network", aspect="method")])
-    annotation.fill_pool(project, PoolRequest(("dense",), 4))
-    page = sit_down(visit, project, "Ada")
-    sentences = page.locator(".candidate button.sentence")
-    sentences.nth(1).click()
-    expect(sentences.nth(1)).to_have_attribute("aria-pressed", "true")
-    new = [
-        {**d, "sentences": ["It is new.", *d["sentences"][1:]]} for d in DOCUMENTS if "roles" in d
-    ]
-    explorer.library.import_documents(ImportRequest(write_jsonl(source, new), "again"))
-    page.keyboard.press("3")
-    expect(page.locator(".message")).to_contain_text("before its corpus was imported again")
-    expect(sentences.first).to_contain_text("It is new.")
-    expect(page.locator(".card.seed")).to_contain_text("It is new.")
-    assert page.locator(".candidate button.sentence[aria-pressed=true]").count() == 0
-    sentences.nth(0).click()
-    for done in range(1, 5):
-        expect(sentences.first).to_contain_text("It is new.")
-        page.keyboard.press("3")
-        stored(page, f"{done} of 4")
-    first, *_ = said(explorer, project, "Ada")
-    document = explorer.document("again", first.doc_id)
-    assert first.marks == (document.sentences[0].span,)
-
-
-def test_thirty_presses_at_100_ms_judge_thirty_items(visit: Visit, explorer: Explorer) -> None:
-    project = make_project(explorer, "fast", 40)
-    page = sit_down(visit, project, "Ada")
-    for _ in range(30):
-        before = candidate_text(page)
-        page.keyboard.press("1")
-        assert candidate_text(page) != before, "nobody waits for the app"
-        page.wait_for_timeout(100)
-    stored(page, "30 of 40")
-    judgments = said(explorer, project, "Ada")
-    assert len({j.doc_id for j in judgments}) == 30
-    assert len(explorer.annotation.history(project)) == 30
-
-
-def test_a_held_key_and_a_double_click_judge_one_item_each(
+def test_fast_held_and_doubled_presses_judge_one_item_each(
     visit: Visit, explorer: Explorer
 ) -> None:
-    project = make_project(explorer, "held", 10)
+    project = make_project(explorer, "fast", 40)
     page = sit_down(visit, project, "Ada")
     for _ in range(20):
         page.keyboard.down("2")
         page.wait_for_timeout(30)
     page.keyboard.up("2")
-    stored(page, "1 of 10")
-    assert len(explorer.annotation.history(project)) == 1
+    stored(page, "1 of 40")
     for done, name in enumerate(("Similar", "Skip", "Unsure"), 2):
         page.get_by_role("button", name=name).dblclick()
-        stored(page, f"{done} of 10")
-    assert len(explorer.annotation.history(project)) == 4
+        stored(page, f"{done} of 40")
+    page.locator(".kicker", has_text="Candidate").click()  # the focus leaves the buttons
+    for _ in range(20):
+        before = candidate_text(page)
+        page.keyboard.press("1")
+        assert candidate_text(page) != before, "nobody waits for the app"
+        page.wait_for_timeout(100)
+    stored(page, "24 of 40")
+    assert len({j.doc_id for j in said(explorer, project, "Ada")}) == 24
+    assert len(explorer.annotation.history(project)) == 24
 
 
 @pytest.fixture
@@ -263,11 +214,11 @@ def other(browser: Browser, server: Server) -> Iterator[Visit]:
     visitor.page.context.close()
 
 
+@pytest.mark.nightly
 def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
     visit: Visit, other: Visit, explorer: Explorer
 ) -> None:
-    # Of another name each time: a second try would find the first one's judgments.
-    project = make_project(explorer, f"two-{secrets.token_hex(3)}", 6, per_item=2)
+    project = make_project(explorer, "two", 6, per_item=2)
     ada, grace = sit_down(visit, project, "Ada"), sit_down(other, project, "Grace")
     for _ in range(6):
         ada.keyboard.press("1")
@@ -289,79 +240,6 @@ def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
     decided = explorer.annotation.exchange.qrels(project)
     assert decided.undecided == 5
     assert len(said(explorer, project, "Grace")) == 6
-
-
-@pytest.mark.nightly
-def test_items_that_others_have_come_by_themselves_once_they_leave_them(
-    visit: Visit, explorer: Explorer
-) -> None:
-    project, annotation = make_project(explorer, "leased", 3), explorer.annotation
-    assert len(annotation.share(project, "Ada", "elsewhere").next) == 3
-    page = visit.open("/annotate?corpus=demo&project=leased")
-    expect(page.get_by_text("The last 3 items are with other annotators")).to_be_visible(
-        timeout=180_000
-    )
-    annotation.leave(project, "Ada", "elsewhere")
-    expect(candidate(page)).to_be_visible()
-    assert annotation.share(project, "Ada", "elsewhere").next == [], "all are leased to this page"
-
-
-def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: Explorer) -> None:
-    project = make_project(explorer, "place", 8)
-    page = sit_down(visit, project, "Ada")
-    for key in "12":
-        page.keyboard.press(key)
-        page.wait_for_timeout(80)
-    stored(page, "2 of 8")
-    page.keyboard.press("b")
-    here = candidate_text(page)
-    expect(page.get_by_text("You graded 2 · Similar")).to_be_visible()
-
-    page.reload()
-    expect(candidate(page)).to_have_text(here)
-    expect(page.get_by_role("textbox", name="Annotator")).to_have_value("Ada")
-    expect(page.get_by_text("You graded 2 · Similar")).to_be_visible()
-
-    second = page.context.new_page()
-    second.goto(page.url)
-    expect(second.locator(".candidate .title")).to_have_text(here)
-    second.keyboard.press("f")
-    second.wait_for_timeout(80)
-    second.keyboard.press("3")
-    stored(second, "3 of 8")
-    page.keyboard.press("f")
-    page.wait_for_timeout(80)
-    page.keyboard.press("0")
-    expect(page.locator(".progress .stored")).to_have_text("Saved")
-    second.close()
-    assert len(explorer.annotation.history(project)) == 4
-
-
-@pytest.mark.nightly
-def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
-    visit: Visit, explorer: Explorer
-) -> None:
-    project = make_project(explorer, "unjudged", depth=5)
-    [query_id] = explorer.annotation.queries(project)
-    pooled = explorer.annotation.pool(project)
-    for item in pooled:
-        explorer.annotation.judge(project, Judgment(query_id, item.doc_id, "ada", 2))
-    page = visit.open("/evaluate?collection=demo:unjudged&systems=bm25,dense")
-    page.get_by_role("button", name="Run", exact=True).click(timeout=180_000)
-    add = page.get_by_role("button", name=re.compile(r"Add \d+ to the pool"))
-    expect(add).to_be_visible(timeout=60_000)
-    lacking = int(re.findall(r"\d+", add.inner_text())[0])
-    visit.shoot("evaluate-unjudged")
-    add.click()
-    expect(page.get_by_text(f"{lacking} added to the pool.")).to_be_visible()
-    assert len(explorer.annotation.pool(project)) == len(pooled) + lacking
-
-    page.get_by_role("button", name="Judge them").click()
-    expect(page.get_by_role("textbox", name="Annotator")).to_be_visible()
-    assert "project=unjudged" in page.url
-    page.get_by_role("textbox", name="Annotator").fill("grace")
-    page.get_by_role("textbox", name="Annotator").press("Enter")
-    expect(page.locator(".st-key-annotate_session .words")).to_contain_text("grace: 0 of")
 
 
 def test_a_slow_app_is_not_asked_again_while_it_works(browser: Browser) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import struct
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.browser_steps import (
     assert_sound_figure,
-    download,
     exported,
     read_text,
     until,
@@ -50,7 +49,7 @@ def compared(page: Page, verdicts: int = 3) -> Page:
     return page
 
 
-def test_the_page_makes_its_point_without_a_click(visit: Visit) -> None:
+def test_the_page_makes_its_point_and_leads_to_the_papers_behind_it(visit: Visit) -> None:
     page = compared(visit.open("/compare"))
     verdicts = page.locator(".cmp-verdict")
     expect(verdicts.nth(0)).to_contain_text("follows")
@@ -62,6 +61,26 @@ def test_the_page_makes_its_point_without_a_click(visit: Visit) -> None:
         expect(page.get_by_role("heading", name=name)).to_be_visible()
     expect(page.locator(".st-key-compare_frontier_chart .main-svg").first).to_be_visible()
     visit.shoot("compare-light")
+
+    page = compared(visit.open(link()))
+    opened, mover = page.locator(".paper.on"), page.locator("article.paper .row").first
+    mover.click()
+    expect(opened.locator(".block").first).to_contain_text("base")
+    expect(opened.locator("mark").first).to_be_visible()
+    expect(opened.locator(".tag, .same").first).to_be_visible()
+    visit.shoot("compare-mover")
+    mover.click()
+    expect(opened).to_have_count(0)
+    line = page.locator(".lines > g").nth(2)
+    title = line.get_attribute("aria-label").rsplit(". Ranks: ", 1)[0]  # type: ignore[union-attr]
+    line.focus()
+    expect(page.locator(".status .title")).to_have_text(title)
+    page.keyboard.press("Enter")
+    expect(opened).to_contain_text(title)
+    expect(opened.locator(".block")).to_have_count(3)
+    expect(opened.locator(".pair").first).to_contain_text("seed")
+    expect(page).to_have_url(re.compile("document="))
+    expect(page.locator(".lines > g[aria-pressed='true']")).to_have_count(1)
 
 
 @pytest.mark.nightly
@@ -108,34 +127,6 @@ def test_variants_are_added_duplicated_renamed_and_removed(visit: Visit) -> None
     expect(page.get_by_label("System of variant 3")).to_have_value("aspect")
 
 
-def test_a_paper_is_followed_through_the_rankings_and_opened_from_the_chart(visit: Visit) -> None:
-    page = compared(visit.open(link()))
-    line = page.locator(".lines > g").nth(2)
-    title = line.get_attribute("aria-label").rsplit(". Ranks: ", 1)[0]  # type: ignore[union-attr]
-    line.focus()
-    expect(page.locator(".status .title")).to_have_text(title)
-    page.keyboard.press("Enter")
-    opened = page.locator(".paper.on")
-    expect(opened).to_contain_text(title)
-    expect(opened.locator(".block")).to_have_count(3)
-    expect(opened.locator(".pair").first).to_contain_text("seed")
-    expect(page).to_have_url(re.compile("document="))
-    expect(page.locator(".lines > g[aria-pressed='true']")).to_have_count(1)
-
-
-def test_a_mover_opens_its_evidence_with_what_changed_marked(visit: Visit) -> None:
-    page = compared(visit.open(link()))
-    movers = page.locator("article.paper .row")
-    movers.first.click()
-    opened = page.locator(".paper.on")
-    expect(opened.locator(".block").first).to_contain_text("base")
-    expect(opened.locator("mark").first).to_be_visible()
-    expect(opened.locator(".tag, .same").first).to_be_visible()
-    visit.shoot("compare-mover")
-    movers.first.click()
-    expect(opened).to_have_count(0)
-
-
 CHARTS = ("rank flow", "rank similarity rbo", "similarity by aspect", "trade-off")
 LONG = [{**row, "name": f"{row['name']}: a name of forty characters, or so"} for row in THREE]
 
@@ -165,71 +156,7 @@ def test_charts_are_exported_whole_on_white_with_their_letters_and_their_data(
     page.context.close()
 
 
-@pytest.mark.nightly
-def test_ranks_and_runs_can_be_taken_home(visit: Visit) -> None:
-    page = compared(visit.open(link()))
-    page.get_by_role("button", name="Export", exact=True).click()
-    file = download(page, "Ranks (CSV)")
-    assert read_text(file).startswith("doc_id,title,base,mine,none\n")
-    file = download(page, "Rankings (TREC runs)")
-    first = read_text(file).splitlines()[0].split(" ")
-    assert first[:2] + first[3:4] + first[5:] == ["demo-0232_method", "Q0", "1", "base"]
-
-
 def png_size(content: bytes) -> tuple[int, int]:
     assert content.startswith(b"\x89PNG")
     width, height = struct.unpack(">II", content[16:24])
     return width, height
-
-
-@pytest.mark.nightly
-def test_a_link_brings_variants_depth_measure_and_the_open_paper_to_somebody_else(
-    visit: Visit, browser: Browser, server: Server
-) -> None:
-    page = compared(visit.open(link()))
-    steer = page.locator(".variant").first.locator("input[type=range]")
-    steer.focus()
-    steer.press("End")
-    expect(page).to_have_url(re.compile("steer"))
-    page.get_by_role("radio", name="Top 10").click()
-    expect(page).to_have_url(re.compile("depth=10"))
-    page.get_by_role("radio", name="Overlap").click()
-    expect(page).to_have_url(re.compile("matrix=overlap"))
-    page.locator("article.paper .row").nth(1).click()
-    expect(page.locator(".paper.on")).to_have_count(1)
-    opened = page.locator(".paper.on .title").inner_text()
-    shown = ranked(page, "base")
-
-    other = visit_with(browser, server)
-    there = compared(other.open(urlsplit(page.url)._replace(scheme="", netloc="").geturl()))
-    expect(there.get_by_label("Instruction of variant 2")).to_have_value(THREE[1]["wording"])
-    expect(there.locator(".variant").first.locator(".value")).to_have_text("100 %")
-    expect(there.locator(".paper.on .title")).to_have_text(opened)
-    assert ranked(there, "base") == shown
-    assert parse_qs(urlsplit(there.url).query) == parse_qs(urlsplit(page.url).query)
-    there.context.close()
-
-
-def test_an_error_is_said_and_mended_in_place(visit: Visit) -> None:
-    page = compared(visit.open(link()))
-    name = page.get_by_label("Name of variant 2")
-    name.fill("base")
-    name.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("Two variants are called 'base'")
-    visit.shoot("compare-error")
-    name = page.get_by_label("Name of variant 2")
-    name.fill("mine again")
-    name.press("Enter")
-    compared(page)
-    expect(page.get_by_role("alert")).to_have_count(0)
-
-
-@pytest.mark.nightly
-def test_the_table_of_a_whole_collection_is_computed_beside_the_papers(visit: Visit) -> None:
-    page = visit.open("/compare?" + urlencode({**SEED, "show": "collection"}))
-    expect(page.get_by_text("GritLM-7B")).to_be_visible()
-    page.get_by_role("button", name="Compute table").click()
-    expect(page.get_by_role("progressbar")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"of 4,320 queries"))).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled. No results saved.")).to_be_visible(timeout=60_000)

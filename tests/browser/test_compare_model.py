@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.browser_steps import connect, until
-from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
+from tests.browser.conftest import ROOT, Server, Visit, visit_with
 from tests.fakes.model_answers import Knowledge, read_knowledge
 from tests.fakes.model_server import ModelServer, obedient, serving
 from tests.fakes.model_sessions import KEY
@@ -50,10 +50,6 @@ def open_comparison(visit: Visit, address: str = RERANK) -> Page:
     expect(page.locator(".cmp-verdict")).to_have_count(3, timeout=60_000)
     expect(page.locator(".lines > g").first).to_be_attached()
     return page
-
-
-def panel(page: Page) -> Locator:
-    return page.locator("[class*=st-key-compare_panel]")
 
 
 def run_area(page: Page) -> Locator:
@@ -135,51 +131,3 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     expect_lines(again, after)
     assert model.seen.questions == asked, "who opens the link is shown what the ledger knows"
     other.page.context.close()
-
-
-@pytest.mark.nightly
-def test_without_a_model_the_switch_says_how_to_connect_one(visit: Visit) -> None:
-    page = open_comparison(visit, link())
-    before = lines(page)
-    page.get_by_text("Rerank with a model").click()
-    expect(page).to_have_url(re.compile("rerank=pairwise"))
-    expect(run_area(page)).to_contain_text("no language model is connected")
-    for way in ("Hosted", "vllm serve", "ollama pull"):
-        expect(panel(page).get_by_text(way)).to_be_visible()
-    expect(run_area(page).get_by_role("button")).to_have_count(0)
-    assert lines(page) == before
-    visit.shoot("compare-model-none")
-
-
-@pytest.mark.nightly
-def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
-    visit: Visit, model: ModelServer
-) -> None:
-    page = open_comparison(visit, link(rerank="heapsort", rerank_depth="8"))
-    connect(page, model.url, KEY)
-    ask(page)
-    # In its first round a ranking has no order yet to keep; these are the rounds of three.
-    expect(run_area(page)).to_contain_text(re.compile(r"round ([89]|[1-9]\d+) of about"))
-    page.get_by_role("button", name="Cancel").click()
-    expect(report(page)).to_contain_text("cancelled")
-    expect(page.locator(".cmp-change").first).to_contain_text("So far, the model")
-    visit.shoot("compare-model-cancelled")
-    model.behaviour.latency = 0.0
-    ask(page, "Resume")
-    expect(report(page)).not_to_contain_text("cancelled")
-    expect(report(page)).to_contain_text(re.compile(r"\d+ answers? cached"))
-    expect(page.locator(".cmp-change")).to_have_count(3)
-
-
-@pytest.mark.nightly
-def test_an_unreachable_endpoint_is_named_and_the_comparison_stays(visit: Visit) -> None:
-    page = open_comparison(visit)
-    before = lines(page)
-    connect(page, f"http://127.0.0.1:{free_port()}/v1", KEY)
-    ask(page)
-    expect(run_area(page).get_by_role("alert")).to_contain_text("cannot be reached")
-    expect(run_area(page).get_by_role("alert")).to_contain_text("Showing the original rankings")
-    expect(run_area(page).get_by_role("button", name="Try again")).to_be_enabled()
-    expect(verdict(page, 1)).to_contain_text("does not read wordings")
-    assert lines(page) == before
-    visit.shoot("compare-model-unreachable")

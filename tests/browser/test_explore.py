@@ -1,4 +1,4 @@
-"""The main job in a real browser: seed, aspect, evidence, re-seed, pages, links, grades."""
+"""The main job in a real browser: seed, aspect, evidence, facets, pages, links, grades, facts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from engine.config import ROOT
 from engine.types.searches import Query
 from tests.browser.browser_steps import assert_fits, bring, download, read_text, until
-from tests.browser.conftest import PHONE, Server, Visit, visit_with, visiting
+from tests.browser.conftest import Server, Visit
+from tests.fakes.small_corpus import LETTERS
 from tests.support import make_explorer
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
@@ -62,20 +63,6 @@ def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visi
     expect(page.get_by_text("Corpus", exact=True)).to_be_in_viewport(ratio=1)
 
 
-def test_the_tour_stands_at_the_foot_of_a_phone_below_what_it_is_about(
-    browser: Browser, server: Server
-) -> None:
-    with visiting(browser, server, viewport=PHONE, dark=True) as visit:
-        page = visit.open()
-        page.get_by_role("button", name="Next", exact=True).click()
-        panel = page.get_by_role("dialog", name="Aspect and instruction")
-        for button in panel.get_by_role("button").all():
-            expect(button).to_be_in_viewport(ratio=1)
-        expect(page.get_by_role("combobox", name="Similar in")).to_be_in_viewport()
-        assert_fits(page)
-        visit.shoot("explore-tour-narrow")
-
-
 def finder(page: Page) -> Locator:
     """The field for words, its popover opened by the key."""
     results(page)
@@ -91,10 +78,21 @@ def found_documents(page: Page) -> Locator:
     return page.get_by_role("listbox", name="Documents").get_by_role("option")
 
 
-def test_a_seed_is_found_by_words_with_the_keyboard_alone(visit: Visit) -> None:
+def test_a_seed_is_found_by_words_with_the_keyboard_alone_or_pasted(visit: Visit) -> None:
     page = visit.open(METHOD)
-    finder(page).fill("boosted trees")
+    field = finder(page)
     options = found_documents(page)
+    expect(options).to_have_count(10)
+    page.get_by_role("button", name="Next documents").click()
+    expect(page.get_by_text("Page 2 of")).to_be_visible()
+    field.focus()
+    address = page.url
+    page.keyboard.press("Escape")
+    expect(field).to_have_count(0)
+    assert page.url == address, "Escape changes nothing"
+    expect(page.get_by_role("button", name="Choose another seed")).to_be_focused()
+
+    finder(page).fill("boosted trees")
     expect(options.first.locator("mark").first).to_have_text(re.compile("boost|tree", re.I))
     expect(options.first).to_contain_text("in the title")
     expect(options.last).to_contain_text(re.compile("in the text|similar meaning"))
@@ -108,53 +106,80 @@ def test_a_seed_is_found_by_words_with_the_keyboard_alone(visit: Visit) -> None:
     # The seed is never among its own results, which are drawn a moment after its card.
     expect(page.locator("article .title").get_by_text(chosen, exact=True)).to_have_count(0)
 
+    finder(page)
+    page.get_by_role("button", name="Start from this text").click()
+    expect(page.get_by_text("Enter a text.")).to_be_visible()
+    box = page.get_by_label("Or paste a text")
+    box.fill(
+        "Buses are late. We fit a Bayesian model with random effects. Delays shrink by a third."
+    )
+    page.get_by_role("button", name="Start from this text").click()
+    expect(page.locator("section.card .kicker")).to_have_text(re.compile("pasted", re.I))
+    expect(page).to_have_url(re.compile("text="))
+    expect(box).to_have_count(0)
+    expect(results(page)).to_have_count(20)
 
-def test_escape_closes_the_search_for_a_seed_and_changes_nothing(visit: Visit) -> None:
+
+def test_a_search_is_read_steered_and_followed_from_seed_to_seed(visit: Visit) -> None:
     page = visit.open(METHOD)
-    field = finder(page)
-    expect(found_documents(page)).to_have_count(10)
-    page.get_by_role("button", name="Next documents").click()
-    expect(page.get_by_text("Page 2 of")).to_be_visible()
-    field.focus()
-    address = page.url
-    page.keyboard.press("Escape")
-    expect(field).to_have_count(0)
-    assert page.url == address
-    expect(page.get_by_role("button", name="Choose another seed")).to_be_focused()
+    articles, card = results(page), page.locator("section.card")
+    evidence_stands_beside_the_seeds(page)
+    visit.shoot("explore-unfolded")
 
-
-def test_clicking_a_role_makes_it_the_aspect_and_changes_the_ranking(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    results(page)
     before = titles(page)
     page.get_by_role("button", name="R · Result").click()
     expect(page).to_have_url(re.compile("aspect=result"))
     expect(page.get_by_role("button", name="R · Result")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("article .title").first).not_to_have_text(before[0])
+    card.locator(".sentence").first.click()
+    expect(page).to_have_url(re.compile("focus=0"))
+    expect(card.locator(".hint")).to_contain_text("selected sentences only")
+
+    visit.open(METHOD)
+    expect(articles.first.locator(".title")).to_have_text(before[0])
+    seed, second = card.locator(".title").inner_text(), before[1]
+    # A step of the trail is stored after its results are shown.
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    articles.nth(1).get_by_role("button", name="as seed").click()
+    expect(card.locator(".title")).to_have_text(second)
+    steps = page.locator(".st-key-explore_trail li")
+    walked = steps.count()
+    page.go_back()
+    expect(card.locator(".title")).to_have_text(seed)
+    expect(steps.filter(has=page.locator("[aria-current]"))).to_have_text(
+        re.compile(re.escape(seed))
+    )
+    expect(steps).to_have_count(walked)
+    steps.last.get_by_role("button").click()
+    expect(card.locator(".title")).to_have_text(second)
+    page.get_by_role("button", name="Page 2", exact=True).click()
+    expect(page.locator("article .rank").first).to_have_text("21")
+    expect(page.locator("article .rank").first).to_be_in_viewport()
 
 
-def test_every_result_shows_its_passage_beside_the_seeds_with_words_marked(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    articles = results(page)
-    for article in articles.all()[:5]:
+def evidence_stands_beside_the_seeds(page: Page) -> None:
+    """In each result, when it is unfolded, and side by side by aspect."""
+    first = page.locator("article").first
+    for article in page.locator("article").all()[:5]:
         expect(article.locator(".pair").first).to_contain_text("seed")
         expect(article.locator(".pair").nth(1)).to_contain_text("this")
     expect(page.locator("article mark").first).to_be_visible()
-    first = articles.first
+    first.get_by_role("button", name="Compare side by side").click()
+    pair = page.get_by_role("dialog", name="Side by side, by aspect")
+    expect(pair).to_contain_text(first.locator(".title").inner_text())
+    expect(pair.get_by_role("heading", level=3)).to_have_text(
+        [re.compile("Background"), re.compile("Method"), re.compile("Result")]
+    )
+    method = pair.locator(".aspectrow").filter(has_text="Method").last
+    for side in (0, 1):
+        expect(method.locator(".side").nth(side).locator("mark").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(pair).to_have_count(0)
     first.get_by_role("button", name="Details").click()
     expect(first.locator(".why")).to_contain_text(
         re.compile("method (strong|moderate|weak)|similar in method")
     )
     assert first.locator(".abstract .line").count() >= 5
-    visit.shoot("explore-unfolded")
-
-
-def test_one_sentence_of_the_seed_can_be_what_should_be_alike(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    results(page)
-    page.locator("section.card .sentence").first.click()
-    expect(page).to_have_url(re.compile("focus=0"))
-    expect(page.locator("section.card .hint")).to_contain_text("selected sentences only")
 
 
 def test_what_a_wording_is_read_as_can_be_corrected_and_is_kept_in_the_link(visit: Visit) -> None:
@@ -179,81 +204,64 @@ def test_what_a_wording_is_read_as_can_be_corrected_and_is_kept_in_the_link(visi
     expect(page.get_by_role("textbox", name="Instruction")).to_have_value(words)
 
 
-def test_a_result_becomes_the_seed_and_the_browsers_back_button_returns(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    results(page)
-    seed = page.locator("section.card .title").inner_text()
-    second = titles(page)[1]
-    # A step of the trail is stored after its results are shown.
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    page.locator("article").nth(1).get_by_role("button", name="as seed").click()
-    expect(page.locator("section.card .title")).to_have_text(second)
-    steps = page.locator(".st-key-explore_trail li")
-    expect(steps).to_have_count(2)
-    page.go_back()
-    expect(page.locator("section.card .title")).to_have_text(seed)
-    expect(steps.first.locator("[aria-current]")).to_have_text(seed)
-    expect(steps).to_have_count(2)
-
-
-def test_the_trail_walks_back_to_an_earlier_seed(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    results(page)
-    seed = page.locator("section.card .title").inner_text()
-    page.locator("article").first.get_by_role("button", name="as seed").click()
-    expect(page.locator("section.card .title")).not_to_have_text(seed)
-    step = page.locator(".st-key-explore_trail button").first
-    expect(step).to_be_enabled()
-    step.click()
-    expect(page.locator("section.card .title")).to_have_text(seed)
-
-
-def test_pages_go_on_where_the_last_one_ended(visit: Visit) -> None:
-    page = visit.open(METHOD + "&page=2")
-    results(page)
-    expect(page.locator("article .rank").first).to_have_text("21")
-    first_page = visit.open(METHOD)
-    results(first_page)
-    first_page.get_by_role("button", name="Page 2", exact=True).click()
-    expect(first_page.locator("article .rank").first).to_have_text("21")
-    expect(first_page.locator("article .rank").first).to_be_in_viewport()
-
-
-def test_a_reload_and_a_shared_link_bring_the_same_view_back(
-    visit: Visit, browser: Browser, server: Server
+def test_keys_walk_grade_and_keep_which_a_reload_and_a_shared_link_bring_back(
+    visit: Visit, server: Server
 ) -> None:
-    page = visit.open("/?corpus=demo&seed=demo-0353&aspect=result&steer=0.4&from=2012")
-    expect(page.locator("article")).to_have_count(20)
+    query = Query("demo", seed="demo-0100", aspect="background")
+    notebook = make_explorer(server.home).notebook
+    page = visit.open("/?corpus=demo&seed=demo-0100&aspect=background&steer=0.4&from=2005")
+    articles = results(page)
+    expect(page.get_by_role("button", name="Help: keys and tour")).to_be_visible()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Help")
+    expect(keys).to_contain_text("Next result, previous result")
+    page.keyboard.press("j")
+    expect(page.locator("article.current")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(keys).to_have_count(0)
+
+    for key in ("j", "j", "j", "k"):
+        page.keyboard.press(key)
+    second = articles.nth(1)
+    expect(second.locator(".title")).to_be_focused()
+    expect(second).to_have_class("current")
+    page.keyboard.press("2")
+    grade = second.get_by_role("button", name="2: Similar")
+    keep = second.get_by_role("button", name="Keep “")
+    expect(grade).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("x")
+    expect(keep).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    expect(second.locator(".abstract")).to_be_visible()
+    for _ in range(10):
+        page.keyboard.press("j")
+    expect(articles.nth(11).locator(".title")).to_be_focused()
+    expect(articles.nth(11)).to_be_in_viewport(ratio=0.9)
+    # While one writes, a key is a letter.
+    field = page.get_by_role("textbox", name="Instruction")
+    field.click()
+    page.keyboard.type("jx3?")
+    expect(field).to_have_value("jx3?")
+    expect(articles.nth(11).get_by_role("button", name="Keep “")).to_have_attribute(
+        "aria-pressed", "false"
+    )
+
+    until(page, lambda: list(notebook.grades(query).values()) == [2], what="the grade")
     shown = titles(page)
     page.reload()
     expect(page.locator("article .title")).to_have_text(shown)
-    page.get_by_role("button", name="Share").click()
-    link = page.get_by_test_id("stCode").inner_text()
-    assert link.startswith(f"{server.url}/?corpus=demo&seed=demo-0353")
-    other = visit_with(browser, server)
-    other.page.goto(link)
-    expect(other.page.locator("article .title")).to_have_text(shown)
-    other.page.context.close()
-
-
-def test_a_grade_is_kept_across_a_reload_and_can_be_taken_back(visit: Visit) -> None:
-    query = Query("demo", seed="demo-0100", aspect="background")
-    notebook = make_explorer(visit.server.home).notebook
-    page = visit.open("/?corpus=demo&seed=demo-0100&aspect=background")
-    grade = results(page).nth(2).get_by_role("button", name="2: Similar")
-    grade.click()
-    expect(grade).to_have_attribute("aria-pressed", "true")
-    until(page, lambda: list(notebook.grades(query).values()) == [2], what="the grade")
-    page.reload()
-    grade = results(page).nth(2).get_by_role("button", name="2: Similar")
+    expect(keep).to_have_attribute("aria-pressed", "true")
     expect(grade).to_have_attribute("aria-pressed", "true")
     grade.click()
     expect(grade).to_have_attribute("aria-pressed", "false")
     until(page, lambda: not notebook.grades(query), what="the grade that was taken back")
-    page.reload()
-    expect(results(page).nth(2).get_by_role("button", name="2: Similar")).to_have_attribute(
-        "aria-pressed", "false"
-    )
+    page.get_by_role("button", name="Share", exact=True).click()
+    link = page.get_by_test_id("stCode").inner_text()
+    assert link.startswith(f"{server.url}/?corpus=demo&seed=demo-0100")
+    page.context.clear_cookies()  # somebody else's browser
+    page.goto(link)
+    expect(page.locator("article .title")).to_have_text(shown)
+    expect(grade).to_have_attribute("aria-pressed", "false")
 
 
 def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> None:
@@ -286,90 +294,6 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> Non
     expect(page.locator("article [aria-pressed=true][data-key^=keep]")).to_have_count(2)
 
 
-def test_the_trail_takes_two_lines_on_a_phone_and_marks_where_one_is(
-    browser: Browser, server: Server
-) -> None:
-    notebook = make_explorer(server.home).notebook
-    for number in range(1, 7):
-        notebook.add_step("long-walk", Query("demo", seed=f"demo-000{number}", aspect="method"))
-    with visiting(browser, server, viewport=PHONE) as visit:
-        page = visit.open("/?corpus=demo&seed=demo-0006&aspect=method&trail=long-walk")
-        steps = page.locator(".st-key-explore_trail li")
-        expect(steps).to_have_count(4)
-        expect(steps.last.locator("[aria-current=page]")).to_be_visible()
-
-        def lines() -> int:
-            return len({round(step.bounding_box()["y"]) for step in steps.all()})  # type: ignore[index]
-
-        until(page, lambda: lines() <= 2, what="two lines")
-        assert_fits(page)
-        page.get_by_role("button", name="Show 3 earlier seeds").click()
-        expect(steps).to_have_count(6)
-
-
-def test_a_pasted_text_is_the_seed_at_the_first_click(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    finder(page)
-    page.get_by_role("button", name="Start from this text").click()
-    expect(page.get_by_text("Enter a text.")).to_be_visible()
-    box = page.get_by_label("Or paste a text")
-    box.fill(
-        "Buses are late. We fit a Bayesian model with random effects. Delays shrink by a third."
-    )
-    page.get_by_role("button", name="Start from this text").click()
-    expect(page.locator("section.card .kicker")).to_have_text(re.compile("pasted", re.I))
-    expect(page).to_have_url(re.compile("text="))
-    expect(box).to_have_count(0)
-    expect(results(page)).to_have_count(20)
-
-
-def test_keys_walk_grade_keep_and_unfold_the_results(visit: Visit) -> None:
-    page = visit.open("/?corpus=demo&seed=demo-0101&aspect=method")
-    articles = results(page)
-    for key in ("j", "j", "j", "k"):
-        page.keyboard.press(key)
-    second = articles.nth(1)
-    expect(second.locator(".title")).to_be_focused()
-    expect(second).to_have_class("current")
-    page.keyboard.press("2")
-    expect(second.get_by_role("button", name="2: Similar")).to_have_attribute(
-        "aria-pressed", "true"
-    )
-    page.keyboard.press("x")
-    expect(second.get_by_role("button", name="Keep “")).to_have_attribute("aria-pressed", "true")
-    page.keyboard.press("Enter")
-    expect(second.locator(".abstract")).to_be_visible()
-    for _ in range(10):
-        page.keyboard.press("j")
-    expect(articles.nth(11).locator(".title")).to_be_focused()
-    expect(articles.nth(11)).to_be_in_viewport(ratio=0.9)
-    # While one writes, a key is a letter.
-    field = page.get_by_role("textbox", name="Instruction")
-    field.click()
-    page.keyboard.type("jx3?")
-    expect(field).to_have_value("jx3?")
-    expect(articles.nth(11).get_by_role("button", name="Keep “")).to_have_attribute(
-        "aria-pressed", "false"
-    )
-
-
-@pytest.mark.parametrize("found", [20, 0])
-def test_a_question_mark_shows_all_keys_until_escape(visit: Visit, found: int) -> None:
-    page = visit.open(METHOD if found else METHOD + "&where=venue%3DNowhere")
-    expect(page.get_by_text("No documents match" if not found else "1–20 of")).to_be_visible()
-    expect(page.locator("article")).to_have_count(found)
-    expect(page.get_by_role("button", name="Help: keys and tour")).to_be_visible()
-    page.keyboard.press("?")
-    keys = page.get_by_role("dialog", name="Help")
-    expect(keys).to_contain_text("Next result, previous result")
-    page.keyboard.press("j")
-    expect(page.locator("article.current")).to_have_count(0)
-    page.keyboard.press("Escape")
-    expect(keys).to_have_count(0)
-    page.keyboard.press("/")
-    expect(page.get_by_role("combobox", name="Search titles")).to_be_focused()
-
-
 @pytest.mark.nightly
 def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) -> None:
     page = visit.open(METHOD)
@@ -394,23 +318,6 @@ def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) ->
     page.keyboard.press("Enter")
     expect(page.locator("tr.below .pair").first).to_be_visible()
     assert_fits(page)
-
-
-def test_seed_and_result_stand_side_by_side_by_aspect(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    first = results(page).first
-    title = first.locator(".title").inner_text()
-    first.get_by_role("button", name="Compare side by side").click()
-    pair = page.get_by_role("dialog", name="Side by side, by aspect")
-    expect(pair).to_contain_text(title)
-    expect(pair.get_by_role("heading", level=3)).to_have_text(
-        [re.compile("Background"), re.compile("Method"), re.compile("Result")]
-    )
-    method = pair.locator(".aspectrow").filter(has_text="Method").last
-    expect(method.locator(".side").nth(0).locator("mark").first).to_be_visible()
-    expect(method.locator(".side").nth(1).locator("mark").first).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(pair).to_have_count(0)
 
 
 def test_results_are_reached_named_and_large_enough_for_everybody(visit: Visit) -> None:
@@ -521,3 +428,53 @@ def test_characters_that_turn_text_unseen_are_seen_in_components(browser: Browse
     }}""")
     page.close()
     assert shown == ["a\u25cab", "ab\u25cacd", "b\u25cac"]
+
+
+def test_years_are_chosen_by_dragging_or_typing_and_values_by_a_click(visit: Visit) -> None:
+    page = visit.open("/?corpus=demo&seed=demo-0232&aspect=method")
+    expect(page.locator("article").first).to_be_visible()
+    page.keyboard.press("Escape")
+    page.locator("summary", has_text="Filters").click()
+    bars = page.get_by_role("img", name=re.compile("^Year: 20"))
+    expect(bars).to_be_visible()
+    bars.scroll_into_view_if_needed()
+    box = bars.bounding_box()
+    assert box
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.3, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, middle, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("where=year%3E%3D20.*year%3C%3D20"))
+    expect(page.get_by_text("Filters (2 set)")).to_be_visible()
+    years = page.get_by_role("group", name="Year: range")
+    low = years.get_by_label("from")
+    expect(low).not_to_have_value("")
+    low.fill("2012")
+    low.press("Enter")
+    expect(page).to_have_url(re.compile("year%3E%3D2012"))
+    page.get_by_role("checkbox", name=re.compile("^Method")).check()
+    expect(page).to_have_url(re.compile("has.aspect%3Dmethod"))
+    expect(page.get_by_text("Filters (3 set)")).to_be_visible()
+    visit.shoot("explore-facets")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert_fits(page)
+    page.get_by_role("button", name="Clear all filters").click()
+    expect(page).not_to_have_url(re.compile("where="))
+    expect(bars).to_be_visible()
+
+
+def test_a_result_found_by_a_fact_shows_its_derivation(
+    visit: Visit, server: Server, tmp_path: Path
+) -> None:
+    explorer = bring(server.home, tmp_path, "messages", LETTERS)
+    asked = explorer.notebook.put_text("Who walked along the coast on 1 March 2024?")
+    page = visit.open(f"/?corpus=messages&text={asked}&system=facts")
+    first = page.locator("article").first
+    expect(first.locator(".fact strong")).to_have_text("1 March 2024")
+    expect(first.locator(".fact .how")).to_have_text(
+        "from 'four days ago' in a message of 5 March 2024"
+    )
+    first.get_by_role("button", name="Details").click()
+    expect(first.locator(".abstract mark").filter(has_text="four days ago")).to_have_count(1)
+    visit.shoot("explore-facts")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser import browser_steps
-from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
+from tests.browser.conftest import ROOT, Server, Visit, visit_with
 from tests.fakes.model_answers import Knowledge, read_knowledge
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import KEY
@@ -71,19 +71,18 @@ def ask(page: Page) -> None:
     page.get_by_role("button", name="Rerank", exact=True).click()
 
 
-def test_without_a_model_the_switch_and_the_cards_say_how_to_connect_one(visit: Visit) -> None:
+@pytest.mark.nightly
+def test_without_a_model_the_switch_says_how_to_connect_one(visit: Visit) -> None:
     page = open_search(visit, PLAIN)
     before = titles(page)
+    page.get_by_text("Advanced: system, model").click()
     page.get_by_text("Rerank with a model").click()
     expect(page).to_have_url(re.compile("rerank=pairwise"))
     for way in ("Hosted", "vllm serve", "ollama pull"):
         expect(panel(page).get_by_text(way)).to_be_visible()
     expect(page.get_by_role("button", name="Rerank", exact=True)).to_have_count(0)
     expect(page.locator("article .title")).to_have_text(before)
-    card = page.locator("article").nth(1)
-    card.get_by_role("button", name="explain with the model").click()
-    expect(card.locator(".generated")).to_contain_text("No language model is connected")
-    expect(card.locator(".generated")).to_contain_text("ollama pull")
+    expect(page.get_by_role("button", name="explain with the model")).to_have_count(0)
     visit.shoot("explore-model-none")
 
 
@@ -153,52 +152,6 @@ def test_reranking_shows_its_progress_then_what_it_changed_and_the_way_back(
 
 
 @pytest.mark.nightly
-def test_a_reranking_goes_on_while_another_page_is_looked_at(
-    visit: Visit, model: ModelServer
-) -> None:
-    page = open_search(visit, RERANK)
-    connect(page, model.url)
-    model.behaviour.latency = 0.3
-    ask(page)
-    expect(page.get_by_role("progressbar")).to_be_visible()
-    page.get_by_role("link", name="Library").click()
-    expect(page.get_by_role("heading", name="Your corpora")).to_be_visible()
-    page.go_back()
-    expect(report(page)).to_contain_text("4 rounds")
-
-
-@pytest.mark.nightly
-def test_a_cancelled_reranking_keeps_the_order_so_far_and_goes_on_from_there(
-    visit: Visit, model: ModelServer
-) -> None:
-    page = open_search(visit, f"{PLAIN}&rerank=heapsort&depth=20")
-    connect(page, model.url)
-    ask(page)
-    expect(page.get_by_role("radio", name="With the model")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(report(page)).to_contain_text("cancelled")
-    assert len(set(titles(page))) == 20
-    visit.shoot("explore-model-cancelled")
-    model.behaviour.latency = 0.0
-    page.get_by_role("button", name="Resume").click()
-    expect(report(page)).to_contain_text(re.compile(r"\d+ answers cached"))
-    expect(report(page)).not_to_contain_text("cancelled")
-
-
-@pytest.mark.nightly
-def test_an_unreachable_endpoint_is_named_and_the_ranking_stays(visit: Visit) -> None:
-    page = open_search(visit, RERANK)
-    before = titles(page)
-    connect(page, f"http://127.0.0.1:{free_port()}/v1")
-    expect(panel(page).get_by_role("alert")).to_contain_text("cannot be reached")
-    ask(page)
-    expect(run_area(page).get_by_role("alert")).to_contain_text("cannot be reached")
-    expect(run_area(page).get_by_role("alert")).to_contain_text("Showing the original ranking")
-    assert titles(page) == before
-    visit.shoot("explore-model-unreachable")
-
-
-@pytest.mark.nightly
 def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(
     visit: Visit, model: ModelServer
 ) -> None:
@@ -219,17 +172,3 @@ def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(
     other = page.locator("article").nth(3)
     other.get_by_role("button", name="explain with the model").click()
     expect(other.locator(".generated")).to_contain_text("could not explain this")
-
-
-@pytest.mark.nightly
-def test_a_system_that_asks_a_model_is_searched_with_when_the_button_is_pressed(
-    visit: Visit, model: ModelServer
-) -> None:
-    page = open_search(visit, f"{PLAIN}&system=multi-hop")
-    connect(page, model.url)
-    expect(run_area(page)).to_contain_text("Showing the ranking of dense")
-    assert model.seen.questions == 0
-    page.get_by_role("button", name="Search with the model").click()
-    expect(report(page)).to_contain_text("requests in 4 rounds")
-    expect(page.get_by_text("multi-hop by judge")).to_be_visible()
-    assert len(set(titles(page))) == 20

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import urllib.request
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Server, Visit
+from tests.browser.conftest import Visit
 
 HOSTILE = (
     '<img src="http://192.0.2.1/x.png" onerror="document.title=1"> **bold** '
@@ -50,11 +49,3 @@ def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(
     expect(page.locator("section.card .title")).to_have_text(HOSTILE)
     expect(page.locator("article")).to_have_count(20)
     assert page.title() == "Explore · SeedLens"
-
-
-def test_the_server_sends_its_security_headers(server: Server) -> None:
-    with urllib.request.urlopen(server.url, timeout=10) as answer:
-        policy = answer.headers["content-security-policy"]
-        assert "default-src 'self'" in policy
-        assert "frame-ancestors 'none'" in policy
-        assert answer.headers["x-content-type-options"] == "nosniff"

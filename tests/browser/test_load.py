@@ -6,21 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.load import _session, measure
+from benchmarks.load import measure
 from engine.config import DEMO_CORPUS
-from engine.llm.client import finish
-from tests.browser.conftest import Server
-
-
-def test_a_session_without_a_browser_chooses_one_seed_after_another(server: Server) -> None:
-    async def visit() -> None:
-        async with _session(server.url, DEMO_CORPUS) as session:
-            for doc_id in ("demo-0007", "demo-0011"):
-                await session.choose(doc_id)
-            with pytest.raises(RuntimeError, match="no results"):
-                await session.choose("no-such-document")
-
-    finish(visit())
 
 
 @pytest.mark.nightly

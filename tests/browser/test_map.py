@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -85,6 +84,7 @@ def test_documents_without_an_aspect_leave_its_map_with_a_word_about_them(drawn:
     expect(drawn.locator(".margin")).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_a_hundred_thousand_points_fit_a_phone(browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()
@@ -128,24 +128,3 @@ def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
     page.get_by_role("link", name="Show on the map").click()
     expect(page.locator('.root[data-layout="method"]')).to_be_visible()
     until(page, lambda: sorted(names.all_inner_texts()) == seen, what="the part that was seen")
-
-
-@pytest.mark.usefixtures("demo_indexed")
-def test_a_cluster_becomes_the_filter_of_explore_and_is_removed_there(visit: Visit) -> None:
-    page = visit.open("/map?corpus=demo&layout=method")
-    page.locator(".cluster:visible").first.press("Enter")
-    selected = page.get_by_role("heading", name="documents selected")
-    expect(selected).to_be_visible()
-    size = selected.inner_text().split()[0]
-    page.get_by_role("button", name="Filter Explore by these").click()
-    chip = page.get_by_role("button", name=f"× within {size} selected documents")
-    expect(chip).to_be_in_viewport()
-    expect(page.locator("article").first).to_be_visible()
-    expect(page).to_have_url(re.compile(f"in.selection%3D{size}-"))
-    page.get_by_role("link", name="Show on the map").click()
-    expect(page.get_by_text(f"{size} of 480 documents match the filters")).to_be_visible()
-    expect(page.locator("canvas")).to_be_in_viewport()
-    page.go_back()
-    chip.click()
-    expect(page).not_to_have_url(re.compile("in.selection"))
-    expect(chip).to_have_count(0)

@@ -13,10 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.browser_steps import bring, connect, until
+from tests.browser.browser_steps import bring, until
 from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
-from tests.fakes.model_answers import MODEL, Knowledge
-from tests.fakes.model_server import serving
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer
 
@@ -41,7 +39,7 @@ def search(page: Page) -> tuple[str, ...]:
     return tuple(asked.get(name, [""])[0] for name in ("corpus", "seed", "aspect", "q", "trail"))
 
 
-def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
+def test_pages_a_reload_and_a_new_tab_find_the_search(
     visit: Visit, server: Server, tmp_path: Path
 ) -> None:
     bring(server.home, tmp_path, "harbour", DOCUMENTS[12:24])
@@ -62,22 +60,15 @@ def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
     expect(page).to_have_url(re.compile("variants="))
     page.go_back()
     expect(page).to_have_url(re.compile("q=trained"))  # not Compare without its parameters
-    with serving(Knowledge({}, {})) as model:
-        go(page, "Ask")
-        expect(page).to_have_url(re.compile("corpus=harbour"))
-        connect(page, model.url)
-        go(page, "Evaluate")
-        expect(page).to_have_url(re.compile("collection="))
-        page.reload()
-        expect(page).to_have_url(re.compile("collection="))
-        for tab in (page, page.context.new_page()):
-            tab.goto(f"{server.url}/ask")
-            expect(tab).to_have_url(re.compile("corpus=harbour"))
-            expect(tab.get_by_text(f"Language model: {MODEL}")).to_be_visible()
-            go(tab, "Explore")
-            expect(tab).to_have_url(re.compile(f"seed={SEED}"))
-            until(tab, lambda tab=tab: search(tab) == left, what="the search in this tab")
-            expect(wording(tab)).to_have_value(WORDING)
+    page.reload()
+    expect(page).to_have_url(re.compile("q=trained"))
+    second = page.context.new_page()
+    second.goto(f"{server.url}/ask")
+    expect(second).to_have_url(re.compile("corpus=harbour"))
+    go(second, "Explore")
+    expect(second).to_have_url(re.compile(f"seed={SEED}"))
+    until(second, lambda: search(second) == left, what="the search in this tab")
+    expect(wording(second)).to_have_value(WORDING)
 
 
 def test_each_page_is_one_entry_of_the_history_in_whichever_order_its_address_comes(
@@ -111,6 +102,7 @@ def of_new_connections(page: Page) -> Callable[[], bool]:
     return lambda: bool(frames)
 
 
+@pytest.mark.nightly
 def test_pages_that_were_open_at_a_restart_keep_what_was_written_and_do_what_is_clicked_first(
     browser: Browser, demo_home: Path, tmp_path: Path
 ) -> None:

@@ -49,21 +49,6 @@ def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_b
     assert run_json(corpus, *undo) == {"undone": None}
 
 
-def test_an_undo_takes_back_what_it_names_and_a_decision_only_when_asked_to(corpus: Path) -> None:
-    for doc_id in ("bread-network", "maps-survey"):
-        judge(corpus, 3, "ann", doc_id)
-    decision = ("--grade", 1, "--adjudicate", "--note", "so", "--annotator", "ann")
-    decided = run_json(corpus, "judge", "small", *ITEM, *decision)
-    undo = ("judge", "small", "--undo", "--annotator", "ann", *ITEM)
-    undone = run_json(corpus, *undo)["undone"]
-    assert (undone["doc_id"], undone["origin"]) == ("bread-network", "person")
-    assert run_json(corpus, *undo) == {"undone": None}
-    assert run_json(corpus, *undo, "--adjudicate")["undone"]["event"] == decided["event"]
-    assert run_json(corpus, *undo, "--adjudicate") == {"undone": None}
-    lines = run_inside(corpus, "qrels", "export", "small").stdout
-    assert lines == f"{QUERY} 0 maps-survey 3\n"
-
-
 def test_from_a_project_to_qrels(corpus: Path, tmp_path: Path) -> None:
     guide, queries = tmp_path / "guide.md", tmp_path / "queries.txt"
     guide.write_text("Same **method**?", "utf-8")
@@ -193,29 +178,6 @@ def test_a_pool_takes_runs_and_names_what_is_missing(corpus: Path, tmp_path: Pat
         0,
         f"Warning: 1 query is skipped (seed or aspect not in the corpus): {QUERY}.\n",
     )
-
-
-def test_topics_of_collections_are_pooled_in_their_own_words_and_not_confused(
-    corpus: Path, tmp_path: Path
-) -> None:
-    topics: list[dict[str, Any]] = [
-        {"query_id": "t0", "seed": "bees-network", "aspect": "method"},
-        {"query_id": "t1", "seed": "bees-network", "aspect": "method", "instruction": "sensors"},
-        {"query_id": "1", "text": "How do bees live?"},
-    ]
-    others = [{"query_id": "1", "text": "Where is bread baked?"}]
-    for name, rows in (("first", topics), ("second", others)):
-        (folder := tmp_path / name).mkdir()
-        write_jsonl(folder / "topics.jsonl", rows)
-        (folder / "qrels.txt").write_text(f"{rows[0]['query_id']} 0 bread-network 1\n")
-    pool = ("pool", "small", "--systems", "bm25", "--collection")
-    assert run_json(corpus, *pool, tmp_path / "first")["queries_added"] == 3
-    assert run_json(corpus, *pool, tmp_path / "first")["queries_added"] == 0
-    other = run_inside(corpus, *pool, tmp_path / "second")
-    assert_refused(other, "by the same id (first: '1')", "project")
-    annotation = make_explorer(corpus).annotation
-    found = annotation.queries(annotation.project("small"))
-    assert {i: q.instruction for i, q in found.items()} == {"t0": None, "t1": "sensors", "1": None}
 
 
 def test_runs_of_one_tag_and_file_name_are_all_pooled(corpus: Path, tmp_path: Path) -> None:

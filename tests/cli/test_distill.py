@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from engine.cli.scenarios import tuned_line
 from engine.types.corpora import ImportRequest
-from engine.types.scenarios import Tuned
 from tests.cli.command_line import assert_refused, connected, run_inside, write_lines
 from tests.fakes.model_answers import grades_pairs, in_title
 from tests.fakes.model_server import ModelServer, serving
@@ -31,11 +28,11 @@ def judge() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def _tiny_home(
-    tmp_path_factory: pytest.TempPathFactory, small_source: Path, tiny_model: Callable[[str], Path]
+    tmp_path_factory: pytest.TempPathFactory, small_source: Path, tiny_model: Path
 ) -> Path:
     """A home with the small corpus by an encoder that is fast to train. For reading only."""
     home = tmp_path_factory.mktemp("tiny") / "home"
-    wanted = ImportRequest(small_source, "tiny", encoder=str(tiny_model("trained")))
+    wanted = ImportRequest(small_source, "tiny", encoder=str(tiny_model))
     make_explorer(home).library.import_documents(wanted)
     return home
 
@@ -74,15 +71,6 @@ def test_aspects_are_estimated_graded_trained_and_measured(
     assert json.loads((out / "tuned.json").read_text())["before"] == tuned["before"]
 
 
-def test_what_is_not_shown_to_be_better_is_not_recommended() -> None:
-    better = Tuned(Path("/new"), "old", 40, 12, 0.6, 0.7, (0.02, 0.18), 0.985, 30.0)
-    assert "60.0 %, 95 % interval of the difference +2.0 to +18.0" in tuned_line(better)
-    assert "Use it with: seedlens import SOURCE --name NEW --encoder /new" in tuned_line(better)
-    doubtful = replace(better, interval=(-0.01, 0.2))
-    assert "Not recommended: nothing shows that it is better than old" in tuned_line(doubtful)
-    assert "Use it with" not in tuned_line(doubtful)
-
-
 def test_what_cannot_be_trained_is_refused_before_anything_is_asked(
     tiny_home: Path, tmp_path: Path
 ) -> None:
@@ -111,9 +99,15 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_asked(
     assert (tmp_path / "full" / "mine.txt").read_text() == "kept"
 
 
-@pytest.mark.parametrize(
-    "command", ["distill tiny {}", "distill {} tiny", "distill scenarios {} tiny"]
-)
+def test_a_corpus_keeps_the_model_it_was_indexed_with(
+    small_home: Path, small_source: Path, tiny_model: Path
+) -> None:
+    options = ("--name", "small", "--encoder", tiny_model)
+    refused = run_inside(small_home, "import", small_source, *options)
+    assert_refused(refused, "'small'", "all-MiniLM-L6-v2", str(tiny_model), "new name")
+
+
+@pytest.mark.parametrize("command", ["distill tiny {}", "distill scenarios {} tiny"])
 def test_scenarios_are_learned_from_under_both_names(
     tiny_home: Path, tmp_path: Path, command: str
 ) -> None:

@@ -53,6 +53,7 @@ def test_what_is_left_out_is_named_with_the_command_that_makes_it_again(
     assert re.search(f"small is not complete. Import it again: {again}", listed.stderr)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="they are written for a shell")
 def test_the_commands_of_the_readme_back_up_restore_and_mend(
     small_home: Path, home: Path, tmp_path: Path

@@ -92,16 +92,6 @@ def test_evaluate_for_people_says_what_it_took_on_stderr_and_writes_runs(
     assert KEY not in run.stdout + run.stderr
 
 
-def test_systems_that_need_a_model_stand_beside_the_others(
-    home: Path, collection: Path, server: ModelServer
-) -> None:
-    options = ("--systems", "dense,rewrite,multi-hop", "--json")
-    systems = evaluate(home, collection, server, *options).json["systems"]
-    assert list(systems) == ["dense", "rewrite", "multi-hop"]
-    assert systems["rewrite"]["llm"]["questions"] == 3
-    assert systems["multi-hop"]["llm"]["questions"] == 9
-
-
 def test_a_model_reads_the_wording_and_where_it_does_not_the_search_goes_on(
     home: Path, server: ModelServer
 ) -> None:
@@ -141,17 +131,6 @@ def test_a_wrong_key_ends_with_what_to_do_and_shows_no_key(
     assert KEY not in run.stderr
 
 
-def test_a_budget_of_calls_is_kept_and_said(
-    home: Path, collection: Path, server: ModelServer
-) -> None:
-    options = ("--rerank", "pairwise", "--depth", 20, "--budget-calls", 40, "--json")
-    run = evaluate(home, collection, server, *options)
-    llm = run.json["systems"]["dense+pairwise"]["llm"]
-    assert run.code == 0
-    assert (llm["calls"], llm["stopped"]) == (40, "budget")
-    assert "budget of 40 calls" in run.stderr
-
-
 def test_search_tells_where_each_result_came_from(
     home: Path, collection: Path, server: ModelServer
 ) -> None:
@@ -171,17 +150,6 @@ def test_search_tells_where_each_result_came_from(
     shown = run_inside(home, "search", "tiny", *seed, *options[:-1], **settings(server))
     assert "questions in" in shown.stderr
     assert "0 calls" in shown.stderr
-
-
-def test_search_with_a_rewritten_query_says_what_was_searched_for(
-    home: Path, collection: Path, server: ModelServer
-) -> None:
-    seed = ("--seed", read_collection(collection).topics[0].seed)
-    run = run_inside(home, "search", "tiny", *seed, "--system", "rewrite", "--json",
-                     **settings(server))  # fmt: skip
-    assert run.json["system"] == "rewrite"
-    assert any("one other way to say it" in note for note in run.json["notes"])
-    assert run.json["llm"]["questions"] == 1
 
 
 def test_the_gap_is_a_table_and_json(home: Path, collection: Path, server: ModelServer) -> None:
@@ -264,21 +232,3 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     forget_answers(home)
     undisturbed = evaluate(home, collection, server, *RERANK)
     assert metrics(whole.stdout) == metrics(undisturbed.stdout)
-
-
-@pytest.mark.nightly
-def test_two_people_reranking_at_once_both_get_the_whole_ranking(
-    home: Path, collection: Path, server: ModelServer
-) -> None:
-    """In two processes with one ledger: no answer is lost, none is kept twice."""
-    server.behaviour.latency = 0.05
-    server.behaviour.noise = server.behaviour.pair_noise = 0.7
-    both = [start(home, collection, server) for _ in range(2)]
-    ended = [process.communicate(timeout=120) for process in both]
-    assert [process.returncode for process in both] == [0, 0], ended
-    reports = [llm(stdout) for stdout, _ in ended]
-    for report in reports:
-        assert (report["failed"], report["unanswered"], report["notes"]) == (0, 0, [])
-    assert metrics(ended[0][0]) == metrics(ended[1][0])
-    kept = len(Ledger(home / "ledger.sqlite").answers.heads(server.url, MODEL))
-    assert kept == reports[0]["questions"] == reports[1]["questions"]

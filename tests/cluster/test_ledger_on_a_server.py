@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import threading
 from pathlib import Path
 
 import pytest
@@ -86,21 +85,6 @@ def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
     assert [row.state for row in other.library.corpora()] == ["ready"]
 
 
-def test_one_app_writes_a_corpus_at_a_time(
-    small_copy: Explorer, home_there: Path, small_source: Path, postgres: PostgresServer
-) -> None:
-    url = postgres.database()
-    moved(small_copy.home.root, url)
-    one, other = (make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there))
-    with (
-        one.ledger.locks.hold("corpus", "small", what=""),
-        pytest.raises(CorpusBusyError, match="is being indexed by another"),
-    ):
-        other.library.import_documents(ImportRequest(small_source, "small"))
-    assert other.library.import_documents(ImportRequest(small_source, "small")).corpus == "small"
-
-
-@pytest.mark.nightly
 def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed_runs_no_more(
     home: Path,
     tmp_path: Path,
@@ -157,7 +141,6 @@ def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
     assert (home / "ledger.sqlite").exists()
 
 
-@pytest.mark.smoke
 def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(
     home: Path, postgres: PostgresServer
 ) -> None:
@@ -170,32 +153,3 @@ def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(
         run = run_inside(home, *command, SEEDLENS_LEDGER_URL=wrong)
         assert_refused(run, "password authentication failed", "SEEDLENS_LEDGER_URL")
         assert WRONG not in run.stderr
-
-
-def test_apps_that_judge_at_once_store_each_judgment_once(
-    small_copy: Explorer, home_there: Path, postgres: PostgresServer
-) -> None:
-    url = postgres.database()
-    moved(small_copy.home.root, url)
-    apps = [make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there)]
-    project = begun(apps[0])
-    acknowledged: list[str] = []
-    keys = view_data(apps[0], JudgingSession(project, "A", DocumentCache("small")))["next"]
-
-    def judge(number: int) -> None:
-        app = apps[number % 2]
-        for turn, key in enumerate(keys):
-            event = grade(f"e{number}-{turn}", key, 1)
-            for _ in range(2):  # an answer that was lost: it comes again, to another visit
-                place = JudgingSession(project, f"A{number}", DocumentCache("small"))
-                settled = receive(app, place, message(turn, event)).settled
-            acknowledged.extend(settled)
-
-    threads = [threading.Thread(target=judge, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    stored = [said.event for said in apps[1].annotation.history(project)]
-    assert sorted(stored) == sorted(acknowledged)
-    assert len(stored) == 6 * len(keys) >= 12

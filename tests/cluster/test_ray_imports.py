@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,18 +17,15 @@ import pyarrow as pa
 import pytest
 
 from engine.config import ROOT
-from engine.corpora import indexing
-from engine.errors import BadInputError, CorpusBusyError, CorpusMissingError, StorageError
+from engine.errors import BadInputError, CorpusMissingError
 from engine.explorer import Explorer
-from engine.jobs.cluster import Workers
-from engine.types.corpora import ImportReport, ImportRequest, Progress, Repairs
+from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.cli.command_line import assert_refused, run_process
 from tests.cluster.conftest import Place
 from tests.fakes import ray_cluster
 from tests.fakes.ray_cluster import SmallCluster, kill_worker
-from tests.fakes.s3_server import Proxy
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, wait_until, write_jsonl
 
@@ -102,7 +98,6 @@ class AtDocument:
 EXPECTED = [document["doc_id"] for document in generated()]
 
 
-@pytest.mark.nightly
 def test_a_corpus_and_its_searches_are_those_of_a_local_import(
     on_ray: Explorer, tmp_path: Path, small_source: Path
 ) -> None:
@@ -130,7 +125,6 @@ def test_a_corpus_and_its_searches_are_those_of_a_local_import(
     assert on_ray.library.corpus("c").state == "ready"
 
 
-@pytest.mark.nightly
 def test_every_document_is_there_once_when_workers_are_killed(
     on_ray: Explorer, many: Path, tiny_model: Path
 ) -> None:
@@ -140,7 +134,6 @@ def test_every_document_is_there_once_when_workers_are_killed(
     assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
 
 
-@pytest.mark.nightly
 def test_every_document_is_there_once_when_a_node_is_gone(
     on_ray: Explorer, many: Path, tiny_model: Path, cluster: SmallCluster
 ) -> None:
@@ -151,7 +144,6 @@ def test_every_document_is_there_once_when_a_node_is_gone(
     assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
 
 
-@pytest.mark.nightly
 def test_a_killed_import_is_gone_on_with_by_the_next(
     home: Path, many: Path, tiny_model: Path, cluster: SmallCluster
 ) -> None:
@@ -179,22 +171,6 @@ def test_a_killed_import_is_gone_on_with_by_the_next(
     assert (report.added + report.unchanged, ids(explorer)) == (COUNT, EXPECTED)
 
 
-def test_a_second_import_hears_that_the_corpus_is_being_written(
-    on_ray: Explorer, many: Path, tiny_model: Path
-) -> None:
-    said: list[str] = []
-
-    def second() -> None:
-        other = make_explorer(on_ray.home.root, ray=on_ray.settings.ray, shard_documents=SHARD)
-        with pytest.raises(CorpusBusyError) as refused:
-            other.library.import_documents(wanted(many, tiny_model))
-        said.append(refused.value.message)
-
-    on_ray.library.import_documents(wanted(many, tiny_model), AtDocument(second, every=100))
-    assert said == ["The corpus 'c' is being indexed by another run here."]
-    assert ids(on_ray) == EXPECTED
-
-
 @pytest.mark.parametrize("arrives", [True, False])
 def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
     on_ray: Explorer, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -217,24 +193,6 @@ def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
     report = on_ray.library.import_documents(wanted(source, tiny_model))
     assert (report.added, ids(on_ray)) == (40, EXPECTED[:40])
     assert calls == (1 if arrives else 2)
-
-
-def test_a_commit_that_never_succeeds_ends_the_import_and_the_next_one_goes_on(
-    on_ray: Explorer, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from storage import vectors
-
-    def commit(*_: Any) -> None:
-        raise OSError("503 Slow Down")
-
-    source = write_jsonl(tmp_path / "some.jsonl", generated(40))
-    with monkeypatch.context() as patch:
-        patch.setattr(vectors, "commit", commit)
-        patch.setattr("engine.corpora.indexing.WAIT_SECONDS", 0.01)
-        with pytest.raises(StorageError, match="503 Slow Down"):
-            on_ray.library.import_documents(wanted(source, tiny_model))
-    assert on_ray.library.import_documents(wanted(source, tiny_model)).added == 40
-    assert ids(on_ray) == EXPECTED[:40]
 
 
 # -- on object storage --------------------------------------------------------------------------
@@ -265,7 +223,6 @@ def driver(place: Place, source: Path, model: Path, address: str) -> subprocess.
     )
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("there", [0, 80])
 def test_other_servers_see_what_was_published_and_then_all_whatever_is_killed(
     place: Place, many: Path, tiny_model: Path, cluster: SmallCluster, tmp_path: Path, there: int
@@ -300,109 +257,16 @@ def test_other_servers_see_what_was_published_and_then_all_whatever_is_killed(
     assert (ids(one), seen(one), seen(other)) == ([*published, *EXPECTED[there:]],) * 3
 
 
-@pytest.mark.parametrize("trouble", ["403", "reset"])
-def test_what_workers_made_is_published_once_the_store_takes_it(
-    place: Place, proxy: Proxy, tiny_model: Path, cluster: SmallCluster, tmp_path: Path,
-    trouble: str,
-) -> None:  # fmt: skip
-    source = write_jsonl(tmp_path / "some.jsonl", generated(40))
-    one, other = on_store(place, cluster, proxy.endpoint), place.app("other")
-    proxy.trouble = lambda method, *_: trouble if method in ("PUT", "POST") else ""
-    with pytest.raises(StorageError, match="The same command again goes on where it stopped"):
-        one.library.import_documents(wanted(source, tiny_model))
-    assert seen(other) == []
-    proxy.trouble = lambda *_: ""
-    report = one.library.import_documents(wanted(source, tiny_model))
-    assert (report.unchanged, seen(one), seen(other)) == (40, EXPECTED[:40], EXPECTED[:40])
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("at", ["tables", "generations"])
-def test_an_import_that_is_killed_while_it_publishes_keeps_others_out_and_is_gone_on_with(
-    place: Place, proxy: Proxy, tiny_model: Path, cluster: SmallCluster, tmp_path: Path, at: str
-) -> None:
-    first, all_ = (write_jsonl(tmp_path / f"{n}.jsonl", generated(n)) for n in (40, 80))
-    one, other = on_store(place, cluster, proxy.endpoint), place.app("other")
-    one.library.import_documents(wanted(first, tiny_model))
-    assert seen(other) == EXPECTED[:40]
-    reached, killed = threading.Event(), threading.Event()
-
-    def hang(method: str, path: str, _number: int) -> str:
-        if method not in ("PUT", "POST") or f"/{at}" not in path:
-            return ""
-        reached.set()
-        killed.wait(60)
-        return "reset"
-
-    proxy.trouble = hang
-    place.environment(proxy.endpoint)
-    with driver(place, all_, tiny_model, cluster.address) as process:
-        assert reached.wait(60)
-        with pytest.raises(CorpusBusyError, match="is being indexed by another program"):
-            other.library.import_documents(wanted(all_, tiny_model))
-        process.kill()
-    killed.set()
-    proxy.trouble = lambda *_: ""
-    assert seen(other) == EXPECTED[:40]
-    report = one.library.import_documents(wanted(all_, tiny_model))
-    assert (report.unchanged, seen(one), seen(other)) == (80, EXPECTED[:80], EXPECTED[:80])
-
-
-def test_rows_that_a_worker_wrote_into_another_copy_of_the_corpus_are_not_committed(
-    place: Place, tiny_model: Path, cluster: SmallCluster, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    first, all_ = (write_jsonl(tmp_path / f"{n}.jsonl", generated(n)) for n in (40, 80))
-    one, other = on_store(place, cluster), place.app("other")
-    one.library.import_documents(wanted(first, tiny_model))
-    assert seen(other) == EXPECTED[:40]
-    target = indexing.Target
-
-    def elsewhere(_path: Path, *rest: Any) -> indexing.Target:
-        return target(other.home.corpus("c"), *rest)  # as where each machine has a home of its own
-
-    with monkeypatch.context() as patch:
-        patch.setattr(indexing, "Target", elsewhere)
-        patch.setattr(indexing, "WAIT_SECONDS", 0.01)
-        with pytest.raises(StorageError, match="share its folder"):
-            one.library.import_documents(wanted(all_, tiny_model))
-    assert seen(one) == seen(other) == EXPECTED[:40]
-    one.library.import_documents(wanted(all_, tiny_model))
-    assert seen(one) == seen(other) == EXPECTED[:80]
-
-
-@pytest.mark.parametrize("repairs", [Repairs(), Repairs(skip_empty=True, number_ids=True)])
-def test_faulty_rows_are_refused_or_repaired_as_by_a_local_import(
-    on_ray: Explorer, tiny_model: Path, tmp_path: Path, repairs: Repairs
-) -> None:
-    documents = [*generated(20), {"doc_id": "x", "text": " "}, {"text": "No id."}]
-    source = write_jsonl(tmp_path / "rows.jsonl", documents)
-    told: list[tuple[object, ...]] = []
-    local = make_explorer(tmp_path / "local", shard_documents=SHARD)
-    for explorer in (local, on_ray):
-        try:
-            report = explorer.library.import_documents(wanted(source, tiny_model, repairs=repairs))
-            told.append((report.warnings, report.documents, ids(explorer)))
-        except BadInputError as error:
-            told.append((error.message, error.remedy))
-            assert not explorer.library.corpora()
-    assert told[0] == told[1]
-
-
 @pytest.mark.smoke
-def test_what_changed_takes_the_place_of_what_was_stored(
-    on_ray: Explorer, tiny_model: Path, tmp_path: Path
-) -> None:
+def test_what_changed_takes_the_place_of_what_was_stored(on_ray: Explorer, tmp_path: Path) -> None:
     before = generated(30)
-    on_ray.library.import_documents(wanted(write_jsonl(tmp_path / "a.jsonl", before), tiny_model))
+    on_ray.library.import_documents(wanted(write_jsonl(tmp_path / "a.jsonl", before), None))
     after = [
         *before[:10],
         *({**d, "text": "Now other words."} for d in before[10:14]),
         *generated(34)[30:],
     ]
-    report = on_ray.library.import_documents(
-        wanted(write_jsonl(tmp_path / "b.jsonl", after), tiny_model)
-    )
+    report = on_ray.library.import_documents(wanted(write_jsonl(tmp_path / "b.jsonl", after), None))
     assert (report.added, report.updated, report.unchanged) == (4, 4, 10)
     texts = dict(zip(ids(on_ray), rows(on_ray)["text"].to_pylist(), strict=True))
     assert len(texts) == report.documents == 34
@@ -430,15 +294,6 @@ def test_an_import_on_ray_goes_on_with_one_that_was_begun_without_and_can_be_can
     assert (report.added + report.unchanged, ids(on_ray)) == (COUNT, EXPECTED)
 
 
-def test_where_there_is_a_gpu_four_workers_share_it(cluster: SmallCluster) -> None:
-    with cluster.with_gpu():
-        assert [Workers().count, Workers(whole_gpu=True).count] == [4, 1]
-        seen = list(Workers().map(os.getenv, ["CUDA_VISIBLE_DEVICES"] * 4))
-    assert seen == ["0"] * 4
-    assert Workers().count == 2
-
-
-@pytest.mark.smoke
 def test_what_is_no_address_or_not_installed_is_said(
     home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -463,7 +318,6 @@ def test_an_address_where_nobody_answers_is_an_error_of_one_line(
     assert_refused(run, "Nobody answers at ray://127.0.0.1:1", "Check that the cluster runs")
 
 
-@pytest.mark.nightly
 @pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())
 def test_the_app_imports_on_the_cores_of_its_machine_and_nobody_else_can_reach_them(
     home: Path, small_source: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch

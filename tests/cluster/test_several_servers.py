@@ -3,8 +3,6 @@ not."""
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from engine.explorer import Explorer
 from engine.jobs.imports import ImportJobs
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from storage import locks
 from tests.cli.command_line import run_inside, write_lines
 from tests.fakes import postgres_server
 from tests.fakes.postgres_server import PostgresServer
@@ -46,36 +43,6 @@ def ended(jobs: ImportJobs, job_id: str) -> str:
     return "" if job.state == "running" else f"{job.state} {job.error}".strip()
 
 
-def test_an_import_of_another_machine_over_the_same_home_is_seen_and_stopped(
-    servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here, there = (server.library.jobs for server in servers)
-    job = here.start(ImportRequest(many(tmp_path), "many"), "Ada")
-    monkeypatch.setattr(locks, "MACHINE", "another-machine")  # its processes are not to be seen
-    wait_until(lambda: there.job(job.id).progress.done, what="progress, seen from there")
-    assert there.job(job.id).state == "running"
-    with pytest.raises(CorpusBusyError, match=r"is being indexed \(started by Ada\)"):
-        there.start(ImportRequest(tmp_path / "many.jsonl", "many"))
-    there.cancel(job.id)
-    assert wait_until(lambda: ended(there, job.id), what="its end, from there") == "cancelled"
-
-
-@pytest.mark.nightly
-def test_an_import_that_was_killed_on_another_machine_is_interrupted_and_resumed_on_this_one(
-    servers: list[Explorer], tmp_path: Path
-) -> None:
-    here, there = (server.library.jobs for server in servers)
-    job = here.start(ImportRequest(many(tmp_path), "many"), "Ada")
-    wait_until(lambda: here.job(job.id).progress.done, what="progress")
-    os.kill(here.job(job.id).pid, signal.SIGKILL)
-    wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
-    assert there.job(job.id).state == "interrupted"
-    again = there.resume(job.id)
-    wait_until(lambda: here.job(again.id).progress.phase == "indexing", what="the same again")
-    here.cancel(again.id)
-    assert wait_until(lambda: ended(here, again.id), what="its end") == "cancelled"
-
-
 def test_servers_that_start_an_import_at_the_same_time_start_one(
     servers: list[Explorer], tmp_path: Path, postgres: PostgresServer
 ) -> None:
@@ -100,7 +67,6 @@ def test_servers_that_start_an_import_at_the_same_time_start_one(
     wait_until(lambda: ended(jobs, started[0].id), what="its end")
 
 
-@pytest.mark.nightly
 def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed() -> None:
     if why := postgres_server.missing():
         pytest.skip(why)
@@ -134,13 +100,14 @@ def test_what_one_server_deletes_is_gone_at_the_others_and_back_when_it_is_broug
 
     searching = threading.Thread(target=search)
     searching.start()
-    for _ in range(5):
+    for _ in range(2):
         here.library.delete("small")
         with pytest.raises(UnknownNameError, match="small"):
             there.search(query)
+        refused = len(said)
+        wait_until(lambda n=refused: other or len(said) > n, what="a search while it is gone")
         here.library.restore("small")
         assert [result.doc_id for result in there.search(query).results] == before
     done.set()
     searching.join()
     assert other == []
-    assert said, "some searches came while it was gone"

@@ -105,11 +105,12 @@ ONE_RESULT = {
     "collection": Task(_collection, _says_nothing),
 }
 """Tasks whose questions lead to one result together, rather than to one for each item."""
+ALL = TASKS | ONE_RESULT
 
 
 @pytest.fixture(params=TASKS)
 def task(request: pytest.FixtureRequest) -> Task:
-    return TASKS[request.param]
+    return ALL[request.param]
 
 
 @pytest.fixture
@@ -205,7 +206,7 @@ def test_failing_calls_are_repeated_within_what_was_announced(
     assert report.calls <= estimate.most_calls
 
 
-@pytest.mark.parametrize("task", [*TASKS.values(), ONE_RESULT["ranking"], ONE_RESULT["answer"]])
+@pytest.mark.parametrize("task", [*TASKS, "ranking", "answer"], indirect=True)
 def test_a_run_ends_at_the_calls_that_were_announced_however_often_it_has_to_repeat(
     prepared: Prepared, server: ModelServer
 ) -> None:
@@ -217,7 +218,7 @@ def test_a_run_ends_at_the_calls_that_were_announced_however_often_it_has_to_rep
     assert server.seen.requests <= announced.most_calls
 
 
-@pytest.mark.parametrize("task", [*TASKS.values(), *ONE_RESULT.values()])
+@pytest.mark.parametrize("task", ALL, indirect=True)
 def test_an_endpoint_that_refuses_or_is_missing_is_told(
     task: Task, prepared: Prepared, server: ModelServer, small_copy: Explorer
 ) -> None:
@@ -236,7 +237,7 @@ def test_an_endpoint_that_refuses_or_is_missing_is_told(
             act(request)
 
 
-@pytest.mark.parametrize("task", [t for n, t in TASKS.items() if n != "pairs"])  # stores nothing
+@pytest.mark.parametrize("task", ["scenarios", "labelling"], indirect=True)
 def test_another_program_does_not_run_the_same_task_at_once(
     task: Task, prepared: Prepared, server: ModelServer
 ) -> None:

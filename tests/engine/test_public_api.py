@@ -51,13 +51,6 @@ def test_results_as_a_frame_have_a_row_each(small: Explorer) -> None:
     assert frame["similarity"].dtype == float
 
 
-def test_an_empty_page_is_an_empty_frame_with_the_same_columns(small: Explorer) -> None:
-    full = small.search(Query("small", seed="bees-network", k=5)).to_frame()
-    beyond = small.search(Query("small", seed="bees-network", offset=1000)).to_frame()
-    assert len(beyond) == 0
-    assert list(beyond.columns) == list(full.columns)
-
-
 def test_comparisons_as_a_frame_have_a_rank_per_wording(small: Explorer) -> None:
     variants = small.comparing.presets("small", "method")
     comparison = small.comparing.compare(

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zlib import compress
 
 import pytest
 
-from engine.corpora.backup import back_up, restore, verify
+from engine.corpora.backup import back_up, verify
 from engine.errors import StorageError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from storage.home import Home
 from tests.support import make_explorer
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -59,22 +56,6 @@ def test_it_can_be_searched_and_backed_up(
     assert "cannot be written to" in caplog.text
 
 
-def test_a_backup_of_it_has_what_a_killed_program_left_in_the_log_of_the_ledger(
-    protected: Explorer, tmp_path: Path
-) -> None:
-    connection = sqlite3.connect(protected.home.ledger, isolation_level=None)
-    row = ("text", "", "t", "", "2026-01-01 00:00:00", "2026-01-01 00:00:00", compress(b'"left"'))
-    connection.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    log = Path(f"{protected.home.ledger}-wal")
-    before = log.read_bytes()
-    assert before
-    back_up(protected.home, protected.ledger, tmp_path / "home.zip")
-    restore(tmp_path / "home.zip", Home(tmp_path / "back"))
-    assert make_explorer(tmp_path / "back").ledger.text("t") == "left"
-    assert log.read_bytes() == before, "nothing was written to it"
-    connection.close()
-
-
 def test_what_would_be_stored_is_refused_with_the_reason(
     protected: Explorer, small_source: Path
 ) -> None:
@@ -86,9 +67,3 @@ def test_what_would_be_stored_is_refused_with_the_reason(
         with pytest.raises(StorageError, match="written to"):
             act()
     assert protected.library.names() == ["small"]
-
-
-def test_a_home_without_a_ledger_has_nothing_to_be_searched(tmp_path: Path) -> None:
-    (tmp_path / "home").write_text("a file")
-    with pytest.raises(StorageError, match="cannot be created or written to"):
-        make_explorer(tmp_path / "home")

@@ -27,10 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config import DEMO
-from tests.fakes.model_answers import Handler
+from tests.fakes.model_answers import Handler, fences
 from tests.fakes.small_corpus import DOCUMENTS, METHODS
-
-_FENCE = re.compile(r"^=== ([\w ]+) (\w{16}) ===\n(.*?)\n=== end \2 ===$", re.M | re.S)
 
 
 @dataclass(frozen=True)
@@ -99,69 +97,6 @@ SMALL = {
         "Work that leaves small devices in place to keep watch by themselves.",
     ),
 }
-DEMO_KINDS = {
-    "graph-network": Kind(
-        ("Message passing on a graph", "Graph neural network"),
-        "Work where things learn what they are from those they touch.",
-    ),
-    "sparse-linear": Kind(
-        ("Sparse linear model", "Few weighted features"),
-        "Work whose whole reckoning would fit on a postcard.",
-        "Estimators without an architecture, their loss traced and duplicates removed.",
-    ),
-    "crowd-annotation": Kind(
-        ("Crowd annotation", "Many raters, pooled"),
-        "Work that lets laypeople vote and trusts what emerges.",
-    ),
-    "integer-program": Kind(
-        ("Integer programming", "Optimal plan by a solver"),
-        "Work that shows nobody could have done it more cheaply.",
-    ),
-    "boosted-trees": Kind(
-        ("Boosted trees", "Ensemble of small trees"),
-        "Work where weak guessers mend what others got wrong.",
-    ),
-    "agent-simulation": Kind(
-        ("Agent-based simulation", "Simulated individuals"),
-        "Work that lets make-believe folk live and watches what unfolds.",
-    ),
-    "nearest-cases": Kind(
-        ("Nearest past cases", "Case-based reasoning"),
-        "Judging anew by what became of similar affairs.",
-    ),
-    "user-experiment": Kind(
-        ("Controlled user experiment", "Randomised trial with users"),
-        "Work where a coin decides who gets the treatment.",
-    ),
-    "causal-matching": Kind(
-        ("Matched comparison groups", "Causal matching"),
-        "Work that gives everybody a lookalike, to see what another course would have brought.",
-    ),
-    "reward-learning": Kind(
-        ("Reinforcement learning", "Learning from reward"),
-        "Work where a machine tries, fails, and is praised when it gets somewhere.",
-    ),
-    "state-filtering": Kind(
-        ("State-space filtering", "Hidden state tracked over time"),
-        "Work that keeps a running belief about what nobody sees.",
-    ),
-    "interview-coding": Kind(
-        ("Interviews, coded", "Thematic coding of interviews"),
-        "Research that lets those affected talk and orders their words.",
-    ),
-    "pretrained-transformer": Kind(
-        ("Pretrained transformer", "Fine-tuned language model"),
-        "Whatever takes a machine schooled on half the web and teaches it one thing more.",
-    ),
-    "hierarchical-bayes": Kind(
-        ("Hierarchical Bayesian model", "Partial pooling"),
-        "Work where whoever has little to go by leans upon those alike.",
-    ),
-    "contrastive-views": Kind(
-        ("Contrastive learning", "Views of one thing pulled together"),
-        "Work that teaches by asking which two glimpses belong to the same.",
-    ),
-}
 
 
 def small_methods() -> Methods:
@@ -174,13 +109,24 @@ def small_methods() -> Methods:
     return Methods(SMALL, of, frozenset({"Maps by sensor"}), "Tides by survey")
 
 
+_UNHEARD = [f"{start}{end}wise" for start in ("zib", "quo", "vro") for end in "aeiou"]
+"""Words of no document, one for each method of the demo."""
+
+
 def demo_methods() -> Methods:
     """The demo corpus: fifteen methods, about 32 documents each."""
     lines = (DEMO / "labels.jsonl").read_text(encoding="utf-8").splitlines()
     methods = {row["doc_id"]: row["method"] for row in map(json.loads, lines)}
     lines = (DEMO / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
     titles = {row["title"]: methods[row["doc_id"]] for row in map(json.loads, lines)}
-    return Methods(DEMO_KINDS, titles, frozenset(list(titles)[::40]), list(titles)[7])
+    values = json.loads((DEMO / "values.json").read_text(encoding="utf-8"))["method"]
+    kinds = {
+        value["id"]: Kind(
+            (value["label"], value["id"].replace("-", " ")), f"{word} it went, {word}"
+        )
+        for value, word in zip(values, _UNHEARD, strict=True)
+    }
+    return Methods(kinds, titles, frozenset(list(titles)[::40]), list(titles)[7])
 
 
 def builds_collections(methods: Methods) -> Handler:
@@ -190,8 +136,8 @@ def builds_collections(methods: Methods) -> Handler:
     }
 
     def answer(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
-        fences = [(name, text) for name, _, text in _FENCE.findall(prompt)]
-        shown = dict(fences)
+        quoted = fences(prompt)
+        shown = dict(quoted)
         if "Does the document show the attribute?" in prompt:
             return _labelled(methods, shown["document"], again="letter by letter" in prompt)
         if "Name what they share" in prompt:
@@ -207,7 +153,7 @@ def builds_collections(methods: Methods) -> Handler:
             again = "An earlier attempt" in prompt or not kind.leaking
             return {"query": kind.query if again else kind.leaking}
         if "is the candidate's?" in prompt:
-            return _graded(methods, prompt, fences)
+            return _graded(methods, prompt, quoted)
         return None
 
     return answer
@@ -243,19 +189,19 @@ def _groups(methods: Methods, by_label: Mapping[str, str], lines: list[str]) -> 
     ]
 
 
-def _graded(methods: Methods, prompt: str, fences: list[tuple[str, str]]) -> dict[str, Any]:
+def _graded(methods: Methods, prompt: str, quoted: list[tuple[str, str]]) -> dict[str, Any]:
     """The highest grade of the scale for the query's kind, the lowest for all others.
 
     A query in words of a person is known by the examples beside it.
     """
-    asked = " ".join(text for name, text in fences if name == "query")
+    asked = " ".join(text for name, text in quoted if name == "query")
     wanted = [key for key, kind in methods.kinds.items() if asked in (kind.query, kind.leaking)]
     wanted += [
         methods.of[title]
-        for name, text in fences
+        for name, text in quoted
         if name == "example" and (title := text.partition("\n")[0]) in methods.of
     ]
-    candidate = next(text for name, text in fences if name == "candidate").partition("\n")[0]
+    candidate = dict(quoted)["candidate"].partition("\n")[0]
     scale = re.search(r"of the scale \(([\d, ]+)\)", prompt)
     values = [int(value) for value in scale[1].split(",")] if scale else [0, 1]
     fits = bool(wanted) and methods.of.get(candidate) == wanted[0]

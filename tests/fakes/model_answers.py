@@ -105,9 +105,8 @@ class Knowledge:
 
     def documents(self, prompt: str) -> tuple[str, list[str]]:
         """The seed and the candidates that a prompt shows, "" for those that nobody knows."""
-        parts = re.split(r"^=== (?!end )(.+) \w+ ===$", prompt, flags=re.MULTILINE)[1:]
         seed, candidates = "", []
-        for name, text in zip(parts[::2], parts[1::2], strict=True):
+        for name, text in fences(prompt):
             doc_id = self._document(_words(text[:2000])) or ""
             if name == "starting document":
                 seed = doc_id
@@ -255,12 +254,17 @@ def _sigmoid(x: float) -> float:
 
 ASKED_GRADES = "annotators of a test collection"
 """Words that stand in every such question."""
-_TEXTS = re.compile(r"^=== ([a-z ]+) (\w+) ===\n(.*?)\n=== end \2 ===$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^=== ([\w ]+) (\w+) ===\n(.*?)\n=== end \2 ===$", re.MULTILINE | re.DOTALL)
 
 
-def fenced_texts(prompt: str, name: str) -> list[str]:
-    """The quoted texts of a prompt by this name, in their order."""
-    return [text for found, _, text in _TEXTS.findall(prompt) if found == name]
+def fences(prompt: str) -> list[tuple[str, str]]:
+    """(name, text) of all quoted texts of a prompt, in their order."""
+    return [(name, text) for name, _, text in _FENCE.findall(prompt)]
+
+
+def fenced_texts(prompt: str, *names: str) -> list[str]:
+    """The quoted texts of a prompt by these names, in their order."""
+    return [text for name, text in fences(prompt) if name in names]
 
 
 def candidate_of(prompt: str) -> str:
@@ -284,10 +288,6 @@ def grades_by(words: str = METHODS["network"], high: int = 3, low: int = 0) -> C
     return handler
 
 
-_SHOWN = re.compile(
-    r"^=== (?:starting document|candidate) \w+ ===\n(.*?)\n=== end \w+ ===$",
-    re.MULTILINE | re.DOTALL,
-)
 Alike = Callable[[str, str, str], int]
 
 
@@ -301,7 +301,7 @@ def grades_pairs(alike: Alike) -> Callable[[str, Mapping[str, Any]], dict[str, A
     def answer(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
         if "Grade each of the candidates" not in prompt:
             return None
-        seed, *candidates = _SHOWN.findall(prompt)
+        seed, *candidates = fenced_texts(prompt, "starting document", "candidate")
         aspect = re.findall(r"^Aspect: (.*)$", prompt, re.MULTILINE)[0]
         return {
             "grades": [
@@ -347,15 +347,14 @@ IMPLIED = {
     )
 }
 """Title -> a need that the document meets without a word of it, and why it does."""
-_DOCUMENT = re.compile(r"^=== document \w+ ===\n(.*?)\n=== end \w+ ===$", re.MULTILINE | re.DOTALL)
 
 
 def shown_document(prompt: str) -> tuple[str, str]:
     """Title and text of the document that a prompt asks scenarios for; "" for other prompts."""
-    shown = _DOCUMENT.search(prompt)
-    if shown is None or "information_need" not in prompt:
+    shown = fenced_texts(prompt, "document")
+    if not shown or "information_need" not in prompt:
         return "", ""
-    title, _, text = shown[1].partition("\n")
+    title, _, text = shown[0].partition("\n")
     return title, text
 
 

@@ -4,8 +4,8 @@ It judges by the grades of a test collection, as well or as badly as it is told,
 on demand. Every answer follows from its seed and the content of the request, in whatever order
 requests come, so that two runs over it are the same run.
 
-    python -m tests.fakes.model_server --qrels assets/demo --port 8000 --noise 0.6 --latency 0.3
-    python -m tests.fakes.model_server --qrels ../shared/data/csfcube-open --fail 429=0.1,cut=0.05
+    python -m tests.fakes.model_server --qrels assets/demo --port 8000 --set noise=0.6 latency=0.3
+    python -m tests.fakes.model_server --qrels assets/demo --set 'faults={"429": 0.1, "cut": 0.05}'
     python -m tests.fakes.model_server --qrels ../shared/data/csfcube-open --judge middle
 
 Then set OPENAI_BASE_URL=http://127.0.0.1:8000/v1 and SEEDLENS_LLM_MODEL=judge.
@@ -31,12 +31,12 @@ from typing import Any
 
 from benchmarks.simulated_judges import CHARACTERS, Character, SimulatedJudge
 from tests.fakes.model_answers import (
-    FAULTS,
     Answerer,
     Behaviour,
     Handler,
     Knowledge,
     aspect_of,
+    fenced_texts,
     read_knowledge,
 )
 
@@ -365,16 +365,6 @@ def serving(knowledge: Knowledge, **behaviour: Any) -> Iterator[ModelServer]:
         server.stop()
 
 
-def _shares(text: str) -> dict[str, float]:
-    shares = {}
-    for part in filter(None, text.split(",")):
-        fault, _, share = part.partition("=")
-        if fault not in FAULTS:
-            raise argparse.ArgumentTypeError(f"'{fault}' is none of {', '.join(FAULTS)}")
-        shares[fault] = float(share or 1)
-    return shares
-
-
 def _options(arguments: list[str] | None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -383,36 +373,21 @@ def _options(arguments: list[str] | None) -> dict[str, Any]:
     add("--qrels", type=Path, required=True, help="folder of a test collection")
     add("--port", type=int, default=8000)
     add("--judge", choices=[c.name for c in CHARACTERS], help="of benchmarks/simulated_judges.py")
-    shares = "429=0.1,cut=0.05; of: " + ", ".join(FAULTS)
-    add("--fail", dest="faults", type=_shares, default={}, help=shares)
-    parts = "parts of requests: max_tokens,temperature,..."
-    add("--refuse", dest="refuses", type=_parts, default=frozenset(), help=parts)
-    add("--no-logprobs", dest="logprobs", action="store_false", help="drop them without a word")
-    add("--thinks", action="store_true", help="write <think> first")
-    for names, kind in (
-        (("noise", "pair_noise", "bias", "sharpness", "latency", "retry_after"), float),
-        (("seed", "context"), int),
-        (("key", "model"), str),
-    ):
-        for name in names:
-            option = f"--{name.replace('_', '-')}"
-            add(option, type=kind, default=getattr(Behaviour(), name), help="see Behaviour")
+    add("--set", dest="fields", nargs="*", default=[], help="NAME=JSON, fields of Behaviour")
     return vars(parser.parse_args(arguments))
-
-
-def _parts(text: str) -> frozenset[str]:
-    return frozenset(filter(None, text.split(",")))
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until Ctrl-C."""
     options = _options(arguments)
-    folder, port, judge = (options.pop(name) for name in ("qrels", "port", "judge"))
-    behaviour, knowledge = Behaviour(**options), read_knowledge(folder)
+    fields = {
+        name: json.loads(value) for name, value in (f.split("=", 1) for f in options["fields"])
+    }
+    behaviour, knowledge = Behaviour(**fields), read_knowledge(options["qrels"])
     for character in CHARACTERS:
-        if character.name == judge:
+        if character.name == options["judge"]:
             behaviour.handlers = [simulated(character, knowledge)]
-    server = ModelServer(knowledge, behaviour, port)
+    server = ModelServer(knowledge, behaviour, options["port"])
     server.start()
     sys.stdout.write(f"export OPENAI_BASE_URL={server.url} SEEDLENS_LLM_MODEL={behaviour.model}\n")
     sys.stdout.flush()
@@ -466,10 +441,10 @@ def obedient(answerer: Answerer) -> Callable[[str, Mapping[str, Any]], Any]:
     """A handler that takes the aspect from the wording; without one, whatever is alike counts."""
 
     def answer(prompt: str, body: Mapping[str, Any]) -> Any:
-        wording = re.search(r"=== wording \w+ ===\n(.*?)\n=== end ", prompt, re.DOTALL)
-        if wording is None or aspect_of(prompt):
+        wording = fenced_texts(prompt, "wording")
+        if not wording or aspect_of(prompt):
             return None
-        said = re.findall(r"\w+", wording[1].lower())
+        said = re.findall(r"\w+", wording[0].lower())
         aspect = next((WORDS[word] for word in said if word in WORDS), "")
         return answerer.answer(f"{prompt}\nAspect: {aspect}", body) if aspect else None
 

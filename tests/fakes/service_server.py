@@ -1,14 +1,9 @@
 """Services that documents come from, as their documentation has them: a real HTTP server with a
 route for each, over the same invented papers, which misbehaves on demand.
-
-    python -m tests.fakes.service_server --papers 3000 --port 8000
-
-prints the ``SEEDLENS_SERVICE_ADDRESSES`` that lead to it.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import threading
@@ -23,26 +18,9 @@ from xml.sax.saxutils import escape
 
 KEYS = ("openalex", "crossref", "arxiv", "s2", "acl", "zotero", "zotero-local")
 WORDS = (
-    "keeper",
-    "harbour",
-    "signal",
-    "cargo",
-    "anchor",
-    "compass",
-    "lantern",
-    "tide",
-    "glacier",
-    "meadow",
-    "orchard",
-    "violin",
-    "parser",
-    "corpus",
-    "grammar",
-    "token",
-    "vector",
-    "kernel",
-    "proof",
-    "lattice",
+    *("keeper", "harbour", "signal", "cargo", "anchor", "compass", "lantern", "tide", "glacier"),
+    *("meadow", "orchard", "violin", "parser", "corpus", "grammar", "token", "vector", "kernel"),
+    *("proof", "lattice"),
 )
 FORBIDDEN = "local-forbidden"
 
@@ -559,19 +537,3 @@ def _item(paper: Paper) -> dict[str, Any]:
 
 def _attachment(paper: Paper) -> dict[str, Any]:
     return {"key": paper.key, "data": {"key": paper.key, "itemType": "attachment", "title": "PDF"}}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Services of invented papers.")
-    parser.add_argument("--papers", type=int, default=250)
-    parser.add_argument("--port", type=int, default=0)
-    options = parser.parse_args()
-    server = ServiceServer(options.papers, options.port)
-    server.start()
-    for name, value in server.environment.items():
-        print(f"export {name}={value}", flush=True)  # noqa: T201
-    threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

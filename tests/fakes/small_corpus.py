@@ -10,13 +10,10 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.config import DEMO
 from tests.support import write_jsonl
-
-if TYPE_CHECKING:
-    pass
 
 ROLES = ["background", "method", "result"]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +10,15 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, Judgment, PoolRequest, Project, ProjectProgress
-from engine.types.corpora import ImportRequest
+from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
 from engine.types.people import Person, Role
 from engine.types.searches import Query
-from pages._annotate import exchange_files
-from pages._annotate.agreement import summary_html
 from pages._annotate.judging_data import nodes
 from pages._annotate.pool_form import CHOSEN, TEXT, read_seeds
 from pages._annotate.project_form import read_scale, scale_lines
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.visits import Serve, address, click, judged_on, param, run, shown, visit
-from tests.support import wait_until, write_jsonl
+from tests.support import wait_until
 
 
 @pytest.fixture
@@ -44,17 +39,6 @@ def seed_of(explorer: Explorer) -> str:
 
 
 # -- the page -----------------------------------------------------------------------------------
-
-
-def test_no_new_project_takes_the_place_of_one_of_its_name(home_page: Explorer) -> None:
-    page = visit("annotate", corpus="small")
-    click(page, "annotate_make")
-    theirs = Project("small", "pilot", guidelines={"": "Theirs."})
-    home_page.annotation.save(theirs, "Grace")
-    page.text_input(key="annotate_name_new").set_value("pilot")
-    click(page, "annotate_save_new")
-    assert "already has a project" in shown(page)
-    assert home_page.annotation.project("small", "pilot") == theirs
 
 
 def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(
@@ -90,11 +74,13 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     assert "The project has no name." in shown(page)
     page.text_input(key="annotate_name_new").set_value(" bees and  mites")
     page.text_input(key="annotate_annotators_new").set_value("Ada, Grace")
+    page.text_area(key="annotate_grades_new").set_value("0 No\n1 Somewhat: touches on it\n2 Yes")
     page.text_area(key="annotate_guide_method_new").set_value("Same *procedure*.")
     click(page, "annotate_save_new")
     project = home_page.annotation.project("small", "bees-and-mites")
     assert project.annotators == ("Ada", "Grace")
     assert project.guidelines == {"method": "Same *procedure*."}
+    assert len(project.scale.grades) == 3
 
     assert page.button(key="annotate_fill").disabled
     page.text_area(key="annotate_seeds").set_value("nobody-knows-this")
@@ -120,56 +106,14 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     assert judged_on(page)
 
 
-def test_the_page_names_a_query_whose_seed_has_left_the_corpus(
-    home_page: Explorer, tmp_path: Path
-) -> None:
-    project = make_project(home_page)
-    left = [one for one in DOCUMENTS if one["doc_id"] != seed_of(home_page)]
-    home_page.library.delete("small")
-    source = write_jsonl(tmp_path / "left.jsonl", left)
-    home_page.library.import_documents(ImportRequest(source, "small"))
-    (query_id,) = home_page.annotation.queries(project)
-    page = visit("annotate", corpus="small", project="p", part="pool")
-    click(page, "annotate_fill")
-    jobs = home_page.annotation.filling.jobs
-    wait_until(lambda: jobs.running(project.key) is None, what="a filled pool")
-    run(page)
-    assert f"seed or aspect not in the corpus): {query_id}." in shown(page)
-
-
 def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: Explorer) -> None:
     make_project(home_page)
     page = visit("annotate", corpus="small", project="gone")
     assert "has no project" in shown(page)
     assert "It has p." in shown(page)
-    page = visit("annotate", corpus="small", part="elsewhere")
+    page = visit("annotate", corpus="small", project="p", part="elsewhere", measure="raw")
     assert "is not one of judge" in shown(page)
-
-
-def test_who_has_to_wait_for_others_is_told_so_and_leaving_gives_items_back(
-    home_page: Explorer,
-) -> None:
-    project = make_project(home_page)
-    annotation = home_page.annotation
-    mine = annotation.share(project, "Ada", "another tab").next
-
-    def sent(page: AppTest) -> dict[str, Any]:
-        (view,) = (
-            one.proto for one in page.get("bidi_component")
-            if one.proto.component_name == "seedlens_annotate"
-        )  # fmt: skip
-        return dict(json.loads(view.mixed.json if view.HasField("mixed") else view.json))
-
-    page = visit("annotate", corpus="small", project="p")
-    waiting = sent(page)["waiting"]
-    assert waiting["title"] == f"The last {len(mine)} items are with other annotators"
-    assert "Ada" not in str(waiting)
-    annotation.leave(project, "Ada", "another tab")
-    assert len(sent(run(page))["next"]) == len(mine)
-    assert annotation.share(project, "Ada", "another tab").next == []
-    page.segmented_control(key="annotate_part").set_value("progress")
-    run(page)
-    assert len(annotation.share(project, "Ada", "another tab").next) == len(mine)
+    assert (param(page, "project"), param(page, "part")) == ("p", "")
 
 
 def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
@@ -204,17 +148,6 @@ def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
     assert "No items to judge yet" in shown(page)
     click(page, "annotate_to_pool")
     assert page.text_area(key="annotate_seeds")
-
-
-def test_the_queries_of_another_project_are_added_under_their_names(home_page: Explorer) -> None:
-    first = make_project(home_page)
-    (item, *_) = home_page.annotation.pool(first)
-    home_page.annotation.judge(first, Judgment(item.query_id, item.doc_id, "Ada", 1))
-    second = home_page.annotation.save(Project("small", "second"), "lead")
-    page = visit("annotate", corpus="small", project="second", part="pool")
-    click(page, "annotate_take_small:p")
-    assert "1 query is new" in shown(page)
-    assert list(home_page.annotation.queries(second)) == [item.query_id]
 
 
 def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(
@@ -264,48 +197,6 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     page.file_uploader(key="annotate_upload_0").upload("broken.qrels", b"one two\n")
     run(page)
     assert "line 1" in shown(page)
-
-
-def test_a_part_of_a_link_that_cannot_be_read_leaves_the_project_open(home_page: Explorer) -> None:
-    make_project(home_page)
-    page = visit("annotate", corpus="small", project="p", part="nonsense", measure="raw")
-    assert "nonsense" in shown(page)
-    assert (param(page, "project"), param(page, "part")) == ("p", "")
-
-
-def test_a_scale_that_was_edited_is_the_scale_of_the_project(home_page: Explorer) -> None:
-    page = visit("annotate", corpus="small", part="new")
-    place = "annotate_{}_new"
-    page.text_input(key=place.format("name")).set_value("own")
-    page.text_area(key=place.format("grades")).set_value("0 No\n1 Somewhat: touches on it\n2 Yes")
-    click(page, place.format("save"))
-    assert len(home_page.annotation.project("small", "own").scale.grades) == 3
-
-
-def test_the_csv_that_is_chosen_for_a_spreadsheet_has_no_formula(
-    home_page: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = make_project(home_page)
-    item = home_page.annotation.pool(project)[0].item
-    home_page.annotation.judge(project, Judgment(*item, "Ada", 1, note="=1+1"))
-    made: list[dict[str, bytes]] = []
-    packed = exchange_files.packed
-
-    def noted(files: dict[str, bytes], archive: str) -> tuple[str, bytes]:
-        made.append(files)
-        return packed(files, archive)
-
-    monkeypatch.setattr(exchange_files, "packed", noted)
-    page = visit("annotate", corpus="small", project="p", part="files")
-    found = {}
-    for kind in ("csv", exchange_files.SPREADSHEET):
-        page.selectbox(key="annotate_as").set_value(kind)
-        run(page)
-        page.selectbox(key="annotate_whose_False").set_value("Ada")
-        run(page)
-        found[kind] = b"".join(made[-1].values())
-    assert b",=1+1," in found["csv"]
-    assert b",'=1+1," in found[exchange_files.SPREADSHEET]
 
 
 def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page: Explorer) -> None:
@@ -393,17 +284,6 @@ def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Expl
     assert param(page, "part") == "disagreements"
 
 
-def test_annotations_beyond_what_items_need_are_named_as_extra() -> None:
-    progress = ProjectProgress((), items=2, complete=2, annotations=4, needed=4, extra=1)
-    assert "2 items have 2 annotations; 1 extra" in summary_html(progress, 2, 0)
-
-
-def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:
-    make_project(home_page, annotators=("Ada",), leads=("Grace",))
-    page = visit("annotate", corpus="small", project="p", part="progress")
-    assert "Only leads of this project can open" in shown(page)
-
-
 # Their source runs as a script of its own, where only builtins have names.
 def holes_page(explorer, key):
     from pages._evaluate.evaluate_results import unjudged_documents
@@ -441,25 +321,6 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
     page = run(AppTest.from_function(holes_page, args=(home_page, "small:p")))
     assert "1 of them cannot be judged: not in the corpus." in shown(page)
     assert [b.label for b in page.button] == ["Add 1 to the pool"] * (role == "lead")
-
-
-def test_a_decision_that_another_lead_made_meanwhile_stands(home_page: Explorer) -> None:
-    project = make_project(home_page)
-    annotation = home_page.annotation
-    (query_id,) = annotation.queries(project)
-    (first, *_) = annotation.pool(project)
-    for who, relevance in (("Ada", 0), ("Grace", 3)):
-        annotation.judge(project, Judgment(query_id, first.doc_id, who, relevance))
-    page = run(AppTest.from_function(decide_page, args=(home_page, project)))
-    made = annotation.adjudicate(project, query_id, first.doc_id, 3, "seen", "Grace")
-    place = f"{query_id}\x1f{first.doc_id}"
-    page.button_group(key=f"annotate_grade_{place}").set_value(1)
-    page.text_input(key=f"annotate_reason_{place}").set_value("not alike")
-    page.button(key=f"annotate_decide_button_{place}").click()
-    run(page)
-    problem = page.session_state["shared_problem"][1]
-    assert "Grace decided" in problem.message
-    assert [d.decided for d in annotation.disagreements(project)] == [made]
 
 
 # -- small parts -----------------------------------------------------------------------------------

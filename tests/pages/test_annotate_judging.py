@@ -61,20 +61,6 @@ def test_an_event_that_comes_twice_is_stored_once(small_copy: Explorer, project:
     assert history[0].marks == tuple(s.span for s in document.sentences[:2])
 
 
-def test_an_undo_that_comes_twice_takes_back_one_judgment(
-    small_copy: Explorer, project: Project
-) -> None:
-    place = sit_down(project)
-    first, second = view_data(small_copy, place)["next"][:2]
-    receive(small_copy, place, message(1, grade("e1", first, 2), grade("e2", second, 1)))
-    undo = {"event": "u1", "kind": "undo"}
-    assert receive(small_copy, place, message(2, undo)).undone == (("u1", second),)
-    assert receive(small_copy, place, message(3, undo)).undone == ()
-    assert [j.relevance for j in small_copy.annotation.judgments(project)] == [2]
-    data = view_data(small_copy, place)
-    assert (data["next"][0], data["past"]) == (second, [first])
-
-
 def test_an_undo_is_answered_alike_after_the_app_was_started_anew(
     small_copy: Explorer, project: Project
 ) -> None:
@@ -146,6 +132,7 @@ def test_after_an_import_documents_are_judged_as_they_are_now(
     assert last.marks == (small_copy.document("small", doc_id).sentences[0].span,)
 
 
+@pytest.mark.nightly
 def test_what_a_corpus_cannot_be_asked_any_more_is_in_nobody_s_queue(
     small_copy: Explorer, project: Project, tmp_path: Path
 ) -> None:
@@ -238,16 +225,3 @@ def test_who_has_to_wait_for_others_is_told_so_and_goes_on_when_they_judge(
     assert data["people"] == 2
     receive(small_copy, ben, message(1, held=given["next"], at=data["next"][0]))
     assert view_data(small_copy, ben)["beyond"] == data["next"][0]
-
-
-def test_what_was_not_stored_yet_stays_leased(small_copy: Explorer, project: Project) -> None:
-    ada, ben = sit_down(project), sit_down(project, "Ben")
-    first, second, *_ = view_data(small_copy, ada)["next"]
-    view_data(small_copy, ben)  # from now on, Ada has a share only
-    ledger = small_copy.home.ledger
-    quick = make_explorer(ledger.parent, ledger_wait_seconds=0.1)
-    with FileLock(f"{ledger}.lock"):
-        assert receive(quick, ada, message(1, grade("e1", first, 1), held=[], at=second)).retry
-    for _ in range(2):
-        view_data(small_copy, ada)
-    assert first not in view_data(small_copy, ben)["next"]

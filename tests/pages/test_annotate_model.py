@@ -9,10 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, GradingDifference, PoolRequest, Project
+from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate import assessor
-from pages._annotate.assessor import difference_html
 from pages._annotate.judging_data import DocumentCache, from_key
 from pages._annotate.judging_view import JudgingSession, receive, view_data
 from tests.fakes.model_answers import MODEL, Knowledge, grades_by
@@ -22,8 +21,6 @@ from tests.pages.visits import Serve, click, judged_on, run, run_until, shown, v
 from tests.support import make_explorer
 
 JUDGE = f"model:{MODEL}"
-QUERY = f"{SEED}_method"
-PLACE = "small_p"
 
 
 @pytest.fixture
@@ -60,16 +57,6 @@ def test_an_unnamed_model_is_refused_with_the_names_there_and_the_form_stays(
     page.pills(key="model_offered").set_value(MODEL)
     run_until(page, lambda: f"<strong>{MODEL}</strong>" in shown(page), what="the connection")
     assert page.button(key="annotate_model_start").disabled is False
-
-
-def test_settings_without_a_model_leave_the_form(
-    small_copy: Explorer, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = small_copy.home.ledger.parent
-    make_project(serve(make_explorer(home, openai_base_url="http://localhost:1/v1")))
-    page = visit_grading()
-    assert "No model is named" in shown(page)
-    assert page.text_input(key="model_name").value == ""
 
 
 def visit_grading() -> AppTest:
@@ -126,20 +113,6 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     assert "does something else." in shown(page) or "does the same." in shown(page)
 
 
-def test_a_model_is_not_asked_for_more_than_was_chosen_just_before_the_click(
-    graded: Explorer,
-) -> None:
-    project = make_project(graded)
-    page = visit_grading()
-    page.selectbox(key=f"annotate_model_limit_{PLACE}").set_value(10)
-    click(page, "annotate_model_start")
-    assert "Settings changed before your click" in shown(page)
-    assert graded.annotation.grading.jobs.latest(project.key) is None
-    page.button(key="annotate_model_start").click()
-    until_graded(page)
-    assert len(graded.annotation.judgments(project, annotator=JUDGE)) == 10
-
-
 def test_a_run_is_cancelled_found_again_and_resumed(graded: Explorer, grader: ModelServer) -> None:
     project = make_project(graded)
     graded.annotation.grading.batch = 2
@@ -161,16 +134,6 @@ def test_a_run_is_cancelled_found_again_and_resumed(graded: Explorer, grader: Mo
     assert "Done" not in shown(other)
 
 
-def test_without_an_endpoint_the_page_says_how_to_connect_one(
-    small_copy: Explorer, serve: Serve
-) -> None:
-    make_project(serve(small_copy))
-    page = visit_grading()
-    assert page.button(key="annotate_model_start").disabled
-    assert "No language model is connected." in shown(page)
-    assert "12 candidates of 1 query" in shown(page)
-
-
 def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> None:
     make_project(graded, leads=("Grace",))
     page = visit_grading()
@@ -185,26 +148,6 @@ def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> 
     page.segmented_control(key="annotate_part").set_value("model")
     run(page)
     assert "set under Project" in shown(page)
-
-
-def test_a_decision_stands_beside_what_each_person_said_and_not_over_it(
-    small_copy: Explorer,
-) -> None:
-    difference = GradingDifference(
-        "q",
-        "d",
-        2,
-        0,
-        "elsewhere",
-        {"Ben": 0, "Ada": 2},
-        {"Ben": "no"},
-        "Grace",
-        "it <b>counts</b>",
-    )
-    text = difference_html(difference, GRADED, "q", None, small_copy.library.lens("small"), "m")
-    for who, grade in (("Ben", 0), ("Ada", 2), ("Decided by Grace", 2), ("m (a model)", 0)):
-        assert f'{who}</div><div class="grade">{grade}' in text
-    assert "it &lt;b&gt;counts" in text
 
 
 def test_a_run_without_a_single_grade_is_not_called_done(

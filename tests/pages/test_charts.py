@@ -15,9 +15,8 @@ from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Ranking
 from pages._common import charts as chart_style
-from pages._common.charts import FigureFile, frame_csv
+from pages._common.charts import frame_csv
 from pages._common.shared import ASSETS
-from pages._common.tables import is_signed
 from pages._compare import compare_charts
 
 LENS = Lens(
@@ -83,21 +82,6 @@ def test_the_rank_flow_follows_each_paper_through_all_rankings() -> None:
     assert [column["name"] for column in flow["columns"]] == ["base", "generic", "short"]
 
 
-def test_the_rank_flow_knows_the_grades_of_what_was_judged() -> None:
-    comparison = compared({"base": ["a", "b"], "other": ["b", "c"]}, {"a": "A, B"}, grades={"a": 2})
-    flow = compare_charts.rank_flow(comparison, depth=2)
-    assert [line["grade"] for line in flow["lines"]] == [2, None, None]
-    head, rows = compare_charts.flow_rows(flow)
-    assert head == ["doc_id", "title", "grade", "base", "other"]
-    assert rows[0] == ["a", "A, B", 2, 1, ""]
-
-
-def test_a_paper_that_never_moves_is_drawn_as_calm_as_can_be() -> None:
-    flow = compare_charts.rank_flow(compared({"one": ["a", "b"], "two": ["a", "b"]}), depth=20)
-    assert [line["moved"] for line in flow["lines"]] == [0.0, 0.0]
-    assert flow["depth"] == 2, "no ranks are drawn that no document has"
-
-
 def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> None:
     values = {("base", "base"): 1.0, ("base", "other"): 0.256, ("other", "base"): None}
     frame = compare_charts.matrix_frame(["base", "other"], values)
@@ -107,17 +91,6 @@ def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> Non
         (-0.475, 0, "1.000"), (-0.475, 1, "0.256"), (0.525, 0, "–"), (0.525, 1, "–"),
     ]  # fmt: skip
     assert frame_csv(frame) == "variant,base,other\nbase,1.0,0.256\nother,,\n"
-
-
-def test_a_measure_with_a_sign_shows_it() -> None:
-    figure = drawn(
-        compare_charts.matrix(
-            compare_charts.matrix_frame(["a", "b"], {("a", "b"): 0.1, ("b", "a"): -0.1}),
-            "rank_gain",
-            dark=True,
-        )
-    )
-    assert {"+0.100", "−0.100"} <= set(figure["data"][0]["text"])
 
 
 def test_long_names_are_wrapped_and_beside_many_the_columns_have_numbers() -> None:
@@ -171,11 +144,6 @@ def test_lines_of_grades_are_told_apart_by_width_and_dash_and_seen_on_the_paper(
     assert min(contrast(rgb(c), rgb(p)) for c in texts for p in papers) >= 4.5
 
 
-def test_a_binary_scale_uses_the_strongest_line_for_what_is_relevant() -> None:
-    styles = compare_charts.grade_styles([0, 1], dark=False)
-    assert styles[1]["colour"] == chart_style.GRADES[False][-1]
-
-
 def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures() -> None:
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
     spec = chart_style.for_file(frontier(Frontier(points, True), 0.5))
@@ -183,11 +151,6 @@ def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures() -> N
     assert spec["layout"]["font"]["family"] == chart_style.FILE_FONT
     assert spec["layout"]["annotations"][0]["text"] == "0%", "what is written into it stays"
     assert "hovertemplate" not in spec["data"][0]
-
-
-def test_the_data_has_the_digits_of_the_chart() -> None:
-    file = FigureFile("a", "A", "Of a.", ["name", "value"], [["x, y", 2 / 3], ["z", 12]])
-    assert file.data()["csv"] == 'name,value\n"x, y",0.667\nz,12\n'
 
 
 def test_the_letters_of_figures_cover_what_papers_are_called() -> None:
@@ -212,13 +175,6 @@ def test_names_are_shown_as_they_are_never_as_markup(dark: bool) -> None:
         assert "&lt;b&gt;" in written
 
 
-def test_long_titles_and_names_are_cut_to_one_line() -> None:
-    assert chart_style.label("word\nanother   word") == "word another word"
-    long = chart_style.label("x" * 200)
-    assert len(long) == chart_style.LONGEST_LABEL
-    assert long.endswith("…")
-
-
 def test_likeness_has_a_bar_for_every_aspect_with_its_letter() -> None:
     comparison = compared(
         {"base": ["a"], "other": ["b"]}, likeness=(("Why", 0.25), ("How & when", -1))
@@ -230,10 +186,6 @@ def test_likeness_has_a_bar_for_every_aspect_with_its_letter() -> None:
     assert beside == ["W +0.250", "W +0.250", "H −1.000", "H −1.000"]
 
 
-def test_variants_without_an_estimate_have_no_bar() -> None:
-    assert compare_charts.likeness_frame(compared({"base": ["a"]})).empty
-
-
 def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
     figure = drawn(frontier(Frontier(points, True), 0.52))
@@ -243,45 +195,6 @@ def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     assert CSFCUBE_NDCG in figure["layout"]["yaxis"]["title"]["text"]
     estimated = drawn(frontier(Frontier(points, False), 0.5))
     assert "rank gain" not in estimated["layout"]["xaxis"]["title"]["text"]
-
-
-@pytest.mark.parametrize(("slope", "side"), [(-1, -1), (1, 1)])
-def test_labels_of_the_frontier_keep_clear_of_the_curve(slope: int, side: int) -> None:
-    points = tuple(FrontierPoint(s / 10, slope * s / 20, s / 15) for s in range(11))
-    notes = drawn(frontier(Frontier(points, True), 0.5))["layout"]["annotations"]
-    *_, here = notes
-    assert here["ax"] * here["ay"] * side > 0, "beside the line, not along it"
-    together = tuple(FrontierPoint(s / 10, 0.5, 0.1) for s in range(11))
-    notes = drawn(frontier(Frontier(together, True), 0.5))["layout"]["annotations"]
-    assert len({(note["ax"], note["ay"]) for note in notes}) == 3
-
-
-def test_a_steer_whose_obedience_is_undefined_is_left_out_of_the_frontier() -> None:
-    points = (FrontierPoint(0.0, 0.9, None), FrontierPoint(0.5, 0.8, 0.1))
-    figure = drawn(frontier(Frontier(points, True), 0.0))
-    assert figure["data"][0]["customdata"][0] == "50%"
-    assert len(figure["data"][0]["x"]) == 1
-    assert compare_charts.frontier_frame(Frontier(points[:1], True)).empty
-
-
-@pytest.mark.parametrize(
-    ("name", "signed"),
-    [("p-MRR", True), ("p-MRR method", True), ("Kendall's tau to base", True), ("tauto", False)],
-)
-def test_columns_of_signed_measures_are_signed(name: str, signed: bool) -> None:
-    assert is_signed(name) == signed
-
-
-def test_equal_comparisons_make_equal_figures() -> None:
-    """Else the browser would draw them again after every click."""
-    names = ["a", "b"]
-    first, second = (
-        compare_charts.matrix(
-            compare_charts.matrix_frame(names, {("a", "b"): 0.5}), "rbo", dark=False
-        ).to_json()
-        for _ in range(2)
-    )
-    assert first == second
 
 
 # The theme

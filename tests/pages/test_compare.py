@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import re
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.comparisons import ComparisonRequest, Variant
-from pages._common.shared import escape_label
+from engine.types.comparisons import Variant
 from pages._common.state import Pages
-from pages._compare import compare_page
 from pages._compare.compare_components import edited
 from pages._compare.compare_state import (
     LONGEST_LINK,
@@ -23,12 +20,11 @@ from pages._compare.compare_state import (
     OPENING_SYSTEMS,
     CompareView,
     free_name,
-    telling_pair,
     variants_from_json,
     variants_to_json,
 )
 from pages._explore.explore_state import View
-from tests.pages.visits import BROKEN, Serve, click, param, shown, visit
+from tests.pages.visits import BROKEN, click, param, shown, visit
 
 EVIL = '<b>x</b> **y** <img src="z">'
 
@@ -60,6 +56,9 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
     assert "follows" not in second
     assert "does not read wordings" in third
     assert "RBO" in first, "with the numbers behind it"
+    columns = list(page.dataframe[0].value)
+    assert "nDCG@20 (CSFCube)" in columns
+    assert "nDCG@20" not in columns
 
 
 @pytest.mark.parametrize(
@@ -83,23 +82,28 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
         (link({**BASE, "sentences": "first"}), "variant 1: invalid interpretation"),
     ],
 )
-def test_a_link_whose_variants_cannot_be_read_says_why_and_the_page_opens(
-    demo: Explorer, text: str, says: str
-) -> None:
-    page = visit("compare", corpus="demo", variants=text)
-    assert says in shown(page)
+def test_variants_that_cannot_be_read_say_why(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        variants_from_json(text)
+
+
+def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens(demo: Explorer) -> None:
+    page = visit("compare", corpus="demo", variants="{")
+    assert "not JSON" in shown(page)
     assert BROKEN not in shown(page)
     assert len(variants(page)) == 3, "the opening comparison is shown instead"
+    wrong = {"depth": "7", "matrix": "magic", "show": "x", "corpus": "nowhere", "stored": "x"}
+    page = visit("compare", **wrong)
+    assert "sl-error" in shown(page)
+    assert BROKEN not in shown(page)
+    assert "cmp-verdict" in shown(page)
 
 
 @pytest.mark.parametrize(
     ("params", "says"),
     [
-        ({"variants": link({**BASE, "system": "magic"})}, "There is no system"),
         ({"variants": link(BASE, BASE)}, "Two variants are called"),
-        ({"variants": link({**BASE, "wording": "w" * 2001})}, "2,001 characters"),
         ({"variants": link({**BASE, "reading": "+taste"})}, "There is no aspect"),
-        ({"variants": link({**BASE, "sentences": "99"})}, "there is no sentence 100"),
     ],
 )
 def test_a_comparison_that_cannot_be_made_leaves_the_controls_to_mend_it(
@@ -113,39 +117,6 @@ def test_a_comparison_that_cannot_be_made_leaves_the_controls_to_mend_it(
     assert not page.get("plotly_chart")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("depth", "7"), ("matrix", "magic"), ("show", "x"), ("corpus", "nowhere"), ("stored", "x")],
-)
-def test_any_other_parameter_that_cannot_be_read_is_explained(
-    demo: Explorer, name: str, value: str
-) -> None:
-    page = visit("compare", **{name: value})
-    assert "sl-error" in shown(page)
-    assert BROKEN not in shown(page)
-    assert "cmp-verdict" in shown(page)
-
-
-def test_one_variant_shows_its_ranking_and_that_it_takes_two(demo: Explorer) -> None:
-    page = visit("compare", variants=link(BASE))
-    assert "Add a second variant to compare" in shown(page)
-    assert "Rank similarity" not in shown(page)
-    assert page.get("bidi_component")
-
-
-def test_no_wording_is_a_variant_too_and_is_called_so(demo: Explorer) -> None:
-    page = visit("compare", variants=link({**BASE, "wording": " "}, OTHER))
-    comparison = compared(demo, page)
-    assert compare_page._reading(comparison, 0).startswith("No instruction")
-    assert compare_page._reading(comparison, 1).startswith("Interpreted as Method")
-
-
-def compared(explorer: Explorer, page: AppTest) -> Any:
-    return explorer.comparing.compare(
-        ComparisonRequest("demo", param(page, "seed"), None, param(page, "aspect"), variants(page))
-    )
-
-
 def test_names_are_shown_as_they_were_typed(demo: Explorer) -> None:
     page = visit("compare", variants=link(BASE, {**OTHER, "name": EVIL}))
     assert "<img" not in shown(page)
@@ -154,34 +125,6 @@ def test_names_are_shown_as_they_were_typed(demo: Explorer) -> None:
         assert "<img" not in json.dumps(chart)
         assert "<b>x" not in json.dumps(chart)
     assert not page.markdown
-
-
-def test_an_id_that_no_run_can_hold_leaves_the_comparison_shown(
-    small_copy: Explorer, serve: Serve
-) -> None:
-    small_copy.library.add("small", [{"doc_id": "a b", "text": "Bees forage. We count them."}])
-    serve(small_copy)
-    page = visit("compare", corpus="small", seed="bees-network", variants=link(BASE, OTHER))
-    assert "holds white space, which TREC files cannot" in shown(page)
-    assert "cmp-verdict" in shown(page)
-
-
-def test_an_aspect_of_ones_own_lens_is_shown_as_it_was_named(
-    small_copy: Explorer, serve: Serve
-) -> None:
-    aspect = {
-        "name": "**x** <b>",
-        "definition": "Sentences that say what hurts.",
-        "examples": ["My knee is swollen.", "At night I cough."],
-    }
-    other = {**aspect, "name": "Other", "examples": ["Take two a day.", "Rest for a week."]}
-    lens = small_copy.library.own_lens({"name": "Own", "aspects": [aspect, other]})
-    small_copy.library.set_lens("small", lens)
-    serve(small_copy)
-    page = visit("compare", corpus="small")
-    (label, _) = page.get_by_key("compare_aspect").options
-    assert escape_label("**x** <b>") in label
-    assert "<b>" not in shown(page)
 
 
 def test_five_kinds_of_wording_and_the_paraphrases_are_one_click_away(demo: Explorer) -> None:
@@ -196,20 +139,16 @@ def test_five_kinds_of_wording_and_the_paraphrases_are_one_click_away(demo: Expl
 
 def test_another_aspect_changes_the_built_in_wordings_and_leaves_ones_own(demo: Explorer) -> None:
     result, method = (demo.library.lens("demo").aspects[i].instruction for i in (2, 1))
-    rows = link({"name": "base", "wording": result}, {"name": "mine", "wording": "my own words"})
+    rows = link(
+        {"name": "base", "wording": result},
+        {"name": "mine", "wording": "my own words"},
+        {"name": "chosen", "wording": "mine", "aspect": "result"},
+    )
     page = visit("compare", aspect="result", variants=rows)
     page.get_by_key("compare_aspect").set_value("method").run()
-    assert [v.instruction for v in variants(page)] == [method, "my own words"]
+    assert [v.instruction for v in variants(page)] == [method, "my own words", "mine"]
+    assert variants(page)[2].aspect == "method", "which was chosen for it"
     assert param(page, "aspect") == "method"
-
-
-def test_an_aspect_that_was_chosen_for_a_variant_follows_the_one_that_is_meant(
-    demo: Explorer,
-) -> None:
-    mine = {"name": "mine", "wording": "my own words", "aspect": "result"}
-    page = visit("compare", aspect="result", variants=link(mine))
-    page.get_by_key("compare_aspect").set_value("method").run()
-    assert [(v.aspect, v.instruction) for v in variants(page)] == [("method", "my own words")]
 
 
 def test_a_seed_and_an_aspect_that_are_not_there_are_named_and_others_compared(
@@ -220,13 +159,6 @@ def test_a_seed_and_an_aspect_that_are_not_there_are_named_and_others_compared(
     assert "There is no aspect &#x27;taste&#x27;" in shown(page)
     assert "cmp-verdict" in shown(page)
     assert (param(page, "seed"), param(page, "aspect")) == ("demo-0232", "result")
-
-
-def test_csfcubes_ndcg_is_called_so(demo: Explorer) -> None:
-    page = visit("compare")
-    columns = list(page.dataframe[0].value)
-    assert "nDCG@20 (CSFCube)" in columns
-    assert "nDCG@20" not in columns
 
 
 def test_an_open_document_shows_its_evidence_and_one_that_is_gone_says_so(demo: Explorer) -> None:
@@ -249,15 +181,6 @@ def test_without_judgments_the_page_says_why_there_is_no_p_mrr(demo: Explorer) -
     columns = list(page.dataframe[0].value)
     assert "RBO to base" in columns, "measures without judgments are there"
     assert not {"Rank gain over base", "p-MRR"} & set(columns)
-
-
-def test_a_seed_without_a_sentence_of_the_aspect_says_so(small: Explorer, serve: Serve) -> None:
-    lacking = next(
-        d.doc_id for d in small.browse("small", 0, 40) if not any(s.role == 1 for s in d.sentences)
-    )
-    serve(small)
-    page = visit("compare", corpus="small", seed=lacking, aspect="method")
-    assert "The seed has no sentence of Method" in shown(page)
 
 
 # -- links -----------------------------------------------------------------------------------
@@ -286,12 +209,6 @@ def test_a_search_from_elsewhere_opens_with_its_own_wording_beside_none(demo: Ex
     assert "variants" not in CompareView.found_in(plain).to_params()
 
 
-def test_long_filters_without_variants_make_a_long_link() -> None:
-    """Explore makes that link too, for its button that leads here."""
-    where = f"venue={'y' * LONGEST_LINK}"
-    assert CompareView(corpus="c", where=where).to_params()["where"] == where
-
-
 def test_a_link_that_would_be_too_long_is_stored_here_and_opens_again(demo: Explorer) -> None:
     long = [{"name": f"long-{i}", "wording": f"same method {i} " + "ä" * 900} for i in range(4)]
     page = visit("compare", variants=link(*long))
@@ -313,20 +230,7 @@ def test_a_variant_that_was_duplicated_gets_a_name_of_its_own() -> None:
     assert free_name("base", ["base", "base-2"]) == "base-3"
 
 
-def test_a_name_that_a_person_typed_twice_stays_for_the_comparison_to_refuse() -> None:
-    assert [v.name for v in edited([BASE, BASE], before=2)] == ["base", "base"]
-
-
 @pytest.mark.parametrize("rows", [None, [], [BASE] * 9, [{"name": "x"}], [{**BASE, "steer": "1"}]])
 def test_rows_that_the_editor_cannot_have_made_are_refused(rows: object) -> None:
     with pytest.raises(BadInputError):
         edited(rows, before=1)
-
-
-def test_a_collection_starts_on_a_seed_that_is_judged_for_two_aspects(csfcube: Path) -> None:
-    topics = [(t.seed or "", t.aspect) for t in read_collection(csfcube).topics]
-    seed, aspect = telling_pair(topics, ["background", "method", "result"]) or ("", "")
-    assert (seed, aspect) in topics
-    assert aspect == "method"
-    assert len({a for s, a in topics if s == seed}) > 1
-    assert telling_pair(topics[:1], ["background", "method", "result"]) is None

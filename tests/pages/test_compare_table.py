@@ -20,7 +20,7 @@ from engine.types.comparisons import (
 from pages._common.charts import frame_csv
 from pages._compare.collection import matrix_frame, sensitivity_frame
 from pages._compare.sections import ranks_csv
-from tests.pages.visits import BROKEN, Serve, click, param, shown, visit
+from tests.pages.visits import Serve, click, param, shown, visit
 from tests.support import wait_until
 
 
@@ -78,23 +78,6 @@ def test_the_paraphrases_have_a_mean_as_in_the_paper() -> None:
     assert len(sensitivity_frame(of_rows(rows[:2]))) == 2, "one paraphrase is its own mean"
 
 
-def test_the_file_has_the_same_columns_in_the_same_order_whatever_the_first_row_has() -> None:
-    rows = [
-        SensitivityRow("base", {"p-MRR": 0.5, "rbo": 1.0}, {}, {"p-MRR": None}, None),
-        SensitivityRow(
-            "generic",
-            {"p-MRR": 0.5, "rbo": 1.0, "WISE": 0.1},
-            {"result": {"p-MRR": 0.1}, "method": {"p-MRR": 0.2}},
-            {"p-MRR": (0.4, 0.6), "rbo": None},
-            1.0,
-        ),
-    ]
-    assert list(sensitivity_frame(of_rows(rows))) == [
-        *("system", "variant", "p-MRR", "rbo", "WISE", "p-MRR low", "p-MRR high"),
-        *("correct aspect", "p-MRR method", "p-MRR result", "system's Robustness@10"),
-    ]
-
-
 def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
     demo: Explorer,
 ) -> None:
@@ -109,13 +92,6 @@ def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
     demo.comparing.jobs.cancel(job.id)
     assert param(page, "systems") == "bm25,dense"
     assert param(page, "wordings") == "generic"
-
-
-@pytest.mark.parametrize("name", ["systems", "wordings"])
-def test_a_table_of_what_there_is_not_is_explained(demo: Explorer, name: str) -> None:
-    page = visit("compare", show="collection", **{name: "magic"})
-    assert "is not one of" in shown(page)
-    assert BROKEN not in shown(page)
 
 
 def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(
@@ -139,20 +115,6 @@ def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(
     assert {c["first"] for c in cells} == {"base", "generic"}
     told = json.loads(comparing.sensitivity_json(found))
     assert set(told["systems"]) == {"dense", "aspect"}
-
-
-def test_a_finished_table_is_found_and_computed_anew_when_asked_for(
-    explorer: Explorer, two_pairs: None
-) -> None:
-    comparing, asked = explorer.comparing, ("demo", ("dense",), ("base", "generic"))
-    first = comparing.start_sensitivity(*asked)
-    table_of(explorer, ("dense",))
-    second = comparing.start_sensitivity(*asked)
-    table_of(explorer, ("dense",))
-    assert second != first
-    latest = comparing.find_sensitivity(*asked)
-    assert latest is not None
-    assert latest.id == second
 
 
 def test_the_csv_holds_every_document_with_its_rank_under_every_variant(

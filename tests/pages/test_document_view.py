@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.lenses.definitions import RESEARCH
-from engine.types.documents import Document, Sentence, Span
+from engine.types.documents import Document, Sentence
 from pages._common.document_view import LISTED_CHARS, beginning, described, excerpt, marks
 
 
@@ -18,13 +18,6 @@ def test_a_long_passage_is_shown_about_its_first_mark(text: str, word: str) -> N
     assert [shown[a:b] for a, b in spans] == [word]
     assert len(shown) <= 304
     assert shown.startswith("… ") == shown.endswith(" …") == (len(text) > 300)
-
-
-def test_a_mark_beyond_the_cut_is_left_out() -> None:
-    spans: list[Span] = [(0, 3), (390, 393)]
-    shown, left = excerpt("abc" + "x" * 400, spans)
-    assert left == [(0, 3)]
-    assert shown.endswith(" …")
 
 
 def test_marks_are_counted_from_the_beginning_of_their_sentence() -> None:
@@ -46,7 +39,7 @@ def test_names_and_links_of_megabytes_do_not_go_to_the_browser() -> None:
     assert shown["link"] is None
 
 
-@pytest.mark.parametrize(("sentence", "count"), [("We.", 240_000), ("x" * 1_000_000, 1)])
+@pytest.mark.parametrize(("sentence", "count"), [("We.", 60_000), ("x" * 1_000_000, 1)])
 def test_a_list_shows_the_beginning_of_a_very_long_document_and_says_so(
     sentence: str, count: int
 ) -> None:

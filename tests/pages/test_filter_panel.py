@@ -11,9 +11,8 @@ from engine.queries import parse_filters
 from engine.types.annotating import Project
 from engine.types.comparisons import ComparisonRequest
 from engine.types.corpora import FieldValues
-from engine.types.searches import Filter, Query
-from pages._common import filter_panel
-from pages._common.filter_panel import as_stored, by_use, chosen, sections
+from engine.types.searches import Query
+from pages._common.filter_panel import chosen
 from pages._common.state import Pages
 from pages._compare.compare_state import CompareView
 from pages._explore.explore_state import View
@@ -47,28 +46,6 @@ def test_a_choice_sets_the_filters_of_its_facet_alone(
     found = chosen(parse_filters(now), event, VENUES)
     assert "; ".join(map(str, found)) == then
     assert parse_filters(then) == tuple(found), "a link says the same"
-
-
-def test_a_value_can_be_typed_in_any_case() -> None:
-    assert as_stored(" acl ", VENUES["venue"].counts) == "ACL"
-    assert as_stored("Nowhere", VENUES["venue"].counts) == "Nowhere"
-
-
-def test_fields_that_divide_the_corpus_come_first_and_many_values_are_cut(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stored = explorer.library.open("demo").fields
-    monkeypatch.setattr(filter_panel, "MOST_OFFERED", 3)
-    filters = (Filter.any_of("author", ["Nobody"]),)
-    names = by_use({**stored, "doi": FieldValues({"1": 1, "2": 1}, without=0)})
-    assert names[-1] == "doi"
-    facets = explorer.facets("demo", filters)
-    found = {s["field"]: s for s in sections(facets, filters, {n: stored[n] for n in names[:-1]})}
-    author = found["author"]
-    assert next((v["name"], v["on"], v["count"]) for v in author["values"]) == ("Nobody", True, 0)
-    assert author["typed"]
-    assert len(author["values"]) <= 4
-    assert found["venue"]["values"] == [], "no document is by nobody"
 
 
 def test_a_pool_is_filled_from_what_meets_the_filters(small_copy: Explorer, serve: Serve) -> None:
@@ -109,13 +86,3 @@ def test_compare_ranks_what_meets_the_filters_of_explore(demo: Explorer) -> None
     assert min(d.year or 0 for d in found) >= 2015
     page = visit("compare", **{**params, "where": "venue"})
     assert "cannot be read" in shown(page)
-
-
-def test_a_filter_that_means_nothing_fills_no_pool(small_copy: Explorer, serve: Serve) -> None:
-    annotation = serve(small_copy).annotation
-    project = annotation.save(Project("small", "filtered"), "Ada")
-    annotation.add_queries(project, [Query("small", seed="bees-network", aspect="method")])
-    page = visit("annotate", corpus="small", project="filtered", part="pool", where="colour=red")
-    click(page, "annotate_fill")
-    assert "no field &#x27;colour&#x27;" in shown(page)
-    assert annotation.pool(project) == []

@@ -60,6 +60,7 @@ def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
     assert page.button(key="lens_use").disabled
 
 
+@pytest.mark.nightly
 def test_a_lens_that_is_used_has_its_maps_soon(small_home: Path, home: Path, serve: Serve) -> None:
     shutil.copytree(small_home, home)
     explorer = serve(make_explorer(home, maps=True))

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.config import DEMO, DEMO_CORPUS, ROOT
+from engine.config import ROOT
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress, Repairs
 from pages._common.job_words import time_left
-from pages._library import corpus_list
 from tests.fakes.pdfs import made as made_paper
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
@@ -65,6 +64,14 @@ def empty(fresh: Explorer, serve: Serve) -> AppTest:
     return visit("library")
 
 
+@pytest.fixture
+def started(fresh: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[ImportRequest]:
+    """What would be imported; no process begins."""
+    requests: list[ImportRequest] = []
+    monkeypatch.setattr(fresh.library.jobs, "start", lambda asked, owner: requests.append(asked))
+    return requests
+
+
 def test_an_empty_library_says_what_to_do(empty: AppTest) -> None:
     assert "No corpus yet" in shown(empty)
     assert keys(empty) == {"library_demo"}
@@ -82,6 +89,8 @@ def test_an_uploaded_file_is_shown_as_it_is_and_as_it_will_be_read(
     assert "&lt;img src=x onerror=alert(1)&gt;" in said
     assert "<img" not in said
     assert "<li>We looked.</li>" in said
+    rendered = [m.value for m in page.markdown] + [c.value for c in page.caption]
+    assert not any("bold" in text for text in rendered)
     assert name_input(page).value == "My-papers"
     (stored,) = fresh.home.uploads.rglob("*.csv")
     assert stored.read_text() == CSV
@@ -113,76 +122,27 @@ def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty:
     assert question(page, "empty").label == "1 row has no text"
 
 
-def test_no_paper_text_is_rendered_as_markdown(empty: AppTest) -> None:
-    page = upload(empty, "papers.csv", CSV)
-    rendered = [m.value for m in page.markdown] + [c.value for c in page.caption]
-    assert not any("bold" in text for text in rendered)
-
-
-@pytest.mark.parametrize("changed", ["name", "column", "file"])
 def test_what_is_changed_just_before_the_click_is_not_imported_as_it_was(
-    empty: AppTest, fresh: Explorer, changed: str
+    empty: AppTest, started: list[ImportRequest]
 ) -> None:
     """Until the page gets to it again, the button of before is there to be clicked."""
     page = upload(empty, "papers.csv", CSV)
-    if changed == "name":
-        name_input(page).set_value("others")
-    elif changed == "column":
-        box(page, "text").set_value("headline")
-    else:
-        page.file_uploader[0].upload("next.csv", CSV.encode(), "text/csv")
+    box(page, "text").set_value("headline")
     page = click(page, "library_index")
     assert "Settings changed before your click" in shown(page)
-    assert fresh.library.jobs.list() == []
+    assert started == []
     page = click(page, "library_index")
-    (job,) = fresh.library.jobs.list()
-    source = job.request.source
-    assert isinstance(source, Path)
-    by = {"name": job.request.name, "column": (job.request.mapping or {}).get("text", ""),
-          "file": source.name}  # fmt: skip
-    assert by[changed] == {"name": "others", "column": "headline", "file": "next.csv"}[changed]
-    fresh.library.jobs.cancel(job.id)
-    ended(lambda: fresh.library.jobs.job(job.id))
+    assert [(asked.mapping or {}).get("text") for asked in started] == ["headline"]
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
+def test_a_path_that_cannot_be_read_is_explained(empty: AppTest) -> None:
+    for path, message in (
         ("/no/such/file.csv", "/no/such/file.csv does not exist"),
-        ("~nobody-at-all/x.csv", "does not exist"),
-        ("\x00", "does not exist"),
         (str(ROOT / "assets"), "folder of unknown layout"),
-        ("x" * 5000, "cannot be read"),
-    ],
-)
-def test_a_path_that_cannot_be_read_is_explained(empty: AppTest, path: str, message: str) -> None:
-    page = give_path(empty, path)
-    assert message in shown(page)
-    assert "library_index" not in keys(page)
-
-
-def test_a_file_without_a_usable_row_cannot_be_indexed(empty: AppTest) -> None:
-    page = upload(empty, "papers.csv", "doc_id,text\na,\n")
-    assert "row 1 (line 2): (no title)" in shown(page)
-    assert page.button(key="library_index").disabled
-
-
-def test_a_file_of_another_kind_is_explained(empty: AppTest) -> None:
-    page = upload(empty, "papers.jsonl", b"\x89PNG\r\n\x1a\n\x00\x00")
-    assert "unreadable" in question(page, "broken").label
-    assert "broken JSON" in shown(page)
-
-
-def test_the_format_can_be_chosen_when_it_is_not_told_by_the_name(
-    empty: AppTest, tmp_path: Path
-) -> None:
-    source = tmp_path / "papers.dat"
-    source.write_text(CSV)
-    page = give_path(empty, source)
-    assert "the format cannot be told" in shown(page)
-    reading(page, "format").set_value("csv")
-    page = run(page)
-    assert box(page, "doc_id").value == "PMID"
+    ):
+        page = give_path(empty, path)
+        assert message in shown(page)
+        assert "library_index" not in keys(page)
 
 
 MESSY = (
@@ -204,7 +164,9 @@ def reading(page: AppTest, part: str) -> Any:
     return next(b for b in page.selectbox if str(b.key).startswith(f"library_{part}_"))
 
 
-def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty: AppTest, fresh: Explorer) -> None:
+def test_a_messy_file_is_mended_by_choices_and_indexed_so(
+    empty: AppTest, fresh: Explorer, started: list[ImportRequest]
+) -> None:
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
     said = "Using csv, Windows-1252 (Western Europe), delimiter: semicolon."
     assert said in shown(page)
@@ -227,29 +189,11 @@ def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty: AppTest, fresh:
     assert "3 documents will be indexed." in said
     assert "1 row without text was left out: row 3 (line 5)." in said
     page = click(page, "library_index")
-    (job,) = fresh.library.jobs.list()
-    assert job.request.repairs == Repairs(title_as_text=True, skip_empty=True, number_ids=True)
-    job = ended(lambda: fresh.library.jobs.job(job.id), seconds=120)
-    assert job.report is not None
-    assert (job.report.added, job.report.encoding) == (3, "Windows-1252 (Western Europe)")
-    said = shown(run(page))
-    assert "Read as Windows-1252" in said
-    assert "was left out: row 3 (line 5)." in said
+    (request,) = started
+    assert request.repairs == Repairs(title_as_text=True, skip_empty=True, number_ids=True)
+    assert fresh.library.import_documents(request).added == 3
     corpus = fresh.library.open("papers")
     assert {corpus.document(i).title for i in ("10.1000/a", "papers-4")} == {"Größe", "Ohne DOI"}
-
-
-def test_choices_are_kept_when_a_corrected_file_is_chosen(empty: AppTest) -> None:
-    page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
-    reading(page, "delimiter").set_value(";")
-    box(page, "text").set_value("Titel")
-    page = run(page)
-    question(page, "empty").set_value("skip")
-    page = run(page)
-    page = upload(page, "papers.csv", MESSY.replace("ohne DOI.", "mit DOI.").encode("cp1252"))
-    assert reading(page, "delimiter").value == ";"
-    assert box(page, "text").value == "Titel"
-    assert question(page, "empty").value == "skip"
 
 
 def test_another_encoding_can_be_chosen_and_one_that_does_not_fit_is_explained(
@@ -263,21 +207,6 @@ def test_another_encoding_can_be_chosen_and_one_that_does_not_fit_is_explained(
     reading(page, "encoding").set_value("cp1251")
     page = run(page)
     assert "GrцЯe" in page.dataframe[0].value.iloc[0, 1]
-
-
-def test_entries_of_a_bibliography_without_abstract_have_their_title_by_default(
-    empty: AppTest,
-) -> None:
-    page = upload(empty, "refs.bib", "@article{k, title={Only words}}\n@article{l, abstract={A.}}")
-    assert question(page, "empty").value == "title"
-    assert "2 documents will be indexed." in shown(page)
-    assert not page.button(key="library_index").disabled
-
-
-def test_lists_are_shown_as_people_write_them(empty: AppTest) -> None:
-    row = {"id": 1, "text": "A.", "authors": ["A. Lee", {"name": "B. Okafor"}]}
-    page = upload(empty, "papers.jsonl", json.dumps(row))
-    assert page.dataframe[0].value.iloc[0, 2] == "A. Lee, B. Okafor"
 
 
 def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> None:
@@ -340,14 +269,6 @@ def test_what_is_in_a_corpus_is_told_when_asked(small_copy: Explorer, serve: Ser
     assert "Bees by network" in said
     assert "1999 to 2021 (6 without a year)" in said
     assert "small.jsonl (jsonl)" in said
-
-
-def test_the_demo_is_labelled_synthetic_and_no_other_corpus_is(small: Explorer) -> None:
-    info = small.library.corpus("small")
-    demo = replace(info, name=DEMO_CORPUS, source=str(DEMO))
-    assert small.library.is_synthetic(demo)
-    assert not small.library.is_synthetic(info)
-    assert not small.library.is_synthetic(replace(demo, source="/home/me/demo"))
 
 
 def test_a_running_import_shows_how_far_how_fast_and_how_long(
@@ -422,35 +343,17 @@ def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(
     assert "small.jsonl again as small" in shown(page)
 
 
-def test_a_collection_folder_is_read_whole(empty: AppTest, fresh: Explorer) -> None:
-    page = give_path(empty, DEMO / "corpus.jsonl")
-    assert name_input(page).value == "corpus"
-    assert not page.button(key="library_index").disabled
-    page = give_path(page, DEMO)
-    assert name_input(page).value == "demo"
-    assert len(page.dataframe[0].value) == 5
-
-
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
         (None, ""),
-        (0.2, "about 5 s left"),
         (41.0, "about 40 s left"),
-        (59.0, "about 1 min left"),
         (721.0, "about 12 min left"),
         (7800.0, "about 2 h 10 min left"),
     ],
 )
 def test_the_time_left_is_rounded(seconds: float | None, said: str) -> None:
     assert time_left(seconds) == said
-
-
-@pytest.mark.parametrize(
-    ("count", "said"), [(0, "0 B"), (999, "999 B"), (12_345_678, "12.3 MB"), (3 * 10**9, "3.0 GB")]
-)
-def test_sizes_are_said_as_people_say_them(count: int, said: str) -> None:
-    assert corpus_list.size(count) == said
 
 
 def test_many_corpora_come_in_pages(fresh: Explorer, serve: Serve, small: Explorer) -> None:
@@ -462,38 +365,6 @@ def test_many_corpora_come_in_pages(fresh: Explorer, serve: Serve, small: Explor
     page = visit("library")
     assert len([k for k in keys(page) if k.startswith("library_open_")]) == 20
     assert page.get("pagination")
-
-
-def test_a_start_that_fails_is_shown_and_keeps_the_form(
-    empty: AppTest, fresh: Explorer, home: Path
-) -> None:
-    page = upload(empty, "papers.csv", CSV)
-    # Started in another window since this page was drawn.
-    a_job(fresh, state="running")
-    page = click(page, "library_index")
-    assert "The corpus &#x27;papers&#x27; is being indexed." in shown(page)
-    assert len(fresh.library.jobs.list()) == 1
-    assert page.button(key="library_index").disabled
-    name_input(page).set_value("papers-2")
-    page = run(page)
-    assert not page.button(key="library_index").disabled
-
-
-def test_no_more_scenarios_are_written_than_was_chosen_just_before_the_click(
-    small_copy: Explorer, serve: Serve
-) -> None:
-    serve(small_copy)
-    page = visit("library")
-    page.session_state["library_scenarios_small"] = True
-    page.session_state["library_scenarios_source_small"] = "extractive"
-    run(page)
-    page.selectbox(key="library_scenarios_limit_small").set_value(10)
-    click(page, "library_scenarios_start_small")
-    assert "Settings changed before your click" in shown(page)
-    assert small_copy.scenarios.jobs.latest("small") is None
-    click(page, "library_scenarios_start_small")
-    job = ended(lambda: small_copy.scenarios.jobs.latest("small"))
-    assert job.request.limit == 10
 
 
 # Its source runs as a script of its own, where only builtins have names.
@@ -512,6 +383,7 @@ def test_scenarios_are_looked_up_by_words_of_a_text(small: Explorer) -> None:
     assert "-network" in found[0], "no title has the words"
 
 
+@pytest.mark.nightly
 def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: AppTest) -> None:
     papers = [made_paper("acl-1"), made_paper("acm")]
     files = [(f"{made.name}.pdf", made.content, "application/pdf") for made in papers]
@@ -535,9 +407,3 @@ def test_looking_up_abstracts_is_offered_where_some_are_missing(empty: AppTest) 
     assert tick.value is False
     page = upload(page, "full.bib", "@article{a, title={One}, abstract={It.}, doi={10.1000/x}}")
     assert not [box for box in page.checkbox if box.label.startswith("Look up")]
-
-
-def test_of_several_files_that_are_no_pdfs_the_last_is_read(empty: AppTest) -> None:
-    files = [(name, CSV.encode(), "text/csv") for name in ("first.csv", "second.csv")]
-    empty.file_uploader[0].set_value(files)
-    assert "Only second.csv will be imported." in shown(run(empty))

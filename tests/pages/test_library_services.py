@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, ImportRequest, NamedDataset, Progress, ServiceQueries
-from pages._library.import_jobs import progress_line
-from pages._library.sources import found_card
 from tests.fakes.service_server import Paper, ServiceServer, serving_papers
 from tests.pages.import_page import shown
 from tests.pages.visits import Serve, click, run, visit
@@ -126,10 +123,10 @@ def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
 
 
 def test_a_corpus_of_a_service_can_be_updated_and_says_where_it_is_from(
-    served: Explorer, serve: Serve, started: list[ImportRequest], tiny_model: Path
+    served: Explorer, serve: Serve, started: list[ImportRequest]
 ) -> None:
     query = served.library.service_query("acl", "2024.acl-long")
-    request = ImportRequest(ServiceQueries((query,)), "papers", encoder=str(tiny_model))
+    request = ImportRequest(ServiceQueries((query,)), "papers")
     served.library.import_documents(request)
     page = visit("library")
     assert page.button(key="library_update_papers").label == "Update papers"
@@ -139,21 +136,6 @@ def test_a_corpus_of_a_service_can_be_updated_and_says_where_it_is_from(
     assert "documents.jsonl" not in shown(page)
     click(page, "library_update_papers")
     assert (started[0].name, started[0].source.queries) == ("papers", (query,))
-
-
-def test_a_corpus_of_a_file_has_no_update(small: Explorer, serve: Serve) -> None:
-    serve(small)
-    assert "library_update_small" not in {b.key for b in visit("library").button}
-
-
-def test_progress_and_what_is_found_are_said_in_a_line(
-    served: Explorer, services: ServiceServer
-) -> None:
-    said = progress_line(Progress("retrieving", 300, 1200, 10.0, 30.0))
-    assert said == ("Downloading · 300 of 1,200 documents · 30 documents/s · about 30 s left")
-    services.papers = [Paper(n, abstract=n > 1) for n in range(1, 4)]
-    found = served.library.look_up(served.library.service_query("openalex", "everything"))
-    assert "1 of the first 3 have no abstract" in found_card(found, found.query, "OpenAlex")
 
 
 def test_a_data_set_says_what_it_brings_and_nothing_is_downloaded_before_it_is_started(
@@ -175,12 +157,3 @@ def test_a_data_set_says_what_it_brings_and_nothing_is_downloaded_before_it_is_s
     assert page.selectbox(key="library_dataset").value is None, "it is under way"
     page.selectbox(key="library_dataset").set_value("cord19")
     assert "No queries with judgments" in shown(run(page))
-
-
-def test_without_ir_datasets_the_form_says_how_to_install_it(
-    served: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    page = visit("library")
-    page.get_by_key("library_way").set_value("Test collection")
-    assert "pip install &#x27;seedlens[datasets]&#x27;" in shown(run(page))

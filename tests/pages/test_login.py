@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server.starlette.starlette_app_utils import (
     create_signed_value,
@@ -31,20 +28,15 @@ from engine import people
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
-from engine.types.comparisons import ComparisonRequest
-from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
-from engine.types.models import ModelReport
 from engine.types.people import Person
-from engine.types.reading import Answer, AskRequest
 from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
-from pages._common import shared, visit_memory
+from pages._common import visit_memory
 from pages._login import login, sessions
 from pages._login.guard import GuardSessions
 from pages._login.requests import RETURN_COOKIE as COOKIE
 from pages._login.requests import VISIT_COOKIE, returning_to
-from pages._login.streamlit_private import USER_COOKIE
-from tests.pages.visits import APP, Serve, address, param, passed_on, run, shown
+from tests.pages.visits import APP, Serve, address, param, run, shown
 
 AUTH = f"""
 [auth]
@@ -291,25 +283,6 @@ def test_who_logged_out_is_asked_to_log_in_also_after_a_restart(
     assert "Log out" in [button.label for button in be(again, "ada").button]
 
 
-def test_a_page_that_was_open_at_a_restart_loses_nothing_that_was_entered(
-    secrets: Path, fresh: pytest.MonkeyPatch
-) -> None:
-    """It sends all that it holds at once, before the gate knows of its login."""
-    secrets.write_text(AUTH + PEOPLE)
-    state = ClientState(query_string="x" * STRANGERS_BYTES)
-    for _ in range(STRANGERS_VALUES):
-        state.widget_states.widgets.add()
-    large = BackMsg(rerun_script=state).SerializeToString()
-    said = {"is_logged_in": True, "provider": "default", "email_verified": True}
-    ada, mallory = (cookies_of(f"{who}@example.org", **said) for who in ("ada", "mallory"))
-    assert passed_on(large, cookies=ada) == ["rerun_script"]
-    forged = {**ada, USER_COOKIE: ada[USER_COOKIE][:-9] + "forged-it"}
-    for others in ({}, mallory, forged):
-        assert passed_on(large, cookies=others) == []
-    sessions.end(ada)
-    assert passed_on(large, cookies=ada) == []
-
-
 def test_a_visit_is_of_one_person_and_forgotten_when_they_log_out(
     app: AppTest, fresh: pytest.MonkeyPatch
 ) -> None:
@@ -324,27 +297,13 @@ def test_a_visit_is_of_one_person_and_forgotten_when_they_log_out(
     assert param(be(address(APP), "grace"), "q") == ""
 
 
-def test_nobody_enters_while_it_is_unknown_who_logged_out(
-    app: AppTest, fresh: pytest.MonkeyPatch, home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    fresh.setattr(type(st.context), "cookies", property(lambda _: cookies_of("ada")))
-    home.mkdir(exist_ok=True)
-    for file in home.glob("ledger.sqlite*"):
-        file.unlink()
-    (home / "ledger.sqlite").write_text("damaged")
-    assert "SeedLens is closed" in shown(be(app, "ada"))
-    assert "left the file as it is" in caplog.text
-    (home / "ledger.sqlite").unlink()
-    assert "Log out" in [button.label for button in be(app, "ada").button]
-
-
-@pytest.mark.parametrize("page", ["evaluate", "build", "library"])
-def test_pages_for_leads_are_closed_to_annotators(app: AppTest, page: str) -> None:
+def test_pages_for_leads_are_closed_to_annotators(app: AppTest) -> None:
     be(app, "ada")
-    app.switch_page(str(ROOT / "pages" / f"{page}.py"))
-    run(app)
-    assert f"{page.title()} requires the lead role." in shown(app)
-    assert [button.label for button in app.button] == ["Log out"]
+    for page in ("evaluate", "build", "library"):
+        app.switch_page(str(ROOT / "pages" / f"{page}.py"))
+        run(app)
+        assert f"{page.title()} requires the lead role." in shown(app)
+        assert [button.label for button in app.button] == ["Log out"]
     be(app, "grace")
     assert "requires the lead role" not in shown(app)
 
@@ -369,15 +328,15 @@ def parts_of(app: AppTest) -> list[str]:
     return [part for control in app.segmented_control for part in control.options]
 
 
-@pytest.mark.parametrize("part", [*FOR_LEADS, NEW])
-def test_annotators_judge_and_nothing_else(app: AppTest, small_copy: Explorer, part: str) -> None:
+def test_annotators_judge_and_nothing_else(app: AppTest, small_copy: Explorer) -> None:
     make_project(small_copy)
-    annotate(app, "ada", part=part)
-    assert "leads" in shown(app)
-    assert parts_of(app) == []
-    assert not app.get("file_uploader")
-    assert not [b for b in app.button if b.key in ("annotate_new", "annotate_fill")]
-    assert app.get("bidi_component"), "the judging view is there instead"
+    for part in (*FOR_LEADS, NEW):
+        annotate(app, "ada", part=part)
+        assert "leads" in shown(app), part
+        assert parts_of(app) == []
+        assert not app.get("file_uploader")
+        assert not [b for b in app.button if b.key in ("annotate_new", "annotate_fill")]
+        assert app.get("bidi_component"), "the judging view is there instead"
 
 
 def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
@@ -433,53 +392,12 @@ def test_after_login_people_come_back_to_this_server_only(cookie: str, address: 
     assert returning_to({"type": "http", "headers": headers}) == address
 
 
-def test_compare_counts_ones_own_grades_and_nobody_elses(
-    app: AppTest, small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seed = small_copy.starting_point("small")[0]
-    query = Query("small", seed=seed, aspect="method")
-    doc_id = next(r.doc_id for r in small_copy.search(query).results if r.doc_id != seed)
-    for who in ("me", "Eve"):
-        small_copy.notebook.judge(query, doc_id, 3, annotator=who)
-    compare, found = small_copy.comparing.compare, []
-
-    def watched(*asked: Any, **named: Any) -> Any:
-        found.append(compare(*asked, **named))
-        return found[-1]
-
-    monkeypatch.setattr(small_copy.comparing, "compare", watched)
-    for name, value in {"corpus": "small", "seed": seed, "aspect": "method"}.items():
-        app.query_params[name] = value
-    app.switch_page(str(ROOT / "pages" / "compare.py"))
-    be(app, "ada")
-    assert [comparison.judged for comparison in found] == [False]
-    variants = (found[0].variants[0].variant,)
-    assert compare(ComparisonRequest("small", seed, None, "method", variants)).judged
-
-
-@pytest.mark.parametrize(("who", "may"), [("ada", False), ("grace", True)])
-def test_only_leads_find_a_form_to_connect_a_model(app: AppTest, who: str, may: bool) -> None:
-    be(app, who)
+def test_only_leads_find_a_form_to_connect_a_model(app: AppTest) -> None:
     app.switch_page(str(ROOT / "pages" / "ask.py"))
-    run(app)
-    assert ("model_address" in [field.key for field in app.text_input]) is may
-    assert ("Only leads can connect a model." in shown(app)) is not may
-
-
-def test_a_link_to_an_answer_that_is_written_does_not_let_one_cancel_it(
-    app: AppTest, small_copy: Explorer
-) -> None:
-    ended, jobs = threading.Event(), small_copy.reader.jobs
-    answer = Answer((), (), 0, ModelReport(mode="ask", depth=1, endpoint=""))
-    asked = AskRequest("Why do bees collapse?", "small")
-    job = jobs.start("k", lambda *_: ended.wait(), answer, request=asked, owner="Grace")
-    app.query_params["answer"] = job
-    app.switch_page(str(ROOT / "pages" / "ask.py"))
-    be(app, "ada")
-    assert asked.question in shown(app)
-    assert app.button(key="ask_cancel").disabled
-    assert not be(app, "grace").button(key="ask_cancel").disabled
-    ended.set()
+    for who, may in (("ada", False), ("grace", True)):
+        be(app, who)
+        assert ("model_address" in [field.key for field in app.text_input]) is may
+        assert ("Only leads can connect a model." in shown(app)) is not may
 
 
 def test_a_model_that_a_lead_connected_is_not_in_the_way_of_the_annotator_they_become(
@@ -494,21 +412,3 @@ def test_a_model_that_a_lead_connected_is_not_in_the_way_of_the_annotator_they_b
     assert "models.example.org" in shown(be(app, "grace"))
     secrets.write_text(AUTH + PEOPLE.replace('"lead"', '"annotator"'))
     assert "No language model is connected." in shown(run(app))
-
-
-def test_the_home_is_tidied_daily_although_nobody_is_logged_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    days: list[str] = []
-
-    def slept(_: float) -> None:
-        if days:
-            raise SystemExit
-
-    monkeypatch.setattr(shared.time, "sleep", slept)
-    monkeypatch.setattr(login, "acting", lambda: Person("ada@example.org", "Ada", "annotator"))
-    home = SimpleNamespace(tidy=lambda: days.append(""), acting_as=lambda _: None)
-    monkeypatch.setattr(shared, "open_engine", lambda: home)
-    with pytest.raises(SystemExit):
-        shared.tidy_daily()
-    assert days == [""]

@@ -73,9 +73,3 @@ def test_values_become_colours_and_a_legend() -> None:
     graded = of_grades("k", "grade", np.array([0, 3, np.nan]), {0: "Not alike", 3: "Same"})
     assert graded.values is not None
     assert graded.values.tolist() == [0, 254, 255]
-
-
-def test_a_corpus_without_any_year_has_a_legend_too() -> None:
-    nothing = of_range("k", "year", np.full(3, np.nan), "{:.0f}".format)
-    assert nothing.values is not None
-    assert nothing.values.tolist() == [255, 255, 255]

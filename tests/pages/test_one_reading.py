@@ -16,7 +16,7 @@ from pages._compare.compare_state import CompareView
 from pages._explore.explore_state import View
 from tests.cli.command_line import run_inside
 
-STATES = 50
+STATES = 20
 SEEDS = ("bees-network", "bees-survey", "maps-network", "no-method")
 PASTED = (
     "Bees find flowers by their scent. We train a network on ten thousand recordings of bees. "
@@ -51,7 +51,7 @@ class State(NamedTuple):
 
 
 def some_states() -> list[State]:
-    rng = random.Random(13)  # noqa: S311 - any fifty, the same every time
+    rng = random.Random(13)  # noqa: S311 - any twenty, the same every time
     states = []
     for number in range(STATES):
         pasted = number % 5 == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -21,7 +20,6 @@ from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
-from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -29,14 +27,11 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
 from engine.config import ROOT
-from engine.llm.client import finish
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import guard, login
 from pages._login.guard import GuardSessions
 from pages._login.requests import OnlyHttps, SameOrigin, VisitCookie, is_same_origin
 from tests.pages.visits import passed_on
-
-Switch = Callable[[bool], None]
 
 
 async def _welcome(socket: WebSocket) -> None:
@@ -115,7 +110,7 @@ print(json.dumps(found))
 """
 ASKS_FOR_LOGIN = """
 [auth]
-redirect_uri = "SCHEME://localhost:8501/oauth2callback"
+redirect_uri = "https://localhost:8501/oauth2callback"
 cookie_secret = "0123456789abcdef0123456789abcdef"
 client_id = "seedlens"
 client_secret = "keep-this-quiet"
@@ -125,13 +120,10 @@ server_metadata_url = "https://login.example.org/.well-known/openid-configuratio
 """
 
 
-@pytest.mark.parametrize("scheme", ["https", "http"])
-def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(
-    scheme: str, tmp_path: Path
-) -> None:
+def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(tmp_path: Path) -> None:
     secrets = tmp_path / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir()
-    secrets.write_text(ASKS_FOR_LOGIN.replace("SCHEME", scheme))
+    secrets.write_text(ASKS_FOR_LOGIN)
     env = {**os.environ, "HOME": str(tmp_path), "SEEDLENS_HOME": str(tmp_path / "home")}
     done = subprocess.run(
         [sys.executable, "-c", SERVED], check=True, capture_output=True, text=True, cwd=ROOT,
@@ -143,11 +135,10 @@ def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(
     }  # fmt: skip
     page = found["/"][1]
     assert "default-src 'self'" in page["content-security-policy"]
-    assert ("strict-transport-security" in page) is (scheme == "https")
+    assert "strict-transport-security" in page
     cookies = re.split(", (?=[a-z_]+=)", page["set-cookie"])
     assert {cookie.partition("=")[0] for cookie in cookies} == {"seedlens_return", "seedlens_visit"}
-    for cookie in cookies:
-        assert ("; Secure" in cookie) is (scheme == "https")
+    assert all("; Secure" in cookie for cookie in cookies)
 
 
 def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
@@ -168,42 +159,6 @@ def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
 def test_a_page_of_another_origin_logs_nobody_out(site: str | None, answered: int) -> None:
     headers = {} if site is None else {"sec-fetch-site": site}
     assert client().get("/auth/logout", headers=headers).status_code == answered
-
-
-def test_of_too_many_strangers_the_oldest_end_and_nobody_who_was_let_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    let_in = {"grace"}
-    monkeypatch.setattr(guard, "MOST_STRANGERS", 2)
-    monkeypatch.setattr(guard, "login_name", lambda cookies: cookies["who"])
-    monkeypatch.setattr(guard, "_stands", lambda name: name in let_in)
-    ended = []
-
-    async def page(_: Scope, receive: Receive, __: Send) -> None:
-        assert (await receive())["type"] == "websocket.disconnect"
-
-    async def never() -> Message:
-        return await asyncio.Future()  # a message that is not finished
-
-    async def visits() -> None:
-        watched, tasks = GuardSessions(page), []
-        for who in ("grace", "first", "ada", "second", "third", "fourth"):
-            cookie = [(b"cookie", f"who={who}".encode())]
-            scope = {"type": "websocket", "headers": cookie}
-
-            async def send(message: Message, who: str = who) -> None:
-                ended.append((who, message["code"]))
-
-            tasks.append(asyncio.create_task(watched(scope, never, send)))
-            await asyncio.sleep(0)
-            let_in.add("ada") if who == "ada" else None  # the gate lets her in a moment later
-        while len(ended) < 2:
-            await asyncio.sleep(0)
-        for task in tasks:
-            task.cancel()
-
-    finish(visits())
-    assert ended == [("first", 1013), ("second", 1013)]
 
 
 RUN = BackMsg(rerun_script=ClientState(query_string="corpus=demo"))
@@ -276,13 +231,8 @@ def test_nothing_is_answered_by_a_name_that_the_server_does_not_have(
 @pytest.mark.parametrize(
     ("origin", "host"),
     [
-        ("http://localhost:8501", "LOCALHOST:8501"),
         ("http://localhost.:8501", "LocalHost.:8501"),
-        ("https://localhost", "localhost:443"),
-        ("http://localhost.", "localhost.:80"),
-        ("https://localhost:3000", "localhost:8501"),
         ("https://evil.example", "localhost:8501"),
-        ("null", "localhost:8501"),
     ],
 )
 def test_streamlit_asks_no_outside_service_who_it_is(

@@ -1,17 +1,18 @@
-"""Texts of others on a page: seen as they are, and no more than text."""
+"""Texts and signs on a page: texts of others are no more than text, and every sign is seen."""
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from engine.config import ROOT
 from pages._common import kit
-from pages._common.charts import frame_csv
 from pages._common.outside_text import escape, table_with_marks
-from pages._common.shared import escape_label
+from pages._common.shared import ASSETS, escape_label
 
 HIDDEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -68,20 +69,6 @@ def test_components_show_no_text_but_with_marks() -> None:
             assert not re.search(r"(inner|outer)HTML|insertAdjacentHTML", line), file.name
 
 
-def test_components_look_nothing_up_by_a_name_from_outside() -> None:
-    """Every object has a "constructor"; a Map has what was put in."""
-    own = {"ICONS[name]", "node.style[name]", "before[name]", "scrolled[name]"}  # names of ours
-    own |= {"part.arrays[name]"}  # as the server packs them
-    own.add("keys[event.key.toLowerCase()]")  # after Object.hasOwn
-    lookup = re.compile(
-        r"[\w.]+\[[^]]*(?:id|name|key|term|aspect|annotator)\b(?:\.\w+\([^)]*\))?\]"
-    )
-    for file in COMPONENTS:
-        code = re.sub(r"//.*|\"[^\"\n]*\"|`[^`\n]*`", "", file.read_text("utf-8"))
-        assert not {*lookup.findall(code)} - own, file.name
-        assert code.count("fromEntries") == code.count("scrolled = Object.fromEntries"), file.name
-
-
 def test_tables_of_pages_show_what_turns_text() -> None:
     frame = pd.DataFrame({"Title\u202e": ["paid \u202e001"], "Score": [0.5], "N": [1]})
     shown = table_with_marks(frame)
@@ -91,15 +78,13 @@ def test_tables_of_pages_show_what_turns_text() -> None:
     assert table_with_marks(pd.DataFrame()).empty
 
 
-def test_pages_escape_and_show_texts_in_one_way() -> None:
-    """Labels of options are written with names of others; the same functions show them all."""
-    for file in (ROOT / "pages").rglob("*.py"):
-        source = file.read_text("utf-8")
-        if file.name != "outside_text.py":
-            assert "html.escape" not in source, f"{file.name}: use escape of outside_text"
-        for call in re.findall(r"st\.dataframe\(\s*([^\s(]+)", source):
-            assert call == "table_with_marks" or call == "rows", f"{file.name}: {call}"
+PAGES = Path(__file__).resolve().parents[2] / "pages"
 
 
-def test_csv_of_evaluate_has_no_formula_in_its_head_either() -> None:
-    assert frame_csv(pd.DataFrame({"=1+1": ["=2", "-0.5"]})) == "'=1+1\n'=2\n-0.5\n"
+def test_every_sign_of_the_pages_is_in_the_font_that_comes_along() -> None:
+    """What the bundled font (Source Sans, of which font.json is a part) lacks is drawn as SVG."""
+    font = json.loads((ASSETS / "figures" / "font.json").read_text("utf-8"))
+    known = set(font["weights"]["400"]["glyphs"]) | {"\n"}
+    files = [*(ASSETS / "components").iterdir(), *PAGES.rglob("*.py")]
+    lacking = {f.name: set(f.read_text("utf-8")) - known for f in files}
+    assert {name: signs for name, signs in lacking.items() if signs} == {}

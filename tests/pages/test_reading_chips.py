@@ -12,8 +12,8 @@ from engine.types.searches import WHOLE
 from pages._common.state import Pages
 from pages._compare.compare_state import CompareView, variants_from_json, variants_to_json
 from pages._explore.explore_state import View
-from pages._explore.reading_chips import ASKED, WAITS, correct, fits
-from tests.pages.visits import address, param, run, shown, visit
+from pages._explore.reading_chips import correct
+from tests.pages.visits import param, run, shown, visit
 
 WORDS = "similar evaluation set-up, ignore the topic"
 READ = ("+method", "-background")
@@ -77,72 +77,27 @@ def test_a_correction_is_part_of_the_link_and_goes_along_to_compare() -> None:
     assert compare.variants[0].reading == ("+method",)
 
 
-def test_a_corrected_reading_is_what_the_page_ranks_by(demo: Explorer) -> None:
-    page = explore(q=WORDS, reading="+result")
-    assert "interpreted as Result" in shown(page)
-    assert param(page, "reading") == "+result"
-
-
 def test_a_reading_that_names_no_aspect_of_the_lens_is_explained(demo: Explorer) -> None:
     assert "There is no aspect &#x27;taste&#x27;" in shown(explore(reading="+taste"))
     assert "The reading &#x27;+method,-method&#x27;" in shown(explore(reading="+method,-method"))
 
 
-def test_clearing_the_aspect_lets_the_wording_decide_and_keeps_it(demo: Explorer) -> None:
+def test_choosing_and_clearing_the_aspect_keep_the_wording(demo: Explorer) -> None:
     page = explore(q=WORDS, aspect="result")
+    preset = page.selectbox(key="explore_preset")
+    preset.set_value(preset.options[1])
+    run(page)
+    assert (param(page, "aspect"), param(page, "q")) == ("method", WORDS)
     page.selectbox(key="explore_preset").set_value(None)
     run(page)
     assert (param(page, "aspect"), param(page, "q")) == ("", WORDS)
     assert "interpreted as Method, excluding Background" in shown(page)
 
 
-def test_choosing_an_aspect_keeps_the_wording(demo: Explorer) -> None:
-    page = explore(q=WORDS)
-    preset = page.selectbox(key="explore_preset")
-    preset.set_value(preset.options[2])
-    run(page)
-    assert (param(page, "aspect"), param(page, "q")) == ("result", WORDS)
-
-
 def test_other_words_are_read_anew(demo: Explorer) -> None:
     page = explore(q=WORDS, reading="+result")
+    assert "interpreted as Result" in shown(page)
+    assert param(page, "reading") == "+result"
     page.text_input(key="explore_instruction").set_value("the same task")
     run(page)
     assert (param(page, "q"), param(page, "reading")) == ("the same task", "")
-
-
-@pytest.mark.parametrize(
-    ("words", "event", "reading"),
-    [
-        (WORDS, {"old": "-background"}, "+method"),
-        (WORDS, {"old": "+result"}, ""),  # what is read now has no such chip
-        ("the same task", {"old": "-background"}, ""),  # the words were changed once more
-    ],
-)
-def test_a_chip_clicked_while_other_words_are_being_read_corrects_what_they_are_read_as(
-    demo: Explorer, words: str, event: dict[str, Any], reading: str
-) -> None:
-    page = address("explore", corpus="demo", seed="demo-0232", q=words)
-    asked = {name: getattr(WORDED, name) for name in ASKED}
-    page.session_state[WAITS] = (tuple(asked.values()), event)
-    run(page)
-    assert param(page, "reading") == reading
-    assert WAITS not in page.session_state
-
-
-@pytest.mark.parametrize(
-    ("event", "expected"),
-    [
-        ({"term": "+result"}, True),
-        ({"term": "-method"}, False),
-        ({"sentence": 2}, True),
-        ({"sentence": 4}, False),
-        ({"by_words": True}, True),
-        ({"reading": "+result"}, False),
-        ({}, False),
-    ],
-)
-def test_a_correction_of_a_former_reading_counts_where_it_says_something_of_this_one(
-    event: dict[str, Any], expected: bool
-) -> None:
-    assert fits(READ, (4,), event) is expected

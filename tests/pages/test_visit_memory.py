@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.applications import Starlette
@@ -12,7 +11,6 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pages._common import visit_memory
 from pages._common.visit_memory import Visits
 from pages._login.requests import VISIT, VisitCookie
 from pages._login.requests import VISIT_COOKIE as COOKIE
@@ -44,25 +42,6 @@ def test_an_id_that_was_not_given_out_is_replaced(forged: str) -> None:
     browser = client()
     browser.cookies.set(COOKIE, forged)
     assert VISIT.search(browser.get("/").headers["set-cookie"])
-
-
-def test_only_pages_bring_the_cookie() -> None:
-    assert "set-cookie" not in client().get("/health").headers
-
-
-@pytest.mark.parametrize(
-    ("address", "headers", "secure"),
-    [
-        ("https://testserver", {}, True),
-        ("http://testserver", {"x-forwarded-proto": "https"}, True),
-        ("http://testserver", {}, False),
-    ],
-)
-def test_the_cookie_goes_over_https_alone_where_pages_do(
-    address: str, headers: dict[str, str], secure: bool
-) -> None:
-    said = client(address).get("/", headers=headers).headers["set-cookie"]
-    assert said.endswith("; Secure") is secure
 
 
 def test_a_visit_finds_what_it_left_and_nobody_else_does() -> None:
@@ -108,19 +87,6 @@ def test_the_least_recently_used_visit_gives_way_when_there_are_too_many() -> No
     assert visits.memory("second", "") == {}
 
 
-def test_threads_of_one_visit_share_one_memory() -> None:
-    visits = Visits(most=3)
-
-    def work(number: int) -> None:
-        visits.memory("browser", "")[str(number)] = number
-        visits.memory(str(number), "")
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(3)))
-        list(pool.map(lambda _: visits.memory("browser", ""), range(200)))
-    assert set(visits.memory("browser", "")) <= {"0", "1", "2"}
-
-
 def test_what_is_printed_of_a_memory_shows_no_key() -> None:
     visits = Visits()
     memory = visits.memory("browser-id", "ada@example.org")
@@ -128,8 +94,3 @@ def test_what_is_printed_of_a_memory_shows_no_key() -> None:
     for text in (repr(memory), str(memory), f"{memory}", repr(visits), repr(vars(visits))):
         assert KEY not in text
     assert "model_connection" in repr(memory)
-
-
-def test_without_a_cookie_a_tab_remembers_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visit_memory, "_visit", lambda: "")
-    assert visit_memory.memory() is visit_memory.memory()

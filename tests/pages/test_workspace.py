@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from engine.types.corpora import ImportRequest
@@ -27,7 +24,6 @@ from pages._common.visit_memory import Visits
 from pages._compare.compare_state import CompareView, variants_from_json
 from pages._explore.explore_state import View
 from pages._model import model_settings
-from pages._model.visit_jobs import VisitJobs
 from tests.fakes.model_answers import MODEL, Knowledge
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import KEY
@@ -79,19 +75,6 @@ def test_compare_takes_a_search_over_once_and_keeps_what_was_made_of_it() -> Non
     assert own == changed.variant("aspect")
 
 
-def test_another_seed_begins_on_its_first_page_with_no_sentence_picked() -> None:
-    explore = View("lab", SEED, aspect="method", focus=(1,), page=2, system="dense", trail="t")
-    pages = Pages().leave(explore).leave(CompareView("lab", OTHER, aspect="method"))
-    assert pages.found(View) == View("lab", OTHER, aspect="method", system="dense", trail="t")
-
-
-def test_no_aspect_is_a_choice_that_stays() -> None:
-    explore = View("lab", SEED, instruction=WORDING, trail="t")
-    compare = CompareView("lab", SEED, aspect="method")  # which has one always
-    assert Pages().leave(explore).leave(compare).found(View) == explore
-    assert Pages().leave(compare).leave(explore).found(CompareView).aspect == "method"
-
-
 def test_a_search_of_ones_own_stands_among_the_variants_once() -> None:
     own, base = Variant("mine", WORDING, steer=0.7), Variant("base", "Alike in method.")
     compare = CompareView("lab", SEED).with_own(own)
@@ -101,17 +84,6 @@ def test_a_search_of_ones_own_stands_among_the_variants_once() -> None:
     assert former.with_own(own).variants == (own, base)
     many = CompareView("lab", SEED, variants=tuple(Variant(f"v{n}", "w") for n in range(8)))
     assert len(many.with_own(own).variants) == 8
-
-
-def test_what_was_changed_last_is_told() -> None:
-    explore, compare = View("lab", SEED), CompareView("lab", SEED)
-    pages = Pages().leave(explore)
-    assert pages.changed_since(View, CompareView)
-    pages = pages.leave(compare)
-    assert not pages.changed_since(View, CompareView)
-    assert not pages.leave(explore).changed_since(View, CompareView), "only looked at"
-    changed = View("lab", SEED, instruction=WORDING)
-    assert pages.leave(changed).changed_since(View, CompareView)
 
 
 def test_nothing_of_one_corpus_goes_to_another_but_the_trail() -> None:
@@ -124,25 +96,12 @@ def test_nothing_of_one_corpus_goes_to_another_but_the_trail() -> None:
     assert pages.found(View, "third") == View("third", trail="t")
 
 
-def test_a_question_goes_along_to_another_corpus() -> None:
-    pages = Pages().leave(AskView("lab", "Why?")).leave(View("small", OTHER))
-    assert pages.found(AskView) == AskView("small", "Why?")
-
-
 def test_what_a_corpus_had_is_forgotten_with_it() -> None:
     pages = Pages().leave(View("lab", SEED, trail="t")).leave(AskView("small"))
     pages = pages.leave(BuildView("gone", "b", "labels")).within({"lab", "small"})
     assert (pages.corpus, pages.found(BuildView)) == ("", BuildView())
     assert pages.within({"lab", "small"}) is pages
     assert len(pages.views) == 2
-
-
-def test_only_the_latest_views_are_kept() -> None:
-    pages = Pages()
-    for number in range(70):
-        pages = pages.leave(AskView(f"corpus-{number}"))
-    assert len(pages.views) == 50
-    assert pages.last(AskView) == AskView("corpus-69")
 
 
 # -- the pages themselves ------------------------------------------------------------------
@@ -243,6 +202,7 @@ MAP = {"layout": "result", "colour": "year", "marks": "judged"}
 """What a person has on Explore, and on Map."""
 
 
+@pytest.mark.nightly
 def test_a_walk_over_every_link_brings_back_the_work_of_each_page(two: Explorer) -> None:
     two.maps.build("lab")
     page = run(address(APP, **WORK))
@@ -284,14 +244,6 @@ def test_a_walk_over_every_link_brings_back_the_work_of_each_page(two: Explorer)
     page.query_params.update(corpus="lab")
     run(page)
     assert param(by_menu(page, "explore"), "trail") == WORK["trail"], "a link that names no trail"
-
-
-def test_pages_lead_to_each_other_by_one_function_alone() -> None:
-    files = (ROOT / "pages").rglob("*.py")
-    others = {
-        file.name for file in files if re.search(r"st\.(switch_page|page_link)\(", file.read_text())
-    }
-    assert others == {"state.py", "page.py"}, "the latter's Library has no state"
 
 
 def test_a_link_goes_on_with_the_trail_of_the_visit(two: Explorer) -> None:
@@ -356,13 +308,6 @@ def test_an_answer_is_found_again_after_a_reload(
     assert ">Why do bees collapse?</h2>" in shown(again)
 
 
-def test_a_reranking_is_found_again_after_a_reload(browser: pytest.MonkeyPatch) -> None:
-    job = object()
-    VisitJobs("model", lambda _: job, lambda _: None).keep("search", "id")  # type: ignore[arg-type,return-value]
-    st.session_state.clear()
-    assert VisitJobs("model", lambda _: job, lambda _: None).find("search") is job  # type: ignore[arg-type,return-value,comparison-overlap]
-
-
 def begins_tour(page: AppTest) -> bool:
     """Whether Explore begins its tour by itself."""
     return bool(next(data for data in components(run(page)) if "tour" in data)["tour"])
@@ -402,13 +347,3 @@ def test_compare_shows_a_search_without_an_aspect_as_it_is_and_says_what_it_meas
     assert "use Result" in shown(page)
     by_menu(page, "explore")
     assert (param(page, "q"), param(page, "aspect")) == (words, "")
-
-
-def test_compare_says_why_a_search_without_aspect_and_wording_is_not_there(two: Explorer) -> None:
-    page = run(address(APP, corpus="lab", seed=SEED))
-    by_menu(page, "compare")
-    assert "No aspect or instruction is set" in shown(page)
-    by_menu(page, "explore")
-    page.query_params["aspect"] = "method"
-    run(page)
-    assert "No aspect or instruction" not in shown(by_menu(page, "compare"))

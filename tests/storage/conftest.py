@@ -1,4 +1,7 @@
-"""An empty ledger: a file, or a database of a server that runs on this machine for these tests."""
+"""An empty ledger: a file, or a database of a server that runs on this machine for these tests.
+
+On the server, what is no smoke test is left to ``make nightly``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,17 @@ from pathlib import Path
 import pytest
 
 from storage.ledger import Ledger
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    for item in items:
+        if item.path.parent != Path(__file__).parent or item.get_closest_marker("smoke"):
+            continue
+        given = item.callspec.params if hasattr(item, "callspec") else {}
+        servers = {"postgres", "own_postgres"} & {*item.fixturenames}
+        if servers or given.get("open_ledger") == "server":
+            item.add_marker("nightly")
 
 
 @pytest.fixture(params=["file", "server"])

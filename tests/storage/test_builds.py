@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -50,22 +49,3 @@ def test_a_step_is_changed_from_what_stands_or_not_at_all(ledger: Ledger) -> Non
     assert last.content == "first 🐝", "a run that made nothing takes nothing away"
     assert [row.content for row in ledger.builds.steps("c", "b")] == ["", ""]
     assert ledger.builds.steps("c", "b")[0].time == NOW
-
-
-def test_labels_are_changed_in_view_of_what_stands_or_not_at_all(ledger: Ledger) -> None:
-    ledger.builds.add_labels([_label("d1", "said", "person"), _label("d1", "later", "model")])
-    seen: list[str] = []
-
-    def change(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
-        seen.extend(row.label for row in standing.values())
-        return [_label("d2", "new", "person")]
-
-    ledger.builds.change_labels("c", "b", change)
-    assert seen == ["said"]
-
-    def refuse(_: Mapping[str, LabelRow]) -> list[LabelRow]:
-        raise ValueError("refused")
-
-    with pytest.raises(ValueError, match="refused"):
-        ledger.builds.change_labels("c", "b", refuse)
-    assert [row.label for row in ledger.builds.labels("c", "b")] == ["said", "new"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,9 +12,7 @@ import pytest
 
 from storage.judgment_events import CURRENT, fill_current, tally
 from storage.ledger import Ledger
-from storage.projects import PoolRow
 from storage.records import Judgment, new_event
-from tests.storage.rows import NOW, corpus, judgment
 
 QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
 PEOPLE = ("Ada", "Ben", "model:m")
@@ -72,8 +69,9 @@ def check(ledger: Ledger, followed: Ledger, chance: random.Random) -> None:
 ITEMS = frozenset({("q1", "d1"), ("q1", "d2"), ("q2", "d3")})
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 20))]
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(1, 20))]
 )
 def test_what_counts_is_what_the_whole_history_says_after_every_step_of_two_programs(
     open_ledger: partial[Ledger], seed: int
@@ -114,44 +112,3 @@ def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger: L
         fill_current(connection)
     after = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
     assert after == before
-
-
-def test_what_another_process_left_as_it_was_is_the_same_object_still(
-    open_ledger: partial[Ledger],
-) -> None:
-    ledger, other = open_ledger(), open_ledger()
-    ledger.judging.add([judgment("d1")])
-    pool, corpora = ledger.projects.pool("demo", "p"), ledger.corpora()
-    other.judging.add([judgment("d2")])
-    assert ledger.projects.pool("demo", "p") is pool
-    assert ledger.corpora() == corpora == []
-    assert len(ledger.judging.latest("demo")) == 2
-    other.projects.add_to_pool([PoolRow("demo", "p", "q", "d", "bm25", 1, NOW)])
-    other.put_corpus(corpus())
-    assert len(ledger.projects.pool("demo", "p")) == 1
-    assert ledger.corpora() == [corpus()]
-    other.put_corpus(replace(corpus(), documents=3))
-    assert ledger.corpora() == [replace(corpus(), documents=3)]
-
-
-def test_threads_that_follow_and_write_at_once_see_all_that_was_acknowledged(
-    open_ledger: partial[Ledger],
-) -> None:
-    programs = [open_ledger(), open_ledger()]
-    missing: list[str] = []
-
-    def work(number: int) -> None:
-        ledger = programs[number % 2]
-        for count in range(8):
-            said = judgment(f"d{count}", annotator=f"t{number}")
-            ledger.judging.add([said])
-            if said.event not in {j.event for j in ledger.judging.latest("demo")}:
-                missing.append(said.event)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not missing
-    assert len(programs[0].judging.latest("demo")) == len(programs[1].judging.latest("demo")) == 48

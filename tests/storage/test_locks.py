@@ -31,6 +31,7 @@ with locks.hold("grading", "c", "p", what="It is graded"):
 WHAT = "It is graded"
 
 
+@pytest.mark.smoke
 def test_a_lock_of_another_process_is_named_and_ends_with_that_process(
     open_ledger: partial[Ledger],
 ) -> None:

@@ -151,12 +151,7 @@ def test_a_ledger_of_duckdb_that_is_too_old_or_too_new_is_refused(
         Ledger(tmp_path / "ledger.sqlite").corpora()
 
 
-def test_a_damaged_ledger_of_duckdb_is_named_and_left_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "ledger.duckdb").write_bytes(b"not a database " * 5000)
-    with pytest.raises(StorageError, match=r"ledger\.duckdb cannot be read.*left the file"):
-        Ledger(tmp_path / "ledger.sqlite").corpora()
-
-
+@pytest.mark.smoke
 def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:

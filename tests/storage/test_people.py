@@ -38,6 +38,7 @@ def test_a_login_that_proves_nothing_any_more_is_forgotten(
     assert timedelta(days=30) < LASTING
 
 
+@pytest.mark.smoke
 def test_a_budget_of_the_day_holds_whichever_program_asks(open_ledger: partial[Ledger]) -> None:
     programs = [open_ledger().spending for _ in range(2)]
     assert programs[0].of("ada") == Spent()

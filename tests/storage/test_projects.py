@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -35,26 +34,6 @@ def test_ten_thousand_rows_hold_the_ledger_for_a_moment_and_none_is_there_twice(
     assert projects.add_queries(queries) == projects.add_queries([]) == 0
     assert projects.queries("c", "p") == queries
     assert projects.pool("c", "p") == [*pool, other]
-
-
-def test_what_is_added_after_a_copy_was_put_in_its_place_is_not_taken_for_what_was_there(
-    tmp_path: Path,
-) -> None:
-    file, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.duckdb"
-    ledger = Ledger(file)
-    ledger.copy(copy)
-    before, after = (ProjectQueryRow("c", "p", "1", f'{{"text": "{n}"}}', NOW) for n in "ab")
-    pooled = [PoolRow("c", "p", "1", doc_id, "dense", 1, NOW) for doc_id in ("d1", "d2")]
-    ledger.projects.add_queries([before])
-    ledger.projects.add_to_pool(pooled[:1])
-    assert ledger.projects.queries("c", "p") == [before]
-    assert ledger.projects.pool("c", "p") == pooled[:1]
-    ledger.close()
-    copy.replace(file)
-    ledger.projects.add_queries([after])
-    ledger.projects.add_to_pool(pooled[1:])
-    assert ledger.projects.queries("c", "p") == [after]
-    assert ledger.projects.pool("c", "p") == pooled[1:]
 
 
 @pytest.fixture

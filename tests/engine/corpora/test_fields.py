@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pyarrow as pa
 
 from engine.corpora.facets import read_fields
 from engine.corpora.schema import facet
 from engine.explorer import Explorer
-from engine.types.limits import FIELD_CHARS, FIELDS
+from engine.types.limits import FIELD_CHARS
 from engine.types.searches import Query
 from tests.fakes.small_corpus import DOCUMENTS
 
@@ -30,28 +28,6 @@ def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(
     assert fields["author"].without == sum(not d.get("authors") for d in DOCUMENTS)
     assert fields["year"].counts["2021"] == 1
     assert fields["year"].without == sum("year" not in d for d in DOCUMENTS)
-
-
-def test_a_value_with_an_equals_sign_is_kept_whole() -> None:
-    every = np.ones(1, dtype=np.bool_)
-    (note,) = [
-        c
-        for n, c in read_fields(
-            [pa.array([facet("note", "a=b")])], np.array([-1], np.int32)
-        ).items()
-        if n == "note"
-    ]
-    assert note.counted(every).counts == {"a=b": 1}
-
-
-def test_of_very_many_fields_those_that_most_documents_have_are_read() -> None:
-    facets = ["".join(facet(f"own-{n}-{i}", "x") for i in range(4_000)) for n in range(10)]
-    stored = [pa.array([one + facet("zone", f"z{n}") for n, one in enumerate(facets)])]
-    began = time.process_time()
-    fields = read_fields(stored, np.full(10, -1, np.int32))
-    assert time.process_time() - began < 3
-    assert len(fields) == 1 + FIELDS
-    assert len(fields["zone"].rows) == 10
 
 
 def test_a_text_is_no_value_to_filter_by() -> None:

@@ -21,9 +21,7 @@ from engine.corpora.indexing import (
 from engine.corpora.opened import OpenCorpus
 from engine.encode.one_pass import OnePassEncoder
 from engine.explorer import Explorer
-from engine.ingest import content_hash
 from engine.lenses.definitions import RESEARCH
-from engine.numeric import widened
 from engine.sentences import split_sentences
 from engine.types.documents import SourceDocument
 from engine.types.encoders import Passage
@@ -77,18 +75,6 @@ def test_a_row_has_the_columns_of_the_schema_and_doc_id_is_its_key(
     assert small.library.open("small").table.schema.names == schema.names
 
 
-def test_what_was_read_is_what_is_stored(batch: pa.RecordBatch) -> None:
-    row = batch.slice(0, 1).to_pylist()[0]
-    assert (row["doc_id"], row["title"], row["text"]) == ("bees", "Bees", TEXT)
-    assert row["content_hash"] == content_hash(DOCUMENT)
-    assert row["search_text"] == f"Bees\n{TEXT}"
-    assert (row["year"], row["url"]) == (2011, "https://example.org/bees")
-    assert row["authors"] == ["Ada Quill", "Cy O'Neil"]
-    spans = zip(row["sentence_starts"], row["sentence_ends"], strict=True)
-    assert tuple(spans) == split_sentences(TEXT)
-    assert len(row["roles"]) == 3 * 3
-
-
 def test_a_document_without_text_is_stored_with_a_vector_and_without_sentences(
     batch: pa.RecordBatch,
 ) -> None:
@@ -114,14 +100,6 @@ def test_stored_vectors_are_the_encoders_in_half_precision(
         assert np.array_equal(np.array(row[name], np.float16), expected.astype(np.float16)), name
 
 
-def test_stored_tokens_point_where_the_encoders_do(
-    encoder: OnePassEncoder, batch: pa.RecordBatch
-) -> None:
-    tokens = encoder.encode([Passage("Bees", TEXT, split_sentences(TEXT))])[0].tokens
-    stored = widened(np.array(batch["token_vectors"][0].as_py(), np.int8))
-    assert (stored * tokens).sum(axis=1) == pytest.approx(np.ones(len(tokens)), abs=2e-4)
-
-
 def test_documents_added_to_a_corpus_of_an_earlier_version_have_tokens_as_it_has(
     encoder: OnePassEncoder, tmp_path: Path
 ) -> None:
@@ -136,13 +114,6 @@ def test_documents_added_to_a_corpus_of_an_earlier_version_have_tokens_as_it_has
     assert np.allclose(opened.seed("bees").tokens, tokens, atol=1e-3)
     copy = ChangedLens(RESEARCH, POSTS, encoder.spec, encoder, 8)
     assert copy.copy(table, tmp_path / "copy", lambda _: None).count() == 1
-
-
-def test_a_batch_is_a_pure_function_of_its_documents(
-    encoder: OnePassEncoder, batch: pa.RecordBatch
-) -> None:
-    empty = SourceDocument(doc_id="empty", title="", text="", where="row 2")
-    assert encode_batch([DOCUMENT, empty], encoder, RESEARCH).equals(batch)
 
 
 def test_an_aspect_vector_is_the_weighted_mean_of_the_sentences_that_serve_it() -> None:
@@ -190,21 +161,6 @@ def test_a_stored_document_comes_back_as_it_was_given(small: Explorer) -> None:
             assert [s.text for s in found.sentences] == given["sentences"]
             keys = [a.key for a in RESEARCH.aspects]
             assert [keys[s.role or 0] for s in found.sentences] == given["roles"]
-
-
-def test_shards_are_bounded_by_their_text_as_well_as_by_their_documents() -> None:
-    from engine.corpora.indexing import SHARD_CHARACTERS, cut, text_length
-    from engine.types.documents import SourceDocument
-
-    def document(i: int, length: int) -> SourceDocument:
-        return SourceDocument(str(i), "", "x" * length, "test")
-
-    third = SHARD_CHARACTERS // 3
-    sizes = [third, third, third, third, 2 * SHARD_CHARACTERS, 10, 10]
-    shards = list(cut([document(i, n) for i, n in enumerate(sizes)], 256, text_length))
-    assert [len(shard) for shard in shards] == [3, 1, 1, 2]
-    assert [d.doc_id for shard in shards for d in shard] == list("0123456")
-    assert [len(s) for s in cut([document(i, 1) for i in range(5)], 2, text_length)] == [2, 2, 1]
 
 
 def test_a_sentence_keeps_an_aspect_that_stands_out_only_where_the_lens_allows_none() -> None:

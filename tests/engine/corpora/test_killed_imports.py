@@ -7,7 +7,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,22 +19,18 @@ from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.command_launcher import Launcher, launching
+from tests.fakes.service_server import serving_papers
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
 pytestmark = [
     pytest.mark.nightly,
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits"),
 ]
 
 SHARD = 32
-SECONDS = 120
-
-
-@pytest.fixture(scope="module")
-def launcher() -> Iterator[Launcher]:
-    with launching(SEEDLENS_SHARD_DOCUMENTS=str(SHARD)) as started:
-        yield started
+CHANCE = random.Random(20260301)  # noqa: S311 - not for secrets
 
 
 def rows(explorer: Explorer, name: str) -> pa.Table:
@@ -46,44 +42,36 @@ def rows(explorer: Explorer, name: str) -> pa.Table:
 # Pulling the plug
 
 
-def commits(home: Path) -> int:
-    """Versions of the documents table that are on disk."""
-    return len(list((home / "corpora/demo/documents.lance/_versions").glob("*.manifest")))
-
-
-def indexes(home: Path) -> int:
-    """Indexes on disk, half-written ones included."""
-    return len(list((home / "corpora/demo/documents.lance/_indices").glob("*")))
+def written(home: Path, kind: str = "_versions/*.manifest") -> int:
+    """Versions of the only table of documents on disk, or indexes, half-written ones included."""
+    return len(list(home.glob(f"corpora/*/documents.lance/{kind}")))
 
 
 def import_and_kill(
-    launcher: Launcher, home: Path, model: Path, moment: Callable[[], bool], delay: float
+    launcher: Launcher, home: Path, command: tuple[object, ...], moment: Callable[[], bool]
 ) -> None:
-    """Import the demo corpus, and send SIGKILL ``delay`` seconds after ``moment``."""
-    pid = launcher.start(home, "import", DEMO, "--name", "demo", "--encoder", model)
-    wait_until(moment, what="the moment to kill it", seconds=SECONDS, pause=0.001)
-    time.sleep(delay)
+    """Begin an import, and send SIGKILL shortly after ``moment``."""
+    pid = launcher.start(home, *command)
+    wait_until(moment, what="the moment to kill it", seconds=300, pause=0.001)
+    time.sleep(CHANCE.uniform(0, 0.02))
     os.kill(pid, signal.SIGKILL)
-    assert launcher.wait() == -signal.SIGKILL, "it was done before it was killed"
+    assert launcher.wait() == -signal.SIGKILL, Path(f"{home}.log").read_text("utf-8")
 
 
 def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
-    home: Path, tmp_path: Path, tiny_model: Path, launcher: Launcher
+    home: Path, tmp_path: Path, tiny_model: Path
 ) -> None:
-    chance = random.Random(20260301)  # noqa: S311 - not for secrets
-    for _ in range(2):  # while documents are written ...
-        enough = commits(home) + chance.randint(1, 3)
-        delay = chance.uniform(0, 0.02)
-        import_and_kill(
-            launcher, home, tiny_model, lambda enough=enough: commits(home) >= enough, delay
-        )
-        left = make_explorer(home).library.corpus("demo")
-        assert left.state == "indexing"
-        assert 0 <= left.documents < 480
-        assert left.documents % SHARD == 0, "a shard is there as a whole or not at all"
-    # ... and while the indexes are built.
-    delay = chance.uniform(0, 0.02)
-    import_and_kill(launcher, home, tiny_model, lambda: indexes(home) > 0, delay)
+    command = ("import", DEMO, "--name", "demo", "--encoder", tiny_model)
+    with launching(SEEDLENS_SHARD_DOCUMENTS=str(SHARD)) as launcher:
+        for _ in range(2):  # while documents are written ...
+            enough = written(home) + CHANCE.randint(1, 3)
+            import_and_kill(launcher, home, command, lambda n=enough: written(home) >= n)
+            left = make_explorer(home).library.corpus("demo")
+            assert left.state == "indexing"
+            assert 0 <= left.documents < 480
+            assert left.documents % SHARD == 0, "a shard is there as a whole or not at all"
+        # ... and while the indexes are built.
+        import_and_kill(launcher, home, command, lambda: written(home, "_indices/*") > 0)
     assert make_explorer(home).library.corpus("demo").state == "indexing"
 
     killed = make_explorer(home, shard_documents=SHARD)
@@ -102,11 +90,39 @@ def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
             assert killed.search(query).results == whole.search(query).results, system
 
 
+def test_fifty_thousand_documents_of_a_service_survive_ten_kills(
+    home: Path, tiny_model: Path
+) -> None:
+    count = 50_000
+    command = ("import", "openalex:everything", "--name", "papers", "--encoder", tiny_model)
+    command = (*command, "--limit", count)
+    settings = {"SEEDLENS_SHARD_DOCUMENTS": "256", "SEEDLENS_OPENALEX_KEY": "a-key-of-mine"}
+    with serving_papers(count) as server, launching(**server.environment, **settings) as launcher:
+        for _ in range(5):  # while pages come ...
+            enough = len(server.seen) + CHANCE.randint(20, 90)
+            import_and_kill(launcher, home, command, lambda n=enough: len(server.seen) >= n)
+        for _ in range(5):  # ... and while documents are indexed
+            enough = written(home) + CHANCE.randint(10, 30)
+            import_and_kill(launcher, home, command, lambda n=enough: written(home) >= n)
+        pages = len(server.seen)
+        launcher.start(home, *command)
+        assert launcher.wait() == 0, Path(f"{home}.log").read_text("utf-8")
+        assert len(server.seen) == pages, "what was retrieved is not asked for again"
+        assert pages <= count // 100 + 2 * 5, "a kill costs the page at hand"
+
+    explorer = make_explorer(home)
+    info = explorer.library.corpus("papers")
+    assert (info.documents, info.expected, info.state) == (count, count, "ready")
+    ids = rows(explorer, "papers")["doc_id"].to_pylist()
+    assert ids == sorted(f"W{n}" for n in range(1, count + 1))
+    assert info.sources[0].documents == count
+
+
 # Running out of disk
 
 
 def test_a_full_disk_costs_the_shard_at_hand_and_the_same_command_goes_on(
-    home: Path, tmp_path: Path, tiny_model: Path, launcher: Launcher
+    home: Path, tmp_path: Path, tiny_model: Path
 ) -> None:
     """A real limit on the size of a file, which a shard of long documents exceeds."""
     short = [*DOCUMENTS[:20], *({**d, "doc_id": f"again-{d['doc_id']}"} for d in DOCUMENTS[:12])]
@@ -116,18 +132,18 @@ def test_a_full_disk_costs_the_shard_at_hand_and_the_same_command_goes_on(
     ]
     source = write_jsonl(tmp_path / "papers.jsonl", [*short, *long])
     command = ("import", source, "--name", "papers", "--encoder", tiny_model)
-    launcher.start(home, *command, limit=3_000_000)
-    assert launcher.wait() == 2
-    said = Path(f"{home}.log").read_text("utf-8")
-    assert "No room left" in said
-    assert "run the same command again" in said
-    assert "Traceback" not in said
-
     after = make_explorer(home, shard_documents=SHARD)
-    info = after.library.corpus("papers")
-    assert (info.documents, info.expected, info.state) == (32, 40, "indexing")
-    launcher.start(home, *command)
-    assert launcher.wait() == 0
+    with launching(SEEDLENS_SHARD_DOCUMENTS=str(SHARD)) as launcher:
+        launcher.start(home, *command, limit=3_000_000)
+        assert launcher.wait() == 2
+        said = Path(f"{home}.log").read_text("utf-8")
+        assert "No room left" in said
+        assert "run the same command again" in said
+        assert "Traceback" not in said
+        info = after.library.corpus("papers")
+        assert (info.documents, info.expected, info.state) == (32, 40, "indexing")
+        launcher.start(home, *command)
+        assert launcher.wait() == 0
     info = after.library.corpus("papers")
     assert (info.documents, info.expected, info.state) == (40, 40, "ready")
     wanted = sorted(d["doc_id"] for d in [*short, *long])

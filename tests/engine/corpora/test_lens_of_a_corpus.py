@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.config import DEMO, ROOT
-from engine.corpora.indexing import encode_batch, role_probabilities
+from engine.config import DEMO
+from engine.corpora.indexing import role_probabilities
 from engine.encode.one_pass import OnePassEncoder
-from engine.errors import BadInputError, CorpusBusyError
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.ingest.values import role, role_labels
 from engine.lenses.definitions import CONVERSATIONS, POSTS, RESEARCH
@@ -29,7 +27,6 @@ from engine.types.encoders import Passage
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
 from storage import removal
-from storage.vectors import DocumentTable
 from tests.fakes.small_corpus import DOCUMENTS, OWN
 from tests.support import make_explorer, write_jsonl
 
@@ -66,25 +63,6 @@ def test_roles_of_a_lens_without_a_classifier_follow_its_aspects(encoder: OnePas
     )
     assert roles.argmax(axis=1).tolist() == [0, 1, 2, 3]
     assert roles.sum(axis=1) == pytest.approx(1.0)
-
-
-def test_a_documents_roles_do_not_depend_on_its_batch(encoder: OnePassEncoder) -> None:
-    documents = [
-        SourceDocument(str(i), "", text, "test")
-        for i, text in enumerate(["It broke. I cried.", "Buy a new one. It is great. Why not?", ""])
-    ]
-    together = encode_batch(documents, encoder, POSTS)["roles"].to_pylist()
-    alone = [encode_batch([d], encoder, POSTS)["roles"][0].as_py() for d in documents]
-    for one, other in zip(together, alone, strict=True):
-        assert one == pytest.approx(other, abs=1e-5)
-
-
-def test_a_sentence_without_tokens_serves_every_aspect_alike(encoder: OnePassEncoder) -> None:
-    found = prototypes(POSTS, encoder)
-    rows = np.zeros((2, encoder.spec.dimension), dtype=np.float32)
-    rows[0, 0] = 1.0
-    assert found.probabilities(rows)[1].tolist() == [0.25] * 4
-    assert found.probabilities(rows[:0]).shape == (0, 4)
 
 
 @pytest.mark.nightly
@@ -149,11 +127,9 @@ def test_everything_works_on_a_corpus_of_another_lens(small_copy: Explorer, home
     under_way = onlooker.searcher("small")
     small_copy.library.set_lens("small", POSTS)
     seed, _ = small_copy.starting_point("small")
-    for explorer in (small_copy, onlooker):
-        for system in explorer.systems:
-            for key in (a.key for a in POSTS.aspects):
-                query = Query("small", seed=seed, aspect=key, system=system, k=5)
-                assert len(explorer.search(query).results) == 5
+    for system, key in zip(onlooker.systems, itertools.cycle(a.key for a in POSTS.aspects)):
+        query = Query("small", seed=seed, aspect=key, system=system, k=5)
+        assert len(onlooker.search(query).results) == 5
     # The search that began before still reads the corpus as it was.
     assert under_way.search(Query("small", seed=seed, aspect="method")).total == 39
     pasted = Query("small", text="My bees died. What should I do?", aspect="advice")
@@ -210,37 +186,6 @@ def test_a_change_that_fails_or_is_stopped_leaves_the_corpus_as_it_was(
     assert small_copy.search(Query("small", seed="bees-network", aspect="method")).results == before
 
 
-KILLED = """
-import os, sys
-from engine.explorer import Explorer
-from engine.lenses.definitions import POSTS
-def tell(progress):
-    if progress.phase == sys.argv[1]:
-        os._exit(9)
-Explorer().library.set_lens("small", POSTS, tell)
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("phase", ["indexing", "finishing"])
-def test_a_kill_in_the_middle_leaves_the_corpus_as_it_was(
-    small_copy: Explorer, home: Path, phase: str
-) -> None:
-    environment = {**os.environ, "SEEDLENS_HOME": str(home)}
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, phase], cwd=ROOT, env=environment, timeout=120
-    )
-    assert killed.returncode == 9
-    assert small_copy.library.lens("small") == RESEARCH
-    for system in small_copy.systems:
-        query = Query("small", seed="bees-network", aspect="method", system=system, k=5)
-        assert len(small_copy.search(query).results) == 5
-    assert small_copy.library.set_lens("small", POSTS)
-    left = {p.name for p in home.joinpath("corpora").iterdir() if p.is_dir()}
-    current = DocumentTable.open(small_copy.library.open("small").table.path).path.name
-    assert left == {"small", current}, "what the kill left is gone"
-
-
 def test_what_a_change_left_is_kept_for_readers_for_a_while_and_then_removed(
     small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,14 +197,6 @@ def test_what_a_change_left_is_kept_for_readers_for_a_while_and_then_removed(
         small_copy.library.empty_trash()
         assert former.is_dir() == kept
     assert small_copy.search(Query("small", seed="bees-network", aspect="advice")).total == 39
-
-
-def test_a_corpus_that_is_being_written_keeps_its_lens(small_copy: Explorer) -> None:
-    with (
-        small_copy.ledger.locks.hold("corpus", "small", what=""),
-        pytest.raises(CorpusBusyError, match="'small' is being indexed"),
-    ):
-        small_copy.library.set_lens("small", POSTS)
 
 
 def test_labels_can_be_left_aside_at_import(fresh: Explorer, tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
-"""Rows without id are called by their file and number, papers by their file: no import makes other
-documents of them."""
+"""Rows without id are called by their file and number: no import makes other documents of them."""
 
 from __future__ import annotations
 
@@ -10,7 +9,6 @@ import pytest
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportReport, ImportRequest, Repairs
-from tests.fakes.pdfs import made
 from tests.support import make_explorer, write_jsonl
 
 BREAD = [{"title": f"Bread {n}", "text": f"We bake bread number {n}."} for n in range(5)]
@@ -35,12 +33,8 @@ def titles(explorer: Explorer) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("rows", "named"),
-    [
-        (WHALES, "export-1"),
-        ([*WHALES[:1], *BREAD], "export-1"),
-        ([*BREAD[:3], BREAD[4]], "export-4"),
-    ],
-    ids=["another file", "rows that moved", "a row taken out"],
+    [(WHALES, "export-1"), ([*BREAD[:3], BREAD[4]], "export-4")],
+    ids=["another file", "a row taken out"],
 )
 def test_rows_take_the_place_of_no_other(
     explorer: Explorer, tmp_path: Path, rows: list[dict[str, str]], named: str
@@ -62,20 +56,3 @@ def test_rows_in_their_places_are_corrected_and_added_to(
     report = imported(explorer, tmp_path / "later" / "export.jsonl", other)
     assert (report.added, report.updated, report.documents) == (1, 4, 6)
     assert titles(explorer)["export-4"] == "Rye"
-
-
-def test_a_paper_takes_the_place_of_no_other_whose_file_was_called_so(
-    explorer: Explorer, tmp_path: Path
-) -> None:
-    def brought(folder: str, content: bytes) -> ImportReport:
-        (tmp_path / folder).mkdir(exist_ok=True)
-        (tmp_path / folder / "main.pdf").write_bytes(content)
-        request = ImportRequest(tmp_path / folder / "main.pdf", "mine")
-        return explorer.library.import_documents(request)
-
-    brought("first", made("acl-1").content)
-    before = titles(explorer)
-    with pytest.raises(BadInputError, match=r"'main', are those of other documents in 'mine'"):
-        brought("second", made("neurips").content)
-    assert titles(explorer) == before
-    assert brought("again", made("acl-1").content).unchanged == 1

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-import engine.corpora.opened
-import engine.corpora.passage_vectors
 from engine.corpora.contracts import TokenRows
 from engine.corpora.opened import READS_BEFORE, OpenCorpus
 from engine.corpora.passage_vectors import Passages, size_of
 from engine.corpora.recent import Recent
 from engine.explorer import Explorer
 from engine.numeric import widened
-from engine.types.searches import Query
-from storage.files import folder_bytes
-from storage.vectors import DocumentTable
 
 Tokens = Recent[tuple[int, int], TokenRows]
 
@@ -97,11 +89,6 @@ def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus: OpenC
     assert title == pytest.approx(row.idf[inside].mean(), abs=1e-5)
 
 
-def test_letters_that_are_longer_in_lower_case_do_not_move_tokens(corpus: OpenCorpus) -> None:
-    spans = np.array([[0, 2], [3, 7]], dtype=np.int32)
-    assert corpus.words.idf("İİ bees", spans)[1] == corpus.words.idf("ii bees", spans)[1]
-
-
 def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
     corpus: OpenCorpus, room_for: Callable[[int], Tokens]
 ) -> None:
@@ -121,61 +108,6 @@ def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
     assert tokens._taken <= room or len(tokens._kept) == 1, "the one used last stays"
 
 
-def test_one_limit_holds_for_the_passages_of_all_corpora(
-    corpus: OpenCorpus, room_for: Callable[[int], Tokens]
-) -> None:
-    before, after = passages(corpus), passages(corpus)
-    half, all_ = np.arange(20), np.arange(len(corpus))
-    room_for(size(passages(corpus).tokens(all_)))
-    before.tokens(half)
-    after.tokens(half)
-    assert before.has_tokens(half), "there is room for both"
-    assert after.has_tokens(half), "there is room for both"
-    after.tokens(all_)
-    assert not any(before.has_tokens(half[[at]]) for at in half), "used longest ago"
-    assert after.has_tokens(all_)
-
-
-def test_threads_that_share_it_get_what_they_asked_for(
-    corpus: OpenCorpus, room_for: Callable[[int], Tokens]
-) -> None:
-    expected = passages(corpus).tokens(np.arange(len(corpus)))
-    room = size(expected) // 3
-    tokens, kept = room_for(room), passages(corpus)
-    orders = [np.random.default_rng(n).permutation(len(corpus)) for n in range(24)]
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(kept.tokens, orders))
-    for order, rows in zip(orders, found, strict=True):
-        assert same(rows, [expected[i] for i in order])
-    assert tokens._taken == size(list(tokens._kept.values())) <= room
-
-
-@pytest.mark.parametrize("system", ["aspect", "late-interaction"])
-def test_of_long_documents_a_search_reads_a_few_at_once(
-    small: Explorer, corpus: OpenCorpus, system: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    query = Query("small", seed="bees-network", aspect="method", system=system)
-    expected = [one.doc_id for one in small.search(query).results]
-    texts = {one.doc_id: len(one.text.encode()) for one in corpus.documents(corpus.doc_ids)}
-    read, take = [], DocumentTable.take
-
-    def noted(table: DocumentTable, rows: Any, names: Sequence[str]) -> pa.Table:
-        found = take(table, rows, names)
-        if "token_vectors" in names:
-            read.append([texts[i] for i in corpus.doc_ids.at(rows)])
-        return found
-
-    monkeypatch.setattr(engine.corpora.passage_vectors, "READ_BYTES", 600)
-    monkeypatch.setattr(engine.corpora.opened, "SEED_BYTES", 600)
-    monkeypatch.setattr(corpus, "_passages", passages(corpus))
-    monkeypatch.setattr(corpus, "_memory", Recent(9))
-    monkeypatch.setattr(corpus, "_seeds", Recent(0))
-    monkeypatch.setattr(DocumentTable, "take", noted)
-    assert [one.doc_id for one in small.search(query).results] == expected
-    assert sum(map(len, read)) >= len(corpus.doc_ids) - 1
-    assert all(sum(one) <= 600 or len(one) == 1 for one in read)
-
-
 def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(
     corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,44 +121,3 @@ def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(
         assert before.document == after.document
         for name in ("vector", "sentences", "tokens", "token_starts", "idf"):
             assert np.array_equal(getattr(before, name), getattr(after, name))
-
-
-def test_former_versions_on_the_disk_do_not_keep_a_corpus_from_being_held(
-    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = small_copy.library.open("small")
-    table = opened.table
-    own, rows = table.own_bytes(), table.of(opened.doc_ids.array.to_pylist(), table.schema.names)
-    assert own <= folder_bytes(table.path)
-    for _ in range(3):
-        table.write(rows.to_batches()[0], replace=True)
-    assert folder_bytes(table.path) > 3 * own
-    assert table.own_bytes() < 2 * own
-    monkeypatch.setattr(engine.corpora.opened, "HELD_BYTES", 2 * own)
-    again = OpenCorpus("small", table, opened.lens, opened.spec, resident_bytes=2**30)
-    for _ in range(READS_BEFORE + 1):
-        again._read_seeds(again.doc_ids[:2])
-    assert table._held is not None
-
-
-def test_nothing_is_held_where_there_is_no_room(corpus: OpenCorpus) -> None:
-    vectors = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, 2**30).resident_bytes
-    opened = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, resident_bytes=vectors)
-    for _ in range(READS_BEFORE + 1):
-        opened._read_seeds(corpus.doc_ids[:2])
-    assert opened.resident_bytes == vectors
-    assert corpus.table._held is None
-
-
-def test_of_long_documents_fewer_are_kept_once_read() -> None:
-    kept: Recent[str] = Recent(3, len, room=10)
-
-    def read(names: Sequence[str]) -> dict[str, str]:
-        missing.extend(names)
-        return {name: name for name in names}
-
-    missing: list[str] = []
-    asked = ["a b c", "long longer", "c longer", "much-too-long", "much-too-long", "a"]
-    for names in map(str.split, asked):
-        assert kept.get(names, read) == names
-    assert missing == ["a", "b", "c", "long", "longer", "c", "much-too-long", "a"]

@@ -71,9 +71,7 @@ def test_what_cannot_be_selected_is_named(small_copy: Explorer) -> None:
         small_copy.select("nothing", CHOSEN)
 
 
-@pytest.mark.parametrize(
-    "key", ["3-0123456789abcdef", "../../3-0123456789abcdef", "abc", "9" * 6000, "3-" + "é" * 16]
-)
+@pytest.mark.parametrize("key", ["3-0123456789abcdef", "../../3-0123456789abcdef", "9" * 6000])
 def test_a_key_that_is_not_stored_is_said_to_be_so(small: Explorer, key: str) -> None:
     filter_ = parse_filter(f"in.selection={key}")
     assert filter_.words.startswith("within ")
@@ -81,19 +79,6 @@ def test_a_key_that_is_not_stored_is_said_to_be_so(small: Explorer, key: str) ->
         small.facets("small", [filter_])
     with pytest.raises(BadInputError, match="only years, dates and amounts"):
         small.facets("small", [parse_filter(f"in.selection>={key}")])
-
-
-def test_a_selection_that_was_tampered_with_is_none(small_copy: Explorer) -> None:
-    kept = small_copy.select("small", CHOSEN)
-    row = small_copy.ledger.corpus("small")
-    assert row is not None
-    file = store_of(small_copy.home, row) / FOLDER / f"{kept.value}.json"
-    for content in ('["bees-network"]', "[[1]]", "{", "[" * 100_000):
-        file.write_text(content)
-        with pytest.raises(UnknownNameError):
-            small_copy.facets("small", [kept])
-    assert small_copy.select("small", CHOSEN) == kept
-    assert small_copy.facets("small", [kept]).documents == 3
 
 
 def test_it_outlives_a_change_of_lens_and_new_documents(small_copy: Explorer) -> None:

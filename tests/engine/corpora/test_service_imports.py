@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from engine.config import ROOT
 from engine.corpora import backup
-from engine.corpora.importing import KEPT, sweep_retrieved
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
@@ -31,12 +24,11 @@ from engine.types.corpora import (
 )
 from engine.types.people import Person
 from engine.types.searches import Query
-from storage import removal
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
 from tests.fakes.service_server import Paper, ServiceServer, serving_papers
-from tests.support import ended, make_explorer, wait_until
+from tests.support import make_explorer
 
 GRACE = Person("grace@example.org", "Grace", "lead")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -227,33 +219,6 @@ def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
     assert served.library.look_up(local.queries[0]).total == 130
 
 
-def test_what_was_retrieved_for_nobody_is_removed_after_a_month(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = home / "retrieved/papers-0123456789abcdef"
-    left.mkdir(parents=True)
-    start = removal.now()
-    for days, there in ((0, True), (29, True), (31, False)):
-        at = start + timedelta(days=days)
-        monkeypatch.setattr(removal, "now", lambda at=at: at)
-        sweep_retrieved(Home(home))
-        assert left.exists() is there, f"{days} of {KEPT.days} days"
-
-
-def test_data_sets_are_for_leads(served: Explorer) -> None:
-    pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
-    lead, other = (served.acting_as(person).library for person in (GRACE, EVE))
-    assert lead.describe_dataset("msmarco-passage").documents == 8_841_823
-    for do in (
-        lambda: other.start_import(NamedDataset("beir/scifact"), "c"),
-        lambda: other.describe_dataset("beir/scifact"),
-        other.datasets,
-    ):
-        with pytest.raises(NotAllowedError):
-            do()
-    assert not served.library.jobs.list()
-
-
 def test_a_data_set_that_is_cancelled_before_it_came_can_be_resumed(served: Explorer) -> None:
     pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
     told: list[str] = []
@@ -266,67 +231,6 @@ def test_a_data_set_that_is_cancelled_before_it_came_can_be_resumed(served: Expl
     with served.library.jobs.here(request, "Ada", lambda _: None, bool):
         [job] = served.library.jobs.list()
     assert served.library.source_name(str(job.request.source)) == "ir:beir/scifact"
-
-
-@pytest.mark.nightly
-def test_a_process_retrieves_and_what_was_broken_off_is_resumed(
-    served: Explorer, services: ServiceServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in services.environment.items():
-        monkeypatch.setenv(name, value)
-    jobs = served.library.jobs
-    services.behaviour.faults = deque(["ok", "429 retry=5000"])
-    job = served.library.start_import(asked(served), "papers", owner="Ada")
-    failed = ended(lambda: jobs.job(job.id))
-    assert failed.state == "failed"
-    assert "OpenAlex wants no more requests for 83 minutes" in failed.error
-    resumed = jobs.resume(job.id)
-    done = ended(lambda: jobs.job(resumed.id))
-    assert (done.state, done.report and done.report.documents) == ("done", 130)
-    services.papers.append(Paper(131))
-    again = served.library.update("papers")
-    done = ended(lambda: jobs.job(again.id))
-    assert (done.report and (done.report.added, done.report.unchanged)) == (1, 130)
-
-
-RETRIEVE = """
-import json, sys
-from pathlib import Path
-from functools import partial
-from engine.config import Settings
-from engine.sources.services import Retrieval
-from engine.sources.services import client_of, read_query, service_of
-from storage.home import Home
-home = Path(sys.argv[1])
-query = read_query("zotero", "users/7", 100_000)
-with client_of(query, Settings(), Home(home)) as client:
-    page = partial(service_of("zotero").page, client, query)
-    print(Retrieval(home / "retrieved", "Zotero", query).run(page).documents)
-"""
-
-
-def test_a_retrieval_that_is_killed_twice_has_every_document_once(home: Path) -> None:
-    with serving_papers(6_000) as server:
-        environment = {**os.environ, **server.environment}
-        command = [sys.executable, "-c", RETRIEVE, str(home)]
-
-        def begin() -> subprocess.Popen[bytes]:
-            return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE)
-
-        for _ in range(2):
-            enough = len(server.seen) + 15
-            with begin() as process:
-                wait_until(lambda n=enough: len(server.seen) >= n, what="pages", pause=0.001)
-                process.kill()
-        with begin() as process:
-            said, _ = process.communicate(timeout=60)
-        pages = len(server.seen)
-    # Every fiftieth is an attachment.
-    assert int(said) == 5_880
-    lines = (home / "retrieved/documents.jsonl").read_text("utf-8").splitlines()
-    papers = [Paper(n).key for n in range(1, 6_001) if n % 50]
-    assert [json.loads(line)["doc_id"] for line in lines] == papers
-    assert pages <= 60 + 2 * 2, "a kill costs the page at hand"
 
 
 BIB = """
@@ -382,12 +286,3 @@ def test_nothing_is_imported_where_the_service_refuses_to_look_up(
     with pytest.raises(ServiceError):
         served.library.import_documents(filling(library, tiny_model))
     assert not served.library.corpora()
-
-
-def test_no_service_is_asked_where_no_abstract_is_missing(
-    served: Explorer, services: ServiceServer, tiny_model: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "full.bib"
-    file.write_text("@article{full, title={T}, abstract={It is here.}, doi={10.5555/paper.8}}")
-    assert served.library.import_documents(filling(file, tiny_model)).documents == 1
-    assert not services.seen

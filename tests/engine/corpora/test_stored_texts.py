@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from engine.corpora.schema import RowOf, StoredTexts
@@ -19,16 +18,3 @@ def test_rows_and_ranks_are_those_of_python_lists(ids: list[str]) -> None:
     for unknown in ("c", "zz", "aaa", None, 3):
         assert unknown not in row_of
         assert row_of.get(unknown, -1) == -1  # type: ignore[call-overload]
-
-
-def test_texts_are_read_like_a_list() -> None:
-    texts = StoredTexts(IDS)
-    assert (texts[0], texts[-1], len(texts)) == ("b", "ä", len(IDS))
-    for part in (slice(2, 5), slice(None, None, 3), slice(8, 100), slice(-2, None)):
-        assert texts[part] == IDS[part]
-    assert texts.at(np.array([3, 0, 3])) == ["z", "b", "z"]
-    assert texts == IDS
-    assert texts == StoredTexts(IDS)
-    assert texts != StoredTexts(IDS[1:])
-    with pytest.raises(IndexError):
-        texts[len(IDS)]

@@ -173,17 +173,6 @@ def test_a_decoder_is_prompted_and_pooled_as_published(tmp_path: Path, key: str)
         assert cosine(found[row], expected) >= CLOSE
 
 
-@pytest.mark.parametrize("key", EACH)
-def test_padding_changes_nothing(tmp_path: Path, key: str) -> None:
-    encoder = load_encoder(f"{key}={save_decoder(tmp_path, architecture_of(key))}")
-    passages = [passage("Bees."), passage(), passage(TEXT * 3)]
-    together = encoder.encode(passages)
-    for one, encoded in zip(passages, together, strict=True):
-        alone = encoder.encode([one])[0]
-        assert cosine(alone.vector, encoded.vector) >= CLOSE
-        assert (alone.tokens * encoded.tokens).sum(axis=1).min() >= CLOSE
-
-
 @pytest.mark.parametrize("key", ["qwen3-embedding-0.6b", "e5-mistral-7b-instruct"])
 def test_a_decoders_tokens_and_sentences_stand_where_they_are_in_the_text(
     tmp_path: Path, key: str
@@ -199,16 +188,6 @@ def test_a_decoders_tokens_and_sentences_stand_where_they_are_in_the_text(
     second = len(TITLE) + 2 + TEXT.index("Mites")
     inside = [i for i, (a, b) in enumerate(offsets) if b > second and b > a]
     assert cosine(encoded.sentences[1], hidden[0, mask[0]][inside].mean(axis=0)) >= CLOSE
-
-
-def test_a_long_text_is_read_in_windows_that_all_begin_with_the_prompt(tmp_path: Path) -> None:
-    folder = save_decoder(tmp_path, "Mistral", window=64)
-    encoder = load_encoder(f"gritlm-7b={folder}")
-    assert encoder.spec.window == 64
-    encoded = encoder.encode([passage(TEXT * 5, title="")])[0]
-    spans = encoded.token_spans[encoded.token_spans[:, 0] >= 0]
-    covered = "".join((TEXT * 5)[a:b] for a, b in spans)
-    assert covered.replace(" ", "") == (TEXT * 5).replace(" ", "").replace(".", "")
 
 
 # Late interaction

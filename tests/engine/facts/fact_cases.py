@@ -40,16 +40,21 @@ class Case:
     expected: tuple[Expected, ...]
 
 
-def read_cases(name: str) -> Iterator[Case]:
-    """The cases of a file beside this one; its first lines say how it is written."""
+def _blocks(name: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Style, text and further lines of each case of a file beside this one."""
     path = Path(__file__).with_name(name)
     for block in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
-        if not lines:
-            continue
-        head = re.fullmatch(r"\[([\w-]+)\] (.+)", lines[0])
-        assert head, f"{name}: {lines[0]!r} begins no case"
-        yield Case(head[1], head[2], tuple(_expected(line) for line in lines[1:]))
+        if lines:
+            head = re.fullmatch(r"\[([\w-]+)\] (.+)", lines[0])
+            assert head, f"{name}: {lines[0]!r} begins no case"
+            yield head[1], head[2], lines[1:]
+
+
+def read_cases(name: str) -> Iterator[Case]:
+    """The cases of a file beside this one; its first lines say how it is written."""
+    for style, text, lines in _blocks(name):
+        yield Case(style, text, tuple(map(_expected, lines)))
 
 
 def _expected(line: str) -> Expected:
@@ -78,15 +83,9 @@ class MixedCase:
 
 def read_mixed(name: str) -> Iterator[MixedCase]:
     """The cases of a file of facts of all kinds."""
-    path = Path(__file__).with_name(name)
-    for block in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
-        lines = [line for line in block.splitlines() if not line.startswith("#")]
-        if not lines:
-            continue
-        head = re.fullmatch(r"\[([\w-]+)\] (.+)", lines[0])
-        assert head, f"{name}: {lines[0]!r} begins no case"
-        values = {sign: tuple(_value(x) for x in lines[1:] if x[0] == sign) for sign in "=?"}
-        yield MixedCase(head[1], head[2].replace("\\n", "\n"), values["="], values["?"])
+    for style, text, lines in _blocks(name):
+        values = {sign: tuple(_value(x) for x in lines if x[0] == sign) for sign in "=?"}
+        yield MixedCase(style, text.replace("\\n", "\n"), values["="], values["?"])
 
 
 def _value(line: str) -> Value:

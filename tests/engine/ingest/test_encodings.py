@@ -79,12 +79,6 @@ def test_the_delimiter_is_told_by_the_first_lines(
     assert next(iter(source)).doc_id == "1"
 
 
-def test_a_chosen_delimiter_goes_before_the_detected_one(write: Write) -> None:
-    path = write("a.tsv", "id;text\n1;a\n")
-    (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(delimiter=";"))
-    assert document.text == "a"
-
-
 def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:
     rows = (
         "id\ttitle\ttext\tauthors\turl\n"
@@ -100,9 +94,3 @@ def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:
     assert check(source, MAX_CHARS).warnings == (
         "1 document held HTML (&amp;, <i> and the like); it was turned into plain text.",
     )
-
-
-def test_of_two_columns_with_one_name_the_first_keeps_it(write: Write) -> None:
-    document = one(write("a.csv", "id,text,text,,text (2)\n1,a,b,c,d\n"))
-    assert document.text == "a"
-    assert document.metadata == {"text (2)": "b", "column 4": "c", "text (2) (2)": "d"}

@@ -113,11 +113,6 @@ def test_sentence_lists_join_with_one_space_and_blank_ones_leave_with_their_role
     assert document.roles == ("method", "background")
 
 
-def test_a_column_without_a_name_serves_no_field(jsonl: Callable[..., Path]) -> None:
-    document = one(jsonl({"id": "1", "text": "t", "": "x"}))
-    assert (document.title, document.year, document.sentences) == ("", None, None)
-
-
 def test_labels_and_counts_that_are_no_sentence_fields_stay_metadata(write: Write) -> None:
     document = one(write("a.csv", "id,text,labels,sentences\n1,Some text.,politics,4\n"))
     assert document.metadata == {"labels": "politics", "sentences": "4"}

@@ -20,7 +20,6 @@ from engine.ingest import (
     open_source,
 )
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import Repairs
 from storage import parquet_files
 from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, one, passages
 
@@ -200,15 +199,6 @@ def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_s
     assert any("objects or lists of numbers as fields" in note for note in notes.sentences())
 
 
-def test_any_list_of_json_objects_is_read_however_long_its_line(write: Write) -> None:
-    rows = [{"id": n, "text": f"{n} " * 3_000} for n in range(300)]
-    assert [d.doc_id for d in open_source(write("a.json", json.dumps(rows)), lens=RESEARCH)] == [
-        str(n) for n in range(300)
-    ]
-    lines = write("b.json", '{"id": "1", "text": "a"}\n{"id": "2", "text": "b"}\n')
-    assert [d.doc_id for d in open_source(lines, lens=RESEARCH)] == ["1", "2"]
-
-
 def test_bibtex_entries_become_documents(write: Write) -> None:
     first, second, third = open_source(write("refs.bib", BIB), lens=RESEARCH)
     assert (first.doc_id, first.title, first.year) == ("smith2020", "BERT for fünf & more", 2020)
@@ -320,24 +310,6 @@ def test_links_of_entries_are_addresses_whatever_field_they_are_in(write: Write)
     assert not any("link" in warning for warning in check(source, MAX_CHARS).warnings)
 
 
-def test_spellings_of_one_doi_are_one_document(write: Write) -> None:
-    dois = ["10.1000/a_b", r"10.1000/a\_b", r"10.1000/a{\_}b", "{10.1000/a_b}", "doi:10.1000/A_b",
-            "DOI 10.1000/a_b", "http://dx.doi.org/10.1000/a_b", "10.1000/a_b [doi]",
-            "https://doi.org/10.1000/a%5C_b"]  # fmt: skip
-    table = "text,digital object identifier\n" + "".join(f"T,{d}\n" for d in dois)
-    entries = (f"@misc{{k{n}, title = {{T{n}}}, doi = {{{d}}}}}\n" for n, d in enumerate(dois))
-    for path in (write("a.csv", table), write("a.bib", "".join(entries))):
-        source = open_source(path, lens=RESEARCH, repairs=Repairs(ids_from_doi=True))
-        assert {document.doc_id for document in source} == {"10.1000/a_b"}
-        assert check(source, MAX_CHARS).documents == 1
-
-
-def test_a_name_in_braces_is_one_name(write: Write) -> None:
-    names = "{Council on Ponds, Rivers} and Lee, Ann and Ben O"
-    document = one(write("a.bib", f"@misc{{a, title = {{T}}, author = {{{names}}}}}"))
-    assert document.authors == ("Council on Ponds, Rivers", "Ann Lee", "Ben O")
-
-
 RIS = """TY  - JOUR
 ID  - 42
 TI  - A study of
@@ -444,6 +416,7 @@ def test_an_impliret_document_holds_nothing_of_its_question_or_answer(write: Wri
     assert document.year is None
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"the development data is not at {SHARED}")
 @pytest.mark.parametrize(
     ("name", "source_format", "documents"),

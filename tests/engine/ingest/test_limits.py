@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import re
-import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,21 +13,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.text_rules import GROWTH, PATTERNS, RULES, rate
-from engine.config import ROOT, Settings
+from engine.config import ROOT
 from engine.corpora import uploads
 from engine.errors import BadInputError
-from engine.facts import numbers
-from engine.facts.amounts import find_amounts
 from engine.ingest import check, examine, open_source, previews
 from engine.ingest.previews import Reading
-from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
-from engine.measures.metrics import tokenize
-from engine.sentences import split_sentences
 from engine.types import limits
 from engine.types.corpora import ImportRequest, Repairs
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
-from storage.home import Home, suggest_corpus_name
+from storage.home import Home
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 from tests.support import make_explorer
 
@@ -84,24 +75,6 @@ def test_a_row_that_would_fill_the_memory_is_passed_over(
     assert "2" not in {document.doc_id for document in documents}
 
 
-def test_a_value_of_many_lines_takes_time_that_grows_with_their_number(write: Write) -> None:
-    lines = "going on\n" * 300_000
-    path = write("a.ris", f"TY  - JOUR\nID  - 1\nAB  - It is\n{lines}KW  - one\ntwo\nER  - \n")
-    started = time.process_time()
-    [document] = open_source(path, lens=RESEARCH)
-    assert time.process_time() - started < 4
-    assert document.text == "It is" + " going on" * 300_000
-    assert document.metadata["keywords"] == "one; two"
-
-
-def test_a_reader_says_nothing_of_the_many_faults_of_a_file(write: Write) -> None:
-    path = write("a.bib", "@article{k,\n title={T}, abstract={" + r"\frac" * 20_000 + "}\n}\n")
-    asked = "from engine.ingest.source import preview; from engine.lenses.definitions import *;"
-    code = f"{asked} print(len(preview({str(path)!r}, lens=RESEARCH).rows))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
-    assert (done.stdout, len(done.stderr)) == (b"1\n", 0)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited elsewhere")
 def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
@@ -143,26 +116,6 @@ def test_a_process_of_its_own_sees_what_this_one_would(write: Write, tmp_path: P
         previews.preview(reading(tmp_path / "gone.csv"))
 
 
-def test_a_file_is_parsed_once_until_it_or_how_it_is_read_changes(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-    ask, preview = previews._found, previews.preview
-    monkeypatch.setattr(previews, "_found", lambda *given: asked.append(given) or ask(*given))
-    path = write("a.csv", "id,text,name\n1,a,A\n")
-    for _ in range(3):
-        assert preview(reading(path)).documents[0].text == "a"
-    assert len(asked) == 1
-    path.write_text("id,text,name\n1,other,B\n")
-    assert preview(reading(path)).documents[0].text == "other"
-    assert preview(reading(path, mapping={"title": "name"})).documents[0].title == "B"
-    assert len(asked) == 3
-    for _ in range(2):  # what cannot be read is not tried again either
-        with pytest.raises(BadInputError, match="no column"):
-            preview(reading(path, mapping={"title": "gone"}))
-    assert len(asked) == 4
-
-
 def test_uploads_have_the_limit_that_the_app_is_started_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -172,68 +125,6 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
     monkeypatch.setattr(uploads, "UPLOAD_BYTES", 10)
     with pytest.raises(BadInputError, match=r"'a\.csv' has more than 0 MB\. Put it on the server"):
         uploads.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
-
-
-def test_the_table_of_limits_says_what_holds() -> None:
-    page = (ROOT / "docs" / "operating.md").read_text("utf-8")
-    table = page.partition("## Limits")[2]
-    megabytes = ("UPLOAD_BYTES", "ROW_BYTES", "PREVIEW_BYTES", "CHECK_BYTES")
-    for name in (*megabytes, "MESSAGE_BYTES"):
-        assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
-    plain = "TITLE_CHARS ID_CHARS PASTED_CHARS LONGEST_INSTRUCTION LONGEST_NOTE LONGEST_GUIDELINES "
-    plain += "ANSWER_CHARS_PER_TOKEN MOST_NUMBERS MOST_STRANGERS"
-    for name in plain.split():
-        assert f"{getattr(limits, name):,}" in table, name
-    assert f"{limits.PREVIEW_SECONDS:g} s" in table
-    assert f"{limits.CHECK_SECONDS:g} s" in table
-    assert f"{Settings.model_fields['max_document_chars'].default:,} characters" in table
-
-
-def test_every_limit_says_its_reason_and_holds_somewhere() -> None:
-    source = Path(limits.__file__).read_text("utf-8")
-    named = {
-        one.targets[0].id: source.splitlines()[one.lineno - 1]
-        for one in ast.parse(source).body
-        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
-    }
-    assert [name for name, line in named.items() if "  # " not in line] == ["MEGABYTE"]
-    code = "".join(
-        file.read_text("utf-8")
-        for folder in ("engine", "pages", "storage")
-        for file in (ROOT / folder).rglob("*.py")
-        if file != Path(limits.__file__)
-    )
-    used = set(re.findall(r"\b[A-Z_]+\b", code))
-    # What Streamlit itself keeps to, by the settings that it is started with.
-    assert named.keys() - used == {"MESSAGE_BYTES"}
-
-
-def test_amounts_are_read_up_to_a_number_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbers, "MOST_NUMBERS", 3)
-    found = find_amounts("The desk costs $5, the lamp $6, the rug $7 and the bed $8 more than it.")
-    assert [(fact.low, fact.about) for fact in found] == [
-        (5.0, ("desk",)), (6.0, ("lamp",)), (7.0, ("rug",))
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("rule", "text"),
-    [
-        (split_sentences, "'" * 300_000),
-        (find_amounts, "$1 " * 20_000),
-        (lambda text: authors(text, set()), "A. Lee" + " " * 100_000 + "x"),
-        (tokenize, "e" + "\u0301\u0323" * 50_000),
-        (suggest_corpus_name, "e" + "\u0301\u0323" * 50_000),
-    ],
-    ids=["sentences", "amounts", "authors", "words", "names of corpora"],
-)
-def test_rules_read_a_text_made_to_be_slow_in_time_that_grows_with_its_length(
-    rule: Callable[[str], object], text: str
-) -> None:
-    """The rest is what ``benchmarks/text_rules.py`` measures."""
-    started = time.process_time()
-    rule(text)
-    assert time.process_time() - started < 4.0
 
 
 @pytest.mark.nightly

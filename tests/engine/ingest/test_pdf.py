@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from reportlab.pdfbase import pdfmetrics
 
 from engine.errors import BadInputError
 from engine.ingest import check, detect_format, isolated, open_source, pdf
@@ -115,20 +114,11 @@ def test_hyphens_at_line_ends_go_and_those_of_words_stay() -> None:
     assert of_abstract(abstract).abstract == abstract
 
 
-@pytest.mark.parametrize("title", ["untitled", "Microsoft Word - x.doc", "paper.dvi", "Title", ""])
+@pytest.mark.parametrize("title", ["untitled", "Microsoft Word - x.doc", ""])
 def test_a_files_own_title_that_means_nothing_is_not_taken(title: str) -> None:
     paper = of_abstract("We measured small things carefully. They are small indeed, all of them.",
                         {"Title": title, "Author": ""})  # fmt: skip
     assert paper.title == "A Study of Small Things"
-
-
-def test_half_a_character_in_a_files_own_title_leaves_the_paper_readable() -> None:
-    paper = Paper("times")
-    paper.at(0, 72, 700, "Bridges decay in ways that sensors can tell from afar.", 11)
-    content = paper.write({"Title": "ABCDEFGH", "Author": "Ada"})
-    assert content.count(b"(ABCDEFGH)") == 1
-    found = read_pages(content.replace(b"(ABCDEFGH)", b"<FEFFD800>"))
-    assert (found.info.get("Title"), found.info["Author"]) == (None, "Ada")
 
 
 def read(path: Path, parts: str = "papers") -> list[SourceDocument]:
@@ -179,12 +169,6 @@ def test_a_folder_gives_its_papers_and_says_of_each_other_file_why_not(folder: P
     assert first.text == found()["acl-1"][0].abstract
     assert second.url == "https://doi.org/10.1016/j.prs.2015.12.009"
     assert second.year == 2016
-
-
-def test_a_folder_in_which_no_file_can_be_read_is_refused_with_the_reasons(tmp_path: Path) -> None:
-    (tmp_path / "empty.pdf").touch()
-    with pytest.raises(BadInputError, match=r"Left out: empty\.pdf: the file is empty"):
-        check(open_source(tmp_path, lens=RESEARCH), 10**6)
 
 
 def test_sections_are_documents_where_that_is_chosen(folder: Path) -> None:
@@ -240,46 +224,6 @@ def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(
     assert "takes longer than" in problem
 
 
-@pytest.mark.parametrize(
-    ("xmp", "year"),
-    [
-        (b"<prism:coverDate>2011-04-01</prism:coverDate>", "2011"),
-        (b"<dc:date><rdf:Seq><rdf:li>2012-01-01", "2012"),
-        (b"<xmp:CreateDate>2013", None),
-    ],
-)
-def test_the_year_that_a_files_xmp_gives(xmp: bytes, year: str | None) -> None:
-    match = pdf._XMP_DATE.search(xmp)
-    assert (match[1].decode() if match else None) == year
-
-
 def test_papers_of_later_pages_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.ingest.pdf.pages.PDF_PAGES", 1)
     assert read_pages(found()["acl-1"][0].content).more_pages == 2
-
-
-@pytest.mark.parametrize("described", ["", "Ann Lee, Ben Wu and Chen Okafor"])
-def test_a_title_is_the_largest_type_and_authors_are_none(described: str) -> None:
-    paper = Paper("times")
-    for y, words, size in (
-        (720, "Frontiers of small ponds in winter", 16),
-        (690, "Ann Lee, Ben Wu and Chen Okafor", 12),
-        (670, "University of Ponds", 10),
-        (640, "Abstract", 11),
-    ):
-        paper.at(0, 72, y, words, size)
-    columns = [Column(72, 400, 620, 60)]
-    paper.flow("We count crayfish in ponds below ice. " * 30, columns, Style(10))
-    found = find_paper(read_pages(paper.write({"Title": described} if described else None)))
-    assert found.title == "Frontiers of small ponds in winter"
-
-
-def test_words_are_apart_where_the_file_has_a_gap_and_no_blank() -> None:
-    paper = Paper("times")
-    paper.at(0, 72, 720, "Semantics of", 20)
-    width = pdfmetrics.stringWidth("Semantics of", "Times-Roman", 20)
-    paper.at(0, 72 + width + 0.15 * 20, 720, "Web search in ponds", 20)
-    paper.at(0, 72, 680, "Abstract", 11)
-    columns = [Column(72, 400, 660, 60)]
-    paper.flow("We count crayfish in ponds below ice. " * 30, columns, Style(10))
-    assert find_paper(read_pages(paper.write())).title == "Semantics of Web search in ponds"

@@ -110,14 +110,6 @@ def test_what_becomes_of_an_id_that_comes_twice(write: Write, kind: Any, duplica
         assert documents["a-2"].text == "Bees fly, and walk."
 
 
-def test_a_choice_that_leaves_rows_undecided_still_refuses(write: Write) -> None:
-    message = refusal(as_csv(write), replace(ALL, skip_empty=False))
-    assert "row 7 (line 8): neither a title nor a text" in message
-    assert "--skip-empty" in message
-    for used in ("--title-as-text", "--number-ids"):
-        assert used not in message
-
-
 def test_everything_left_out_is_refused(write: Write) -> None:
     path = write("a.csv", "id,text\n1,\n2,\n")
     message = refusal(path, Repairs(skip_empty=True))
@@ -178,12 +170,6 @@ def test_entries_without_abstract_have_their_title_unless_they_are_to_be_left_ou
     path = write(name, content)
     assert [d.text for d in read(path)] == ["Words", "Text"]
     assert [d.text for d in read(path, Repairs(skip_empty=True))] == ["Text"]
-
-
-def test_bibtex_entries_with_one_key_can_be_merged(write: Write) -> None:
-    path = write("a.bib", "@article{k, title={A}}\n@article{k, title={A}, abstract={Long text}}\n")
-    assert "--duplicates" in refusal(path)
-    assert [d.text for d in read(path, Repairs(duplicates="merge"))] == ["Long text"]
 
 
 def test_choices_that_do_not_exist_are_refused(write: Write) -> None:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-import tracemalloc
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-import engine.corpora.passage_vectors
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.passage_vectors import PassageSample
 from engine.explorer import Explorer
 from engine.numeric import FloatArray, unit
 from engine.search.evidence import (
     FEWEST,
-    MOST_ASKED,
     EvidenceFinder,
     Found,
     closeness,
@@ -86,20 +81,6 @@ def test_a_sentence_that_is_close_to_all_around_the_seed_does_not_come_first() -
     assert found(seed, other, near) == [("s1", "s1"), ("s0", "s0")]
 
 
-def test_evidence_of_books_fits_into_memory() -> None:
-    draw = np.random.default_rng(1)
-    book = document(unit(draw.standard_normal((20_000, WIDTH)).astype(np.float32)))
-    others = [unit(draw.standard_normal((50, WIDTH)).astype(np.float32)) for _ in range(200)]
-    tracemalloc.start()
-    try:
-        pairs = found(book, book, around(np.zeros(WIDTH, dtype=np.float32), others))
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert len(pairs) == 3
-    assert most < 500 * 2**20
-
-
 def test_a_pair_that_documents_of_no_likeness_reach_too_is_not_shown() -> None:
     seed = document(axes({0: 1.0}))
     centroid = np.zeros(WIDTH, dtype=np.float32)
@@ -125,13 +106,8 @@ def test_where_nothing_stands_out_the_explanation_says_so(explorer: Explorer) ->
     assert said == "Mostly the same topic; method weak (cosine 0.12). No passage stands out."
 
 
-@pytest.mark.parametrize("word", ["Here", "by", "with", "Surprisingly", "which", "recently"])
+@pytest.mark.parametrize("word", ["Here", "by", "Surprisingly", "recently", "quite", "Contains"])
 def test_words_that_hold_a_sentence_together_are_not_marked(word: str) -> None:
-    assert not root(word)
-
-
-@pytest.mark.parametrize("word", ["quite", "lot", "Contains", "illustrating", "discussed"])
-def test_words_that_say_little_are_not_marked(word: str) -> None:
     assert not root(word)
 
 
@@ -146,40 +122,12 @@ def test_stop_words_are_those_of_scikit_learn() -> None:
     assert stop_words() == ENGLISH_STOP_WORDS
 
 
-def test_no_mark_stands_on_a_function_word_even_in_a_small_corpus(small: Explorer) -> None:
-    marked = set()
-    for seed in ("bees-network", "plain", "long"):
-        page = small.search(Query("small", seed=seed, k=39))
-        for result in page.results:
-            for pair in result.evidence:
-                marked |= {page.seed.text[a:b] for a, b in pair.seed_marks}
-                marked |= {result.document.text[a:b] for a, b in pair.doc_marks}
-    assert marked
-    assert all(map(root, marked))
-
-
 def test_a_number_is_marked_whole(explorer: Explorer) -> None:
     said = explorer.document("demo", "demo-0001").sentences
     sentence = next(one.text for one in said if re.search(r"\d,\d{3}", one.text))
     first = explorer.search(Query("demo", text=sentence)).results[0]
     marked = {first.document.text[a:b] for a, b in first.evidence[0].doc_marks}
     assert re.search(r"\d+,\d{3}", sentence)[0] in marked, "such as 48,200"
-
-
-def test_of_different_words_only_close_ones_are_marked_and_of_numbers_equal_ones(
-    explorer: Explorer,
-) -> None:
-    page = explorer.search(Query("demo", seed="demo-0001", k=60))
-    shared = different = 0
-    for result in page.results:
-        for pair in result.evidence:
-            mine = {page.seed.text[a:b] for a, b in pair.seed_marks}
-            theirs = {result.document.text[a:b] for a, b in pair.doc_marks}
-            roots = {root(word) for word in theirs}
-            both = {word for word in mine if root(word) in roots}
-            assert {w for w in mine if w[0].isdigit()} == {w for w in theirs if w[0].isdigit()}
-            shared, different = shared + len(both), different + len(mine - both)
-    assert 0 < different < shared
 
 
 def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_marked(
@@ -197,64 +145,9 @@ def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_ma
     assert marked < 0.01 * words
 
 
-def test_the_surroundings_of_a_seed_are_the_documents_least_like_it(explorer: Explorer) -> None:
-    opened = explorer.library.open("demo")
-    seed = opened.seed("demo-0232")
-    found = opened.surroundings(seed)
-    assert len(found.starts) >= FEWEST
-    assert found.starts[0] == 0
-    assert all(a < b for a, b in pairwise([*found.starts, len(found.sentences)]))
-    assert len(found.roles) == len(found.sentences)
-    own = (seed.sentences @ found.sentences.T).max(axis=1)
-    assert (own < 0.999).all(), "the seed itself is not among them"
-    assert seed.vector @ found.centroid > seed.vector @ found.sentences.mean(axis=0)
-
-
 def test_evidence_is_the_same_for_corpora_in_memory_and_on_disk(small: Explorer) -> None:
     opened = small.library.open("small")
     seed = opened.seed("bees-network")
     resident = opened.surroundings(seed).centroid
     on_disk = OpenCorpus("small", opened.table, opened.lens, opened.spec, resident_bytes=0)
     assert on_disk.surroundings(seed).centroid == pytest.approx(resident, abs=1e-3)
-
-
-def test_chance_is_measured_by_the_sentences_of_a_long_seed_that_count_most(
-    explorer: Explorer,
-) -> None:
-    opened = explorer.library.open("demo")
-    seed = opened.seed("demo-0232")
-    many = seed.document.sentences * 200
-    assert len(many) > MOST_ASKED
-    long = replace(
-        seed,
-        document=replace(seed.document, sentences=many),
-        sentences=np.tile(seed.sentences, (200, 1)),
-    )
-    compared = []
-
-    class Noted(np.ndarray):
-        def __rmatmul__(self, rows: FloatArray) -> FloatArray:
-            compared.append(len(rows))
-            return rows @ np.asarray(self)
-
-    surroundings = opened.surroundings(seed)
-    noted = replace(surroundings, sentences=surroundings.sentences.view(Noted))
-    EvidenceFinder(long, None, noted, opened.words.rarity, 1.0)
-    assert sum(compared) == MOST_ASKED
-
-
-def test_long_documents_stand_for_a_corpus_by_sentences_from_all_over_them(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = explorer.library.open("demo")
-    monkeypatch.setattr(engine.corpora.passage_vectors, "SENTENCES", 2)
-    count, aspects = len(opened), len(opened.lens.aspects)
-    whole = opened._sample
-    cut = PassageSample.read(opened.table, count, opened.spec.dimension, aspects)
-    assert np.array_equal(cut.vectors, whole.vectors)
-    assert set(np.diff(cut.starts)) <= {1, 2}
-    places = zip(pairwise(cut.starts), pairwise(whole.starts), strict=True)
-    for (begin, end), (first, last) in places:
-        kept = first + np.arange(end - begin) * (last - first) // (end - begin)
-        assert np.array_equal(cut.sentences[begin:end], whole.sentences[kept])
-        assert np.array_equal(cut.roles[begin:end], whole.roles[kept])

@@ -106,17 +106,6 @@ def test_the_facts_of_a_wording_take_no_words_from_the_text(messages: Explorer) 
     assert topic_words(request) == text.lower()
 
 
-def test_corpora_from_before_there_were_facts_are_resolved_when_read(
-    messages: Explorer,
-) -> None:
-    table = DocumentTable.open(store_of(messages.home, messages.ledger.corpora()[0]))
-    row = table.rows(["walk"], ["text", "metadata", *FACT_COLUMNS]).to_pylist()[0]
-    stored = facts_of(row)
-    without = {name: row[name] for name in ("text", "metadata")}
-    assert facts_of(without) == facts_of({**row, "facts_version": None}) == stored
-    assert {fact.text for fact in stored} >= {"1 March 2024"}
-
-
 def test_importing_again_finds_facts_of_an_older_version_anew(
     fresh: Explorer, tmp_path: Path
 ) -> None:

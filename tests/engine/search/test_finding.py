@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.search.finding import matching_words
 from engine.types.searches import FoundDocument
 
 
@@ -77,27 +74,6 @@ def test_whatever_is_typed_is_taken_as_words(loaded: Explorer, words: str) -> No
             assert all(0 <= a < b <= len(text) for a, b in spans)
 
 
-def test_finding_is_quick_enough_to_type(explorer: Explorer) -> None:
-    explorer.library.encoder(explorer.library.open("demo"))
-
-    def seconds(words: str) -> float:
-        started = time.process_time()
-        explorer.find_documents("demo", words)
-        return time.process_time() - started
-
-    # Of the processor, and the quickest of some: others may keep the machine busy meanwhile.
-    assert min(map(seconds, ("cool", "cooling", "cooling tr", "cooling trees", "trees"))) < 0.3
-
-
 def test_a_whole_text_is_not_looked_for(small: Explorer) -> None:
     with pytest.raises(BadInputError, match=r"60,000 characters; at most 50,000"):
         small.find_documents("small", "x" * 60_000)
-
-
-def test_as_many_words_as_may_be_pasted_are_found_in_time_that_grows_with_them() -> None:
-    text = " ".join(f"text{number}" for number in range(20_000))
-    asked = [f"word{number}" for number in range(8_000)]
-    started = time.process_time()
-    assert not matching_words(text, asked)
-    assert time.process_time() - started < 2
-    assert matching_words("Cat cats cars trains", ["cat", "train"]) == ((0, 3), (14, 20))

@@ -21,7 +21,6 @@ from engine.search.interpretation import (
     avoid,
     focus_on_aspect,
     focus_on_reading,
-    reweigh_by_words,
 )
 from engine.types.documents import Document, Sentence
 from engine.types.lenses import Aspect
@@ -75,13 +74,6 @@ def test_what_the_aspect_asks_for_cannot_be_ruled_out_by_its_wording() -> None:
     assert avoid(focus, row(1, 1, 0)).avoided.tolist() == [1, 0, 0]
 
 
-def test_words_weigh_the_sentences_in_focus_and_no_others() -> None:
-    focus = focus_on_aspect(MIXED, RESEARCH, RESEARCH.aspects[RESULT])
-    assert focus is not None
-    assert focus.sentence_weights.tolist() == [0, 1]
-    assert reweigh_by_words(focus, MIXED, row(1, 0, 0, 0)).sentence_weights.tolist() == [0, 1]
-
-
 def test_a_reading_that_the_seed_cannot_serve_gives_no_focus() -> None:
     only_problem = make_seed((1, 0, 0), (1, 0, 0))
     reading = Reading(row(0, 1, 0), row(0, 0, 0), 1.0, "same method")
@@ -91,6 +83,7 @@ def test_a_reading_that_the_seed_cannot_serve_gives_no_focus() -> None:
 # The same through a search
 
 
+@pytest.mark.nightly
 def test_documents_that_are_alike_only_in_what_is_ruled_out_fall(explorer: Explorer) -> None:
     searcher = explorer.searcher("demo")
     judged = read_collection(DEMO).qrels
@@ -132,17 +125,6 @@ def test_aspect_and_wording_that_disagree_are_told_apart(small: Explorer) -> Non
     assert found.weights == small.search(replace(BEES, aspect="method")).weights
     agreeing = small.search(replace(asked, instruction="Which papers use the same method?"))
     assert agreeing.notes == ()
-
-
-def test_a_wording_whose_aspect_the_seed_lacks_is_told_and_changes_nothing(
-    small: Explorer,
-) -> None:
-    plain = Query("small", seed="no-method", k=100)
-    found = small.search(replace(plain, instruction="Papers with a similar method."))
-    assert found.notes == (
-        "The seed has no Method sentence, so the ranking follows the whole text.",
-    )
-    assert [r.doc_id for r in found.results] == [r.doc_id for r in small.search(plain).results]
 
 
 # What decides: a correction, the aspect, or the words

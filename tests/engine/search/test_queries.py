@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 
 import pytest
@@ -19,7 +18,6 @@ from engine.queries import (
     query_to_json,
 )
 from engine.search.reports import search_report
-from engine.types.limits import MOST_FILTERS
 from engine.types.searches import Filter, Query
 
 BEES = Query("small", seed="bees-network", aspect="method", k=100)
@@ -97,28 +95,6 @@ def test_what_each_filter_leaves_tells_which_one_leaves_nothing(small: Explorer)
 def test_a_filter_that_cannot_be_read_is_quoted(text: str) -> None:
     with pytest.raises(BadInputError, match=f"'{text}' cannot be read"):
         parse_filter(text)
-
-
-def test_the_time_to_read_filters_grows_with_their_length_alone() -> None:
-    """They come in links; while one is read, nobody else has the interpreter."""
-    started = time.process_time()
-    with pytest.raises(BadInputError, match="cannot be read"):
-        parse_filter("a" + " " * 100_000 + "b")
-    assert parse_filter("a" + " " * 100_000 + "= b").field == "a"
-    assert time.process_time() - started < 1
-    with pytest.raises(BadInputError, match="at most 20,000"):
-        parse_filters("year>=1;" * 10_000)
-    with pytest.raises(BadInputError, match="2,000 filters; at most 100"):
-        parse_filters("year>=1;" * 2_000)
-
-
-def test_as_many_filters_as_there_may_be_are_explained_in_a_second(small: Explorer) -> None:
-    """They come in links, and each is looked at beside all others."""
-    filters = parse_filters("; ".join(f"venue=V{number}" for number in range(MOST_FILTERS)))
-    started = time.process_time()
-    effects = small.searcher("small").filter_effects(replace(BEES, filters=filters))
-    assert {effect.rest for effect in effects} == {0}
-    assert time.process_time() - started < 2
 
 
 def test_a_lens_survives_being_written_down() -> None:

@@ -99,13 +99,20 @@ def test_a_short_form_finds_the_long_one_and_the_other_way_round(small_copy: Exp
         "A support vector machine (SVM) tells weeds from crops.",
         "Our SVM sorts apples by colour.",
         "The support vector machine of last year was slow.",
+        "A Gaussian process (GP) maps the soil.",
+        "We fit Gaussian processes (GPs) to rain.",
+        "The Gaussian process of last year was slow.",
         *(f"Report {n} about tractors and their engines." for n in range(8)),
     ]
     rows = [{"doc_id": f"d{n}", "title": "", "text": text} for n, text in enumerate(texts)]
     small_copy.library.add("svm", rows)
-    for text in ("SVM", "support vector machines"):
+    for text, named in (
+        ("SVM", range(4)),
+        ("support vector machines", range(4)),
+        ("gps", (4, 5, 6)),
+    ):
         found = asks(small_copy, Query("svm", text="Engines of tractors.", k=12), Term(text))
-        assert {r.doc_id for r in found.results[:4]} == {"d0", "d1", "d2", "d3"}
+        assert {r.doc_id for r in found.results[: len(named)]} == {f"d{n}" for n in named}
 
 
 def test_terms_are_named_once_and_of_aspects_that_exist(small: Explorer) -> None:
@@ -115,13 +122,6 @@ def test_terms_are_named_once_and_of_aspects_that_exist(small: Explorer) -> None
         asks(small, BEES, Term("bees", aspect="colour"))
     assert parse_reading(r"+method:x\, y,-term:a\\b") == (r"+method:x\, y", r"-term:a\\b")
     assert Term.parse(r"+method:x\, y") == Term("x, y", aspect="method")
-
-
-def test_a_hundred_terms_are_ranked_by(small: Explorer) -> None:
-    terms = [Term(f"word{n}") for n in range(99)]
-    found = asks(small, BEES, Term("neural network"), *terms)
-    assert mentions(found.results[0].document)
-    assert len(found.terms) == 100
 
 
 def test_a_ranking_does_not_depend_on_earlier_searches_and_pages_go_on(small: Explorer) -> None:
@@ -158,16 +158,3 @@ def test_wanted_and_unwanted_terms_are_both_obeyed(small: Explorer) -> None:
 )
 def test_inflections_share_a_stem_and_other_words_do_not(one: str, other: str, same: bool) -> None:
     assert (stem(one) == stem(other)) is same
-
-
-def test_a_lower_case_short_form_finds_the_long_one(small_copy: Explorer) -> None:
-    texts = [
-        "A Gaussian process (GP) maps the soil.",
-        "We fit Gaussian processes (GPs) to rain.",
-        "The Gaussian process of last year was slow.",
-        *(f"Report {n} about tractors and their engines." for n in range(8)),
-    ]
-    rows = [{"doc_id": f"d{n}", "title": "", "text": text} for n, text in enumerate(texts)]
-    small_copy.library.add("soil", rows)
-    found = asks(small_copy, Query("soil", text="Engines of tractors.", k=12), Term("gps"))
-    assert {r.doc_id for r in found.results[:3]} == {"d0", "d1", "d2"}

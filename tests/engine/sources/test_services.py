@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.bibliographic import abstract_of, doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
-from engine.sources import xml_services
-from engine.sources.client import _seconds, digits, words
 from engine.sources.services import look_up
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
@@ -94,9 +89,10 @@ def test_all_pages_of_a_query_become_documents(
             ("W9999", "10.5555/no"),
         ),
         (
-            "arxiv:2001.00002v3, arXiv:2001.00003 https://arxiv.org/pdf/2001.00004.pdf,2001.99999",
+            "arxiv:2001.00002v3, arXiv:2001.00003 https://arxiv.org/pdf/2001.00004.pdf,2001.99999 "
+            "math.GT/0309136",
             {"2001.00002", "2001.00003", "2001.00004"},
-            ("2001.99999",),
+            ("2001.99999", "math.GT/0309136"),
         ),
         (
             f"s2:{Paper(2).sha}\nDOI:10.5555/paper.3 ACL:W12-3903 10.5555/paper.4",
@@ -141,15 +137,6 @@ def test_hundreds_of_ids_are_asked_for_in_batches(
         services.seen.clear()
         assert retrieve(asked, name=asked[:5]).documents == 239
         assert len(services.seen) == batches
-
-
-def test_one_id_of_the_wrong_form_costs_arxiv_no_other(
-    retrieve: Retrieve, home: Path, monkeypatch: pytest.MonkeyPatch, services: ServiceServer
-) -> None:
-    services.papers[0] = Paper(1)
-    done = retrieve("arxiv:2001.00001, math.GT/0309136, 2001.00002")
-    assert {row["doc_id"] for row in rows(home)} == {"2001.00001", "2001.00002"}
-    assert done.missing == ("math.GT/0309136",)
 
 
 def test_a_service_gets_its_key_and_an_address_to_write_to(
@@ -267,92 +254,3 @@ def test_what_a_service_refuses_is_said_with_what_to_do(
     assert remedy in caught.value.remedy
     assert KEY not in str(caught.value), "the service repeats the key; we do not"
     assert len(services.seen) == 1, "asking again is no use"
-
-
-def test_odd_values_of_a_paper_cost_no_other(
-    settings: Settings, home: Path, services: ServiceServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Papers without a title, authors, a year, or with values of other kinds."""
-    from engine.sources.json_services import OpenAlex, SemanticScholar, Zotero
-
-    odd: list[Any] = [None, 7, "x", [], {}, ["a"], {"name": None}, float("inf"), True, "\ud800"]
-    for read, id_ in (
-        (OpenAlex().row_of, {"id": "https://openalex.org/W1"}),
-        (SemanticScholar().row_of, {"paperId": "1"}),
-        (lambda p: Zotero().row_of({"key": "K", "data": p}), {"itemType": "book"}),
-    ):
-        fields = [
-            *("doi", "display_name", "publication_year", "authorships", "primary_location"),
-            *("abstract_inverted_index", "primary_topic", "externalIds", "title", "abstract"),
-            *("year", "authors", "url", "fieldsOfStudy", "publicationTypes", "creators", "date"),
-            *("DOI", "tags", "abstractNote"),
-        ]
-        for value in odd:
-            row = read(dict.fromkeys(fields, value) | id_)
-            assert row is not None
-            assert isinstance(row["title"], str)
-            assert isinstance(row["authors"], list)
-            assert row["year"] is None or isinstance(row["year"], int)
-            json.dumps(row)
-    entry = xml_services.parsed("<entry xmlns='http://www.w3.org/2005/Atom'><id/></entry>", "arXiv")
-    assert xml_services._arxiv_row(entry) is None
-
-
-@pytest.mark.parametrize(
-    "jats",
-    [
-        "a" + " " * 100_000 + "b",
-        "a" + "." * 100_000 + "b",
-        "<jats:title>abstract" + " " * 100_000 + "b",
-        "<jats:tex-math>" * 20_000,
-        "<jats:a" + "-a" * 100_000,
-    ],
-    ids=["blanks", "dots", "heading", "formulas", "names"],
-)
-def test_the_time_to_read_a_deposited_abstract_grows_with_its_length_alone(jats: str) -> None:
-    started = time.process_time()
-    assert words(jats) != "x"
-    assert time.process_time() - started < 2
-
-
-def test_a_formula_without_end_takes_no_memory() -> None:
-    jats = "<jats:tex-math>" + "a" * 2_000_000
-    tracemalloc.start()
-    assert words(jats)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 40_000_000
-
-
-def test_a_short_index_of_words_that_stands_for_an_endless_text_is_none() -> None:
-    assert abstract_of({"w" * 10_000: [0] * 1_000}) == ""
-    assert abstract_of({"two": [1], "one": [0], "odd": "x"}) == "one two"
-
-
-def test_numbers_and_dates_that_none_can_be_are_none() -> None:
-    numbers = ("1998", "9" * 5000, "²", "", "-1")
-    assert [digits(text) for text in numbers] == [1998, None, None, None, None]
-    far = "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"
-    assert _seconds(far) is None
-    assert _seconds(far.replace("GMT", "+9" + "9" * 20)) is None
-
-
-def test_a_doi_is_looked_for_in_the_beginning_of_a_value_alone() -> None:
-    tracemalloc.start()
-    assert doi_in("https://doi.org/" + "%2" * 1_000_000) is None
-    assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
-    tracemalloc.stop()
-
-
-def test_who_looks_something_up_does_not_wait_for_minutes(
-    services: ServiceServer, settings: Settings, home: Path
-) -> None:
-    services.behaviour.backoff = 100
-    paced = settings.model_copy(update={"service_pace": 1.0})
-    look_up(query_of("zotero:users/7"), paced, Home(home))
-    turn = Home(home).retrieved / "zotero.pace"
-    due, begun = turn.stat().st_mtime, time.monotonic()
-    with pytest.raises(ServiceError, match="wants no more requests for 2 minutes"):
-        look_up(query_of("zotero:users/7"), paced, Home(home))
-    assert time.monotonic() < begun + 5
-    assert turn.stat().st_mtime == due, "nothing was asked, so the turn is another's"

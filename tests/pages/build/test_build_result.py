@@ -63,6 +63,7 @@ def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
         run_until(page, lambda: "Labelling" not in shown(page), what="the end of labelling")
 
 
+@pytest.mark.nightly
 def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explorer) -> None:
     page = step("result")
     assert "Not up to date" not in shown(page)
@@ -70,7 +71,7 @@ def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explore
     built.builds.open("small", "methods").set_query(key, "ada", text="Whoever went about it so")
     built.builds.save(replace(LENS, guidance="Only their own."), "ada")
     state = built.builds.open("small", "methods").state()
-    rows = {row["key"]: row for row in build_words.steps_data(state, "result", "", 2)}
+    rows = {row["key"]: row for row in build_words.steps_data(state, "result", None, 2)}
     assert rows["labels"]["kind"] == "stale"
     assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "waiting for step 2")
     page = step("result")
@@ -97,7 +98,7 @@ def test_a_stale_step_says_why(clustered: Explorer) -> None:
     doc_id = clustered.library.open("small").doc_ids[0]
     clustered.builds.open("small", "methods").set_labels({doc_id: "something new"}, "ada")
     state = clustered.builds.open("small", "methods").state()
-    kinds = {row["key"]: row for row in build_words.steps_data(state, "labels", "")}
+    kinds = {row["key"]: row for row in build_words.steps_data(state, "labels", None)}
     assert (kinds["clusters"]["kind"], kinds["clusters"]["words"]) == (
         "stale",
         "the labels changed since",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.explorer import Explorer
-from engine.types.builds import BuildQuery, Cluster, Overlap
+from engine.types.builds import Cluster, Overlap
 from pages._build import build_tables, build_words
 from tests.pages.build.build_steps import HOSTILE, LENS, METHODS, named, open_row, step, table, tick
 from tests.pages.visits import click, run, run_until, shown
@@ -68,29 +68,6 @@ def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> N
     assert names == {"The first two", "All the rest"}
 
 
-def test_what_somebody_else_changed_of_a_cluster_meanwhile_stays(clustered: Explorer) -> None:
-    page = step("clusters")
-    post, other = named(clustered, "asking by post"), named(clustered, "devices left in place")
-    open_row(page, "build_clusters", post.key)
-    tick(page, "build_members", [0])
-    build = clustered.builds.open("small", "methods")
-    build.change_clusters(
-        lambda now: [replace(c, name="Sensors") if c.key == other.key else c for c in now], "Eve"
-    )
-    build.drop(post.key, True, "Eve")
-    page.selectbox(key="build_move_to").set_value(other.key)
-    click(page, "build_move_button")
-    assert post.doc_ids[0] in named(clustered, "Sensors").doc_ids
-    assert named(clustered, "asking by post").dropped
-
-    build.drop(other.key, True, "Eve")
-    open_row(page, "build_clusters", other.key)
-    build.drop(other.key, False, "Eve")
-    page.text_input(key=f"build_name_small_methods_{other.key}").set_value("Devices")
-    run(page)
-    assert not named(clustered, "Devices").dropped
-
-
 def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
     sizes = {"a": 1, "b": 2, "c": 3, "d": 10}
     clusters = [Cluster(k, k, tuple(map(str, range(n))), k in "acd") for k, n in sizes.items()]
@@ -131,10 +108,3 @@ def test_words_that_give_documents_away_are_marked_in_the_query() -> None:
     assert "Over limit" in said
     assert "<img" not in said
     assert not build_tables.is_above(Overlap(0.3), replace(LENS, overlap=0.3))
-
-
-def test_the_facts_of_queries_leave_dropped_ones_out() -> None:
-    kept = BuildQuery("a", "one", ("1",), Overlap(0.4))
-    gone = BuildQuery("b", "two", ("2",), Overlap(0.9), dropped=True)
-    said = build_tables.query_facts([kept, gone], LENS)
-    assert said == "2 queries, 1 excluded. Mean overlap 40 %; 1 over the limit of 30 %."

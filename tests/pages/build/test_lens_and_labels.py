@@ -8,6 +8,7 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
+from pages._build.build_attribute import EXAMPLE
 from pages._build.build_tables import document_html
 from pages._build.build_words import SHOWN_BY
 from tests.pages.build.build_steps import HOSTILE, LENS, open_row, step, table, tick, visit
@@ -50,6 +51,8 @@ def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(
 ) -> None:
     page = visit()
     explorer.builds.save(LENS, "ada")
+    click(page, "build_example")
+    assert page.text_input(key="build_name_new").value == EXAMPLE["name"]
     page.text_area(key="build_attribute_new").set_value("Something else.")
     page.text_input(key="build_name_new").set_value("methods")
     click(page, "build_save_new")
@@ -64,18 +67,6 @@ def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(
         click(page, "build_save_small_methods")
         assert "was changed by somebody else" in shown(page)
         assert explorer.builds.open("small", "methods").spec == changed
-
-
-def test_a_changed_lens_makes_what_a_model_said_stale_and_a_link_opens_the_step(
-    labelled: Explorer,
-) -> None:
-    page = step("attribute")
-    assert page.text_area(key="build_attribute_small_methods").value == LENS.attribute
-    page.slider(key="build_overlap_small_methods").set_value(45)
-    click(page, "build_save_small_methods")
-    assert labelled.builds.open("small", "methods").state().spec.overlap == 0.45
-    assert "Saved." in shown(page)
-    assert "Saved." not in shown(run(page))
 
 
 def test_a_page_without_a_build_lists_those_that_there_are(labelled: Explorer) -> None:
@@ -101,12 +92,6 @@ def test_a_link_that_leads_nowhere_says_so(
     page = visit(**params)
     assert says in shown(page)
     assert page.text_area(key="build_attribute_new"), "a new build can be described"
-
-
-def test_a_step_that_does_not_exist_leaves_the_build_open(labelled: Explorer) -> None:
-    page = visit(build="methods", step="elsewhere")
-    assert "no step" in shown(page)
-    assert page.query_params["build"] == "methods"
 
 
 # -- labels ------------------------------------------------------------------------------------
@@ -145,31 +130,6 @@ def test_ticked_documents_get_one_label_and_a_document_can_be_said_not_to_show_i
     open_row(page, "build_labels", labels[0].doc_id)
     click(page, "build_label_none")
     assert labelled.builds.open("small", "methods").labels()[0].text == ""
-
-
-def test_a_label_of_before_can_be_said_to_hold_still(labelled: Explorer) -> None:
-    labelled.builds.save(replace(LENS, guidance="Only their own."), "ada")
-    doc_id = labelled.library.open("small").doc_ids[0]
-    page = open_row(step("labels"), "build_labels", doc_id)
-    assert table(page, "build_labels")[1][0]["Outdated"] == "yes"
-    text = labelled.builds.open("small", "methods").labels()[0].text
-    page.text_input(key="build_who").set_value("grace")
-    run(page)
-    click(page, "build_label_same")
-    label = labelled.builds.open("small", "methods").labels()[0]
-    assert (label.text, label.author, label.outdated) == (text, "grace", False)
-    assert table(page, "build_labels")[1][0]["Outdated"] == ""
-
-
-def test_labels_are_found_by_their_kind_and_by_words(labelled: Explorer) -> None:
-    page = step("labels")
-    page.text_input(key="build_words_labels").set_value("POST bees")
-    run(page)
-    _, rows = table(page, "build_labels")
-    assert [row["Document"] for row in rows] == ["Bees by survey"]
-    page.text_input(key="build_words_labels").set_value("no such words")
-    run(page)
-    assert "No matching documents." in shown(page)
 
 
 def test_a_document_is_shown_as_text_with_its_quote_marked() -> None:

@@ -1,18 +1,18 @@
-"""``seedlens import`` of a folder of PDFs, and of data sets by name."""
+"""``seedlens import`` of PDFs, data sets by name and services, and ``seedlens update``."""
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from engine.types.corpora import ImportRequest
 from tests.cli.command_line import run_inside
 from tests.fakes import pdfs
+from tests.fakes.service_server import Paper, ServiceServer, serving_papers
 from tests.support import make_explorer
 
 
@@ -26,11 +26,8 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_of_papers_is_imported_and_extended(
-    home: Path, folder: Path, tiny_model: Callable[[str], Path]
-) -> None:
-    model = ("--encoder", tiny_model("small"))
-    done = run_inside(home, "import", folder, "--name", "mine", *model)
+def test_a_folder_of_papers_is_imported_and_extended(home: Path, folder: Path) -> None:
+    done = run_inside(home, "import", folder, "--name", "mine")
     assert "'mine' holds 2 documents: 2 added" in done.stdout
     assert done.stderr.strip().endswith("Warning: Left out: empty.pdf: the file is empty.")
     made = pdfs.made("elsevier")
@@ -39,31 +36,22 @@ def test_a_folder_of_papers_is_imported_and_extended(
     assert set(document.authors) == set(made.authors)
 
     (folder / "empty.pdf").write_bytes(pdfs.made("plos").content)
-    done = run_inside(home, "import", folder, "--name", "mine", *model)
+    done = run_inside(home, "import", folder, "--name", "mine")
     assert "'mine' holds 3 documents: 1 added, 0 updated, 2 unchanged" in done.stdout
-    done = run_inside(home, "import", folder, "--name", "mine", "--pdf", "sections", "--json")
-    assert done.json["unchanged"] == 3
-    assert done.json["added"] >= 10
 
 
-@pytest.mark.parametrize("source", ["papers", "papers/acl-1.pdf", "papers.zip", "table.parquet"])
 def test_a_path_is_that_of_the_folder_in_which_it_is_named(
-    home: Path,
-    folder: Path,
-    tiny_model: Callable[[str], Path],
-    monkeypatch: pytest.MonkeyPatch,
-    source: str,
+    home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parent = folder.parent
+    parent, source = folder.parent, Path("papers.zip")
     (folder / "empty.pdf").unlink()
     shutil.make_archive(str(parent / "papers"), "zip", folder)
-    pq.write_table(pa.table({"id": ["1"], "text": ["One."]}), parent / "table.parquet")
     monkeypatch.chdir(parent)
-    done = run_inside(home, "import", source, "--name", "one", "--encoder", tiny_model("small"))
-    assert "'one' holds " in done.stdout
+    done = run_inside(home, "import", source, "--name", "one")
+    assert "'one' holds 2 documents" in done.stdout
     assert "Left out" not in done.stderr
-    assert ImportRequest(Path(source), "one").source == parent / source
-    assert make_explorer(home).library.preview(Path(source)).documents
+    assert ImportRequest(source, "one").source == parent / source
+    assert make_explorer(home).library.preview(source).documents
 
 
 @pytest.fixture
@@ -88,18 +76,56 @@ def named(tmp_path: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("named")
 def test_a_data_set_by_name_is_a_collection_for_evaluate_at_once(
-    home: Path, tiny_model: Callable[[str], Path], tmp_path: Path
+    home: Path, tmp_path: Path
 ) -> None:
-    model = ("--encoder", tiny_model("small"))
-    done = run_inside(home, "import", "ir:small-ir", *model)
+    done = run_inside(home, "import", "ir:small-ir")
     assert "'small-ir' holds 2 documents: 2 added" in done.stdout
     assert "1 row without text was left out" in done.stderr
     (info,) = make_explorer(home).collections.all()
     assert (info.key, info.queries, info.problem) == ("small-ir", 1, "")
     library = make_explorer(home).library
     assert library.source_name(library.corpus("small-ir").source) == "ir:small-ir"
-    again = run_inside(home, "import", "ir:small-ir", *model)
+    again = run_inside(home, "import", "ir:small-ir")
     assert "0 added, 0 updated, 2 unchanged" in again.stdout
     refused = run_inside(home, "import", "ir:small-irr")
     assert refused.code == 2
     assert "ir_datasets has no data set 'small-irr'. Did you mean small-ir" in refused.stderr
+
+
+@pytest.fixture
+def services() -> Iterator[ServiceServer]:
+    with serving_papers(30) as server:
+        yield server
+
+
+def test_a_service_stands_in_place_of_a_file_and_is_asked_again_for_an_update(
+    home: Path, services: ServiceServer, tmp_path: Path
+) -> None:
+    def run(*args: object) -> tuple[int, str, str]:
+        said = run_inside(home, *args, **services.environment)
+        return said.code, said.stdout, said.stderr
+
+    code, said, _ = run("import", "openalex:Everything", "--limit", 20)
+    assert code == 0
+    assert "'openalex-Everything' holds 20 documents: 20 added" in said
+    code, said, warned = run("update", "openalex-Everything", "--json")
+    assert code == 0
+    assert '"unchanged": 20' in said
+    assert "the limit of 20 leaves the rest out" in warned
+
+    ids = tmp_path / "ids.txt"
+    ids.write_text(f"{Paper(1).sha}\n{Paper(2).sha}, DOI:10.5555/none\n", encoding="utf-8")
+    code, said, warned = run("import", f"s2:@{ids}", "--name", "two")
+    assert code == 0
+    assert "'two' holds 2 documents" in said
+    assert "1 id does not exist at Semantic Scholar: DOI:10.5555/none." in warned
+
+    # Another query makes no corpus of the same name without being told to.
+    code, _, said = run("import", "openalex:Everything!")
+    assert code == 2
+    assert "A corpus called openalex-Everything is there already" in said
+    code, said, _ = run("corpora", "--json")
+    [_, two] = json.loads(said)
+    [source] = two["services"]
+    assert source["query"].startswith("s2:000")
+    assert source["documents"] == 2
