@@ -22,6 +22,7 @@ from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.registry import adding, home_of
+from engine.corpora.selections import Selections
 from engine.errors import BadInputError, SeedLensError, StorageError, UnknownNameError
 from engine.evaluate.analysis import Analysis
 from engine.evaluate.collection_store import CollectionStore
@@ -56,7 +57,6 @@ from engine.types.lenses import Lens
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
 from engine.types.searches import SELECTION, Facets, Filter, FoundDocument, Query, SearchResults
 from storage.ledger import Ledger
-from storage.selections import write_selection
 
 log = logging.getLogger("seedlens")
 DEMO_SEED = "demo-0232"
@@ -210,9 +210,7 @@ class Explorer(ForPerson):
         """
         opened = self.library.open(corpus)
         _check_held(opened, doc_ids)
-        key = write_selection(opened.table.path, corpus, doc_ids)
-        if self.home.mirror is not None:
-            self.home.mirror.share_selection(corpus, opened.table.path, key)
+        key = Selections(self._ledger, corpus, opened.table.path).add(doc_ids)
         return Filter(SELECTION, "=", key)
 
     def starting_point(self, corpus: str) -> tuple[str, str]:

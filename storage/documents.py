@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from storage.database import Database, LedgerTables
 from storage.errors import StorageError
-from storage.tables import first, table, upsert
+from storage.tables import first, records, table, upsert
 
 log = logging.getLogger("seedlens")
 T = TypeVar("T")
@@ -75,6 +75,10 @@ class Documents(LedgerTables, Generic[T]):
         """As :meth:`get`, in a transaction."""
         return first(connection, self._stored, _ONE, kind=self._kind, scope=scope, key=key)
 
+    def find_all(self, connection: Connection, scope: str) -> list[Stored[T]]:
+        """The records of a scope in order of creation, in a transaction."""
+        return records(connection, self._stored, _OF_SCOPE, kind=self._kind, scope=scope)
+
     def all(self, scope: str | None = None) -> list[Stored[T]]:
         """The records of a scope, or of all, in order of creation."""
         query = _IN_ORDER if scope is None else _OF_SCOPE
@@ -96,9 +100,15 @@ class Documents(LedgerTables, Generic[T]):
 
     def put(self, key: str, value: T, owner: str = "", scope: str = "") -> None:
         """Store a record in place of the one of the same key; without an owner it keeps its own."""
-        row = self._row(key, value, owner, scope)
         with self._database.write() as connection:
-            upsert(connection, DOCUMENTS, [row], kept=["created", *([] if owner else ["owner"])])
+            self.store(connection, key, value, owner, scope)
+
+    def store(
+        self, connection: Connection, key: str, value: T, owner: str = "", scope: str = ""
+    ) -> None:
+        """As :meth:`put`, in a transaction."""
+        kept = ["created"] if owner else ["created", "owner"]
+        upsert(connection, DOCUMENTS, [self._row(key, value, owner, scope)], kept)
 
     def change(
         self,
@@ -118,16 +128,21 @@ class Documents(LedgerTables, Generic[T]):
             durable: see :meth:`storage.database.Database.write`.
         """
         with self._database.write(durable=durable) as connection:
-            before = self.find(connection, key, scope)
-            value = change(before)
+            value = change(self.find(connection, key, scope))
             if value is not None:
-                row = self._row(key, value, owner or (before.owner if before else ""), scope)
-                upsert(connection, DOCUMENTS, [row], kept=["created"])
+                self.store(connection, key, value, owner, scope)
 
-    def remove(self, key: str, scope: str = "") -> None:
-        """Delete a record, if it is there."""
+    def remove(self, key: str, scope: str = "", owner: str | None = None) -> None:
+        """Delete a record, if it is there and, unless None, of this owner."""
         with self._database.write() as connection:
-            connection.execute(_GONE, {"kind": self._kind, "scope": scope, "key": key})
+            self.delete(connection, key, scope, owner)
+
+    def delete(
+        self, connection: Connection, key: str, scope: str = "", owner: str | None = None
+    ) -> None:
+        """As :meth:`remove`, in a transaction."""
+        gone = _GONE if owner is None else _GONE.where(DOCUMENTS.c.owner == owner)
+        connection.execute(gone, {"kind": self._kind, "scope": scope, "key": key})
 
     def remove_before(self, time: datetime) -> None:
         """Delete the records that were last changed before a time."""

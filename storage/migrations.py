@@ -23,13 +23,12 @@ from sqlalchemy import (
 
 from storage.documents import DOCUMENTS, DocumentRow
 from storage.errors import StorageError
-from storage.judgment_events import fill_current
+from storage.judgment_events import CURRENT, fill_current
 from storage.tables import METADATA, insert
 
-FIRST = 10
-"""Versions before were of DuckDB, or of PostgreSQL with the tables that DuckDB had."""
-LAST_WITHOUT = 9
-"""The version of a PostgreSQL ledger that can be brought up to date."""
+FIRST, OLDEST = 13, 9
+"""Numbers of the first step, and of the oldest schema that it takes: that of PostgreSQL with the
+tables that DuckDB had."""
 SCHEMA_VERSION = Table(
     "schema_version",
     METADATA,
@@ -39,32 +38,16 @@ SCHEMA_VERSION = Table(
 )
 
 
-def m0010_sqlalchemy(connection: Connection) -> None:
-    """From the tables that PostgreSQL ledgers had before: current judgments, new small tables."""
-    for name in ("leases", "import_jobs"):
-        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
-    if inspect(connection).has_table("ended_logins"):
-        connection.exec_driver_sql(
-            "ALTER TABLE ended_logins ALTER ended_at TYPE TIMESTAMP "
-            "USING ended_at AT TIME ZONE 'UTC'"
-        )
-    METADATA.create_all(connection)
-    for table in METADATA.sorted_tables:
-        for index in table.indexes:
-            index.create(connection, checkfirst=True)
-    fill_current(connection)
-
-
-def m0011_jobs(connection: Connection) -> None:
-    """Tables of jobs and locks."""
-    connection.exec_driver_sql("DROP TABLE IF EXISTS import_jobs")
-    METADATA.create_all(connection)
-
-
-def m0012_documents(connection: Connection) -> None:
-    """Settings of projects and builds, trails, saved searches and questions as documents."""
-    METADATA.create_all(connection)
+def m0013_documents(connection: Connection) -> None:
+    """Current judgments, and all that is read by its key alone as documents."""
     there = set(inspect(connection).get_table_names())
+    for name in there.intersection(EPHEMERAL):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
+    METADATA.create_all(connection)
+    for index in (index for table in METADATA.sorted_tables for index in table.indexes):
+        index.create(connection, checkfirst=True)
+    if CURRENT.name not in there:
+        fill_current(connection)
 
     def rows(name: str) -> list[Row]:
         if name not in there:
@@ -82,12 +65,13 @@ def m0012_documents(connection: Connection) -> None:
 
 
 Row = dict[str, Any]
+EPHEMERAL = ("leases", "locks", "import_jobs")
 BEFORE_DOCUMENTS = (
     *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
     *("query_states", "saved_searches", "asked", "texts", "model_capabilities"),
-    *("ended_logins", "spent"),
+    *("ended_logins", "spent", "jobs"),
 )
-"""Tables of versions before 12."""
+"""Tables of versions before 13."""
 
 
 def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
@@ -95,7 +79,10 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
     made: list[DocumentRow] = []
 
     def add(kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]) -> None:
-        times = [row["time"].replace(tzinfo=UTC) for row in of]
+        times = [
+            row["time"].astimezone(UTC) if row["time"].tzinfo else row["time"].replace(tzinfo=UTC)
+            for row in of
+        ]
         packed = zlib.compress(content.encode())
         made.append(DocumentRow(kind, scope, key, owner, min(times), max(times), packed))
 
@@ -123,6 +110,13 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         answer = zlib.decompress(row["answer"]).decode()
         for kind, content in (("question", json.dumps(question)), ("answer", answer)):
             add(kind, "", row["asked_id"], row["owner"], content, [row])
+    for row in rows("jobs"):
+        job = json.loads(zlib.decompress(row["content"]))
+        job |= {"id": row["job_id"], "pid": row["process"], "stopping": bool(row["stop"])}
+        job |= {name: row[name] for name in ("state", "owner", "machine")}
+        job["started_at"] = row["started"].replace(tzinfo=UTC).isoformat()
+        times = [{"time": row[name]} for name in ("started", "renewed")]
+        add("import", "", row["job_id"], row["owner"], json.dumps(job), times)
     steps = _grouped(rows("trail_steps"), "trail_id")
     names = _grouped(rows("trail_names"), "trail_id")
     kept = _grouped(rows("kept_events"), "trail_id")
@@ -151,7 +145,7 @@ def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row
 
 
 Migration = Callable[[Connection], None]
-MIGRATIONS: list[Migration] = [m0010_sqlalchemy, m0011_jobs, m0012_documents]
+MIGRATIONS: list[Migration] = [m0013_documents]
 """In order: the first takes a ledger to schema version :data:`FIRST`, and so on."""
 
 
@@ -219,10 +213,10 @@ def _known_version(connection: Connection, ledger: str) -> int:
             "Upgrade SeedLens, or use another ledger (SEEDLENS_HOME, SEEDLENS_LEDGER_URL). "
             "Nothing was changed.",
         )
-    if 0 < version < LAST_WITHOUT:
+    if 0 < version < OLDEST:
         raise StorageError(
             f"The ledger {ledger} has schema version {version}, and this SeedLens can bring up to "
-            f"date versions from {LAST_WITHOUT} on.",
+            f"date versions from {OLDEST} on.",
             "Open it once with SeedLens 0.1 of November 2026. Nothing was changed.",
         )
     return version

@@ -1,7 +1,7 @@
 """Documents and their vectors in LanceDB; the only importer of ``lancedb`` and ``lance``.
 
-One database per corpus: table ``documents``, one row per document, and others such as
-:mod:`storage.scenarios`. Arrow batches in, Arrow tables out; roles and aspects are unknown here.
+One database per corpus: table ``documents``, one row per document, and ``scenarios``, one row per
+scenario. Arrow batches in, Arrow tables out; roles and aspects are unknown here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import errno
 import json
 import re
 import secrets
+import shutil
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -362,13 +363,6 @@ class StoredTable:
             query = self._table.search().where(_is_one_of("doc_id", doc_ids))
             return query.select(list(names)).limit(max(self.count(), 1)).to_arrow()
 
-    def replace_all_of(self, doc_ids: Sequence[str], batch: pa.RecordBatch) -> None:
-        """Make ``batch`` all that is stored of these documents, in one commit."""
-        with self._writing(f"writing {self.name}"):
-            merge = self._merge().when_not_matched_insert_all()
-            merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
-            merge.execute(pa.Table.from_batches([batch]))
-
     def discard(self, doc_ids: Sequence[str]) -> None:
         """Delete the rows of these documents."""
         with self._writing(f"deleting {self.name}"):
@@ -611,6 +605,35 @@ class DocumentTable(StoredTable):
                 if index.columns == ["search_text"]:
                     return not index.num_unindexed_rows
         return False
+
+
+class ScenarioTable(StoredTable):
+    """The scenarios of documents of one corpus and their vectors, one row per scenario."""
+
+    name = "scenarios"
+    key = "scenario_id"
+
+    def put(self, doc_ids: Sequence[str], batch: pa.RecordBatch, *, new: bool) -> None:
+        """Replace all rows of ``doc_ids`` by ``batch``, in one commit; ``new``: none are stored
+        yet."""
+        if new:
+            self.write(batch, replace=False)
+            return
+        with self._writing(f"writing {self.name}"):
+            merge = self._merge().when_not_matched_insert_all()
+            merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
+            merge.execute(pa.Table.from_batches([batch]))
+
+    @classmethod
+    def remove(cls, path: Path) -> None:
+        """Remove the table under ``path``, if there is one."""
+        delete(path / f"{cls.name}.lance")
+
+    @classmethod
+    def copy(cls, source: Path, target: Path) -> None:
+        """Copy the table under ``source``, if there is one, to another folder."""
+        if cls.is_stored(source):
+            shutil.copytree(source / f"{cls.name}.lance", target / f"{cls.name}.lance")
 
 
 async def _opened(path: Path, remote: Remote | None, name: str, version: int) -> AsyncTable:

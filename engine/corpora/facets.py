@@ -33,7 +33,6 @@ from engine.corpora.stored_facts import flat_facts
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.fact_index import CLOSE
 from engine.facts.places import atlas
-from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
 from engine.types.lenses import Lens
 from engine.types.limits import FIELD_CHARS, FIELDS
@@ -50,7 +49,6 @@ from engine.types.searches import (
     Filter,
     PlaceCount,
 )
-from storage.selections import read_selection
 from storage.vectors import DocumentTable
 
 MOST_VALUES = 200  # Values of a field that are counted out, beside those that are filtered by
@@ -171,7 +169,7 @@ class FacetIndex:
         table: DocumentTable,
         lens: Lens,
         years: NDArray[np.int32],
-        bring_selection: Callable[[str], None] = tell_nobody,
+        selected: Callable[[str], list[str] | None] = lambda _: None,
     ) -> None:
         self._name, self._table, self._lens = name, table, lens
         self._years = years
@@ -179,7 +177,7 @@ class FacetIndex:
         self._counted: Recent[tuple[Filter, ...], Facets] = Recent(MOST_REMEMBERED)
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
         self._selected = lru_cache(maxsize=MOST_REMEMBERED)(
-            partial(_read_selected, table, name, bring_selection)
+            partial(_read_selected, table, name, selected)
         )
 
     # -- what is read ----------------------------------------------------------------------
@@ -395,13 +393,10 @@ def _amount(value: str, one: Filter) -> tuple[float, float]:
 
 
 def _read_selected(
-    table: DocumentTable, corpus: str, bring: Callable[[str], None], key: str
+    table: DocumentTable, corpus: str, selected: Callable[[str], list[str] | None], key: str
 ) -> Mask:
     """Which documents are in a selection."""
-    doc_ids = read_selection(table.path, corpus, key)
-    if doc_ids is None:
-        bring(key)
-        doc_ids = read_selection(table.path, corpus, key)
+    doc_ids = selected(key)
     if doc_ids is None:
         raise UnknownNameError(
             f"The selection '{key}' of corpus '{corpus}' is not stored here.",

@@ -31,6 +31,7 @@ from engine.corpora.indexing import (
 from engine.corpora.map_making import carry_whole, map_imported
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import vector_columns
+from engine.corpora.selections import Selections
 from engine.encode.presets import resolve
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, previews, unique_documents
@@ -64,7 +65,6 @@ from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import changed_at, delete, delete_unused
-from storage.selections import carry_selections
 from storage.vectors import DocumentTable
 
 BEFORE, DURING = "before-the-last-import", "before-this-import"
@@ -502,6 +502,7 @@ def change_lens(
     """Write a corpus under another lens to another folder, then update its row, under
     :func:`writing`. ``load`` loads the model that it was indexed with."""
     registry.sweep(home, row)
+    Selections(ledger, row.name, registry.store_of(home, row)).take_files()
     before, after = registry.store_of(home, row), registry.next_store(home, row)
     spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
     encoder = None if has_classifier(lens) else load(row.name, spec)
@@ -513,7 +514,6 @@ def change_lens(
         build_indexes(table, row, lens, settings, timedelta(0))
         carry_scenarios(before, after)
         registry.write_sources(after, registry.sources_of(before))
-        carry_selections(before, after)
         carry_whole(before, after)
     except BaseException:
         delete(after)  # after a kill, the next registry.sweep does it

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from engine.corpora.importing import (
 from engine.corpora.indexing import ChangedLens, has_classifier, preview_lens
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
+from engine.corpora.selections import Selections
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
@@ -75,8 +76,7 @@ from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import delete_leftovers
-from storage.scenarios import ScenarioTable
-from storage.vectors import DocumentTable, Remote
+from storage.vectors import DocumentTable, Remote, ScenarioTable
 
 TITLES = 8
 SAMPLE = 500  # Documents looked at for the shares of roles
@@ -107,7 +107,7 @@ class Library(ForPerson):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = ImportJobs(home, ledger.jobs, self._check_import)
+        self.jobs = ImportJobs(home, ledger, self._check_import)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self.every_system = (*systems, *prepared)
@@ -198,8 +198,8 @@ class Library(ForPerson):
         try:
             table, lens = DocumentTable.open(store, remote), lens_from_json(row.lens)
             spec = EncoderSpec.from_json(row.encoder)
-            bring = partial(self._bring_selection, row.name, store)
-            return OpenCorpus(row.name, table, lens, spec, limit, bring, bool(row.generation))
+            selected = Selections(self._ledger, row.name, store).get
+            return OpenCorpus(row.name, table, lens, spec, limit, selected, bool(row.generation))
         except StorageError as error:
             self._row(row.name)  # says so when it was deleted meanwhile
             if DocumentTable.is_stored(store):
@@ -598,10 +598,6 @@ class Library(ForPerson):
             updated_at=row.updated_at.isoformat(timespec="seconds"),
             sources=registry.sources_of(path),
         )
-
-    def _bring_selection(self, name: str, folder: Path, key: str) -> None:
-        if self._home.mirror is not None:
-            self._home.mirror.find_selection(name, folder, key)
 
 
 @lru_cache(maxsize=256)

@@ -42,7 +42,6 @@ from engine.corpora.stored_facts import FACT_SOURCES, all_facts, facts_of
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
-from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
 from engine.types.documents import Document, Fact
 from engine.types.encoders import EncoderSpec
@@ -92,7 +91,7 @@ class OpenCorpus:
         lens: Lens,
         spec: EncoderSpec,
         resident_bytes: int,
-        bring_selection: Callable[[str], None] = tell_nobody,
+        selected: Callable[[str], list[str] | None] = lambda _: None,
         shared: bool = False,
     ) -> None:
         self.name, self.table, self.lens, self.spec = name, table, lens, spec
@@ -118,7 +117,7 @@ class OpenCorpus:
         self.words = CorpusWords(table, self.row_of, self.doc_ids)
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
         self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(partial(_read_nearest, table))
-        self.facet_index = FacetIndex(name, table, lens, self.years, bring_selection)
+        self.facet_index = FacetIndex(name, table, lens, self.years, selected)
         self._passages = Passages(table, spec, len(lens.aspects), self.words.idf)
         needed = len(self) * spec.dimension * 4 * (1 + len(lens.aspects))
         self.resident = needed <= resident_bytes

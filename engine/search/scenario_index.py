@@ -24,7 +24,7 @@ from engine.corpora.schema import matrix
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.types.scenarios import SCENARIO, ScenarioMatch
-from storage.scenarios import ScenarioTable
+from storage.vectors import ScenarioTable
 
 
 class ScenarioIndex:

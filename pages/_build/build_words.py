@@ -185,7 +185,7 @@ def steps_data(
     for number, (key, name) in enumerate(STEPS.items(), start=1):
         is_first = key == "attribute"
         if job is not None and job.state in ("running", "failed") and SHOWN_BY[job.request] == key:
-            kind = words = job.state
+            kind, words = f"{job.state}", f"{job.state}"
         elif state is None:
             kind, words = ("next", "next") if is_first else ("later", "")
         elif is_first:

@@ -11,7 +11,6 @@ from storage.answers import AnswerRow
 from storage.builds import LabelRow, StepRow
 from storage.errors import StorageError
 from storage.ledger import Ledger
-from storage.locks import JobRow
 from storage.projects import PoolRow, ProjectQueryRow
 from storage.records import EvaluationRow, QrelsRow, RunRow
 from tests.fakes.postgres_server import PostgresServer
@@ -45,8 +44,7 @@ def fill(ledger: Ledger) -> None:
     ledger.answers.remember_capabilities("e", "m", "{}")
     ledger.ended_logins.add(["a login"])
     ledger.spending.add("ada@example.org", 1, 2, 3)
-    job = JobRow("j", "demo", "done", "{}", "ann", "here", 1, False, NOW, NOW)
-    ledger.jobs.start(job, lambda _: None)
+    ledger.documents("import", str).put("j", "done", "ann")
 
 
 def contents(ledger: Ledger) -> list[object]:
@@ -63,7 +61,7 @@ def contents(ledger: Ledger) -> list[object]:
         ledger.answers.heads("e", "m").tolist(), ledger.answers.capabilities("e", "m"),
         ledger.answers.find(KEYS[-3:-1]),
         ledger.ended_logins.has_any(["a login"]), ledger.spending.of("ada@example.org"),
-        ledger.jobs.all(),
+        ledger.documents("import", str).all(),
     ]  # fmt: skip
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
+import zlib
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,10 +13,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
+from engine.jobs.imports import ImportJobs
 from storage import migrations
 from storage.errors import LedgerBusyError, StorageError
+from storage.home import Home
 from storage.ledger import Ledger
 from storage.migrations import newest
 from tests.fakes.postgres_server import PostgresServer
@@ -179,25 +183,41 @@ def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(
         assert versions.scalar() == newest()
 
 
-def test_a_ledger_of_version_10_gets_tables_for_jobs_and_locks_and_keeps_the_rest(
-    open_ledger: partial[Ledger],
+@pytest.mark.parametrize("version", [10, 12])
+def test_a_ledger_of_version_10_to_12_keeps_its_imports_and_the_rest(
+    open_ledger: partial[Ledger], version: int
 ) -> None:
     ledger = open_ledger()
     ledger.judging.add([judgment()])
     ledger.ended_logins.add(["a login"])
+    blob = "BYTEA" if open_ledger.keywords["url"] else "BLOB"
+    content = {"request": {"source": "/nowhere/a.csv", "name": "a"}, "error": "no", "remedy": "do"}
+    content["progress"] = {"phase": "indexing", "done": 1, "total": 2, "seconds": 3.5}
+    job = {"job_id": "j", "about": "a", "state": "failed", "owner": "Ada", "machine": "here",
+           "content": zlib.compress(json.dumps(content).encode()), "process": 7, "stop": False,
+           "started": TIME.replace(tzinfo=None), "renewed": TIME.replace(tzinfo=None)}  # fmt: skip
     with ledger._database.write() as connection:
         for sql in (
             "CREATE TABLE import_jobs (name TEXT PRIMARY KEY)",
-            "DROP TABLE jobs",
-            "DROP TABLE locks",
-            "UPDATE schema_version SET version = 10",
+            "CREATE TABLE locks (name TEXT PRIMARY KEY)",
+            "CREATE TABLE jobs (job_id TEXT PRIMARY KEY, about TEXT, state TEXT, "
+            f"content {blob}, owner TEXT, machine TEXT, process BIGINT, stop BOOLEAN, "
+            "started TIMESTAMP, renewed TIMESTAMP)",
+            f"UPDATE schema_version SET version = {version}",  # noqa: S608
         ):
             connection.exec_driver_sql(sql)
+        names = ", ".join(f":{name}" for name in job)
+        insert = text(f"INSERT INTO jobs ({', '.join(job)}) VALUES ({names})")  # noqa: S608
+        connection.execute(insert.bindparams(**job))
     again = open_ledger()
-    assert again.jobs.all() == []
+    (found,) = ImportJobs(Home(open_ledger.args[0].parent), again).list()
+    assert (found.id, found.state, found.owner, found.pid) == ("j", "failed", "Ada", 7)
+    assert (found.error, found.seconds, found.request.name) == ("no", 3.5, "a")
+    assert found.started_at == TIME.isoformat()
     with again.locks.hold("grading", what="It is graded"):
         assert again.judging.history("demo") == [judgment()]
     assert again.ended_logins.has_any(["a login"])
     with again._database.read() as connection:
         assert migrations.version_of(connection) == newest()
-        assert not inspect(connection).has_table("import_jobs")
+        for name in ("import_jobs", "locks", "jobs"):
+            assert not inspect(connection).has_table(name)
