@@ -11,12 +11,10 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
-from operator import and_, or_
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -34,7 +32,7 @@ from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.files import NO_ROOM, digest_of
-from storage.records import FRAGMENT_ROWS, Condition
+from storage.records import FRAGMENT_ROWS
 from storage.removal import delete
 
 PROBES = 1_000_000
@@ -93,24 +91,6 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
             f"LanceDB failed while {action} in {path}: {text.splitlines()[0] if text else error!r}",
             EXAMINE,
         ) from error
-
-
-_TESTS = {"=": "eq", ">=": "gte", "<=": "lte", "contains": "contains"}
-
-
-def _expression(conditions: Sequence[Condition]) -> Expr | None:
-    def one(condition: Condition) -> Expr:
-        test = getattr(col(condition.column), _TESTS[condition.op])
-        return _joined(or_, [test(lit(value)) for value in condition.values])
-
-    return _joined(and_, [*map(one, conditions)]) if conditions else None
-
-
-def _joined(join: Callable[[Expr, Expr], Expr], parts: list[Expr]) -> Expr:
-    """Joined as a balanced tree: LanceDB's stack overflows, fatally, on a thousand nested parts."""
-    while len(parts) > 1:
-        parts = [reduce(join, parts[at : at + 2]) for at in range(0, len(parts), 2)]
-    return parts[0]
 
 
 def _is_one_of(column: str, values: Sequence[str]) -> Expr:
@@ -561,17 +541,16 @@ class DocumentTable(StoredTable):
         self,
         text: str,
         limit: int,
-        conditions: Sequence[Condition] = (),
         among: NDArray[np.intp] | None = None,
         every: bool = False,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Rows (n,) and BM25 scores (n,) of documents with any of the words, best first.
 
         Args:
-            among: as in :meth:`nearest_rows`; then ``conditions`` do not count.
+            among: as in :meth:`nearest_rows`.
             every: only documents with all words.
         """
-        where = _expression(conditions) if among is None else self._at(among)
+        where = None if among is None else self._at(among)
         with _wrapped("searching the full text", self.path):
             operator = FullTextOperator.AND if every else FullTextOperator.OR
             asked = MatchQuery(text, "search_text", operator=operator)

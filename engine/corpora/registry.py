@@ -211,10 +211,15 @@ def _check_own(home: Home, row: CorpusRow) -> None:
             "Set SEEDLENS_STORE to it, as it is on the servers that share this ledger.",
         )
     if home.mirror is not None and home.mirror.copy_in(store_of(home, row)) is not None:
-        raise CorpusMissingError(  # the copy is of one of that name that was deleted
-            f"The corpus '{row.name}' has no documents yet.",
-            "Try again when its import has stored some; import it again if none runs.",
-        )
+        raise no_documents(row)  # the copy is of one of that name that was deleted
+
+
+def no_documents(row: CorpusRow) -> CorpusMissingError:
+    """The error for a corpus of which nothing is stored."""
+    return CorpusMissingError(
+        f"The corpus '{row.name}' has no documents yet.",
+        "Try again when its import has stored some; import it again if none runs.",
+    )
 
 
 # -- writing ------------------------------------------------------------------------------
