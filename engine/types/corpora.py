@@ -283,8 +283,7 @@ class CorpusContents:
     titles: tuple[str, ...]  # of its first documents
     years: tuple[int, int] | None  # first and last year, None when no document has one
     undated: int  # documents without a year
-    # (aspect, share of sentences), in the order of the lens; the rest serves none
-    shares: tuple[tuple[Aspect, float], ...]
+    shares: tuple[tuple[Aspect, float], ...]  # of sentences; the rest serves none
     sampled: int  # how many documents, spread over the corpus, the shares were counted in
 
 
@@ -348,7 +347,11 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImportJob(Job[Progress, ImportReport]):
-    """An import in a process of its own; its ``request`` is an :class:`ImportRequest`."""
+    """An import in a process of its own."""
 
+    request: ImportRequest
+    progress: Progress
+    report: ImportReport | None = None
     started_at: str = ""  # of the last (re)start; ISO 8601, UTC
-    pid: int = 0  # its process
+    machine: str = ""
+    pid: int = 0  # its process; 0 until it was started
