@@ -22,7 +22,6 @@ from engine.annotate.projects import (
     BY_MODEL,
     ProjectStore,
     checked,
-    digest,
     model_annotator,
     own_name,
 )
@@ -49,6 +48,7 @@ from engine.types.annotating import (
 from engine.types.documents import Document
 from engine.types.models import Estimate, TaskReport
 from engine.types.searches import Query
+from storage.documents import key_of
 from storage.ledger import Ledger
 
 Anchor = tuple[str, int]
@@ -382,7 +382,7 @@ def _judgment(plan: GradingPlan, item: Item, answer: Graded) -> Judgment:
         note=answer.reason,
         origin="model",
         instruction=plan.queries[item[0]].instruction or "",
-        event=BY_MODEL + digest(*parts, *said),
+        event=BY_MODEL + key_of(*parts, *said)[:24],
     )
     return checked(plan.project, judgment)
 
@@ -449,7 +449,7 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         }
         pool = self._projects.pooled(project)
         left = {item for item in graded - seen if item in pool and item[1] in known}
-        return sorted(left, key=lambda item: digest(str(seed), *item))[:count]
+        return sorted(left, key=lambda item: key_of(str(seed), *item))[:count]
 
     def check(self, project: Project, annotator: str = "") -> ModelCheck:
         """People against a model, on the items that both graded; "" is the model that graded

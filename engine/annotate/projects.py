@@ -327,11 +327,6 @@ def check_decision(
         )
 
 
-def digest(*parts: str) -> str:
-    """Names an event by what it is."""
-    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:24]
-
-
 def store(judging: Judging, judgment: Judgment) -> None:
     """Keep a judgment; one that was sent before is there already."""
     if judging.add([judgment]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from array import array
 from collections import Counter
@@ -22,6 +21,7 @@ from engine.types.annotating import (
     ProjectProgress,
     QueueProgress,
 )
+from storage.documents import key_of
 from storage.judgment_events import CurrentJudgments, tally
 from storage.people import SECONDS, Lease
 
@@ -42,7 +42,7 @@ def ordered_items(project: Project, items: Collection[PoolItem], annotator: str)
     for item in items:
         sources.setdefault(item.query_id, set()).update(source.name for source in item.sources)
     who = "" if project.order == "same" else annotator
-    places = {query_id: _hash(who, query_id) for query_id in sources}
+    places = {query_id: key_of(who, query_id) for query_id in sources}
 
     def key(item: PoolItem) -> tuple[str, float, str]:
         place = places[item.query_id]
@@ -50,7 +50,7 @@ def ordered_items(project: Project, items: Collection[PoolItem], annotator: str)
             return place, min((s.rank for s in item.sources), default=0), item.doc_id
         if project.order == "disagreement":
             return place, -disagreement(item, len(sources[item.query_id])), item.doc_id
-        return place, 0, _hash(who, *item.item)
+        return place, 0, key_of(who, *item.item)
 
     return sorted(items, key=key)
 
@@ -69,10 +69,6 @@ def disagreement(item: PoolItem, sources: int) -> float:
     if len(shares) < sources:
         shares.append(0.0)
     return max(shares) - min(shares) if len(shares) > 1 else 0.0
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
 
 
 class Order(NamedTuple):
