@@ -18,7 +18,7 @@ from engine.bibliographic import without_markup
 from engine.facts.amounts import find_amounts
 from engine.facts.dates import find_dates
 from engine.facts.places import find_places
-from engine.ingest.values import authors
+from engine.ingest.documents import authors
 from engine.lenses.roles import role_classifier
 from engine.llm.texts import cut_text, fenced, find_quote
 from engine.measures.metrics import tokenize

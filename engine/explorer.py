@@ -21,6 +21,7 @@ from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
 from engine.corpora.registry import adding, home_of
+from engine.corpora.selections import Selections
 from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.evaluate.analysis import Analysis
 from engine.evaluate.collection_store import CollectionStore
@@ -55,7 +56,6 @@ from engine.types.lenses import Lens
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
 from engine.types.searches import SELECTION, Facets, Filter, FoundDocument, Query, SearchResults
 from storage.ledger import Ledger
-from storage.selections import write_selection
 
 log = logging.getLogger("seedlens")
 DEMO_SEED = "demo-0232"
@@ -207,9 +207,7 @@ class Explorer(ForPerson):
         """
         opened = self.library.open(corpus)
         check_held(opened, doc_ids)
-        key = write_selection(opened.table.path, corpus, doc_ids)
-        if self.home.mirror is not None:
-            self.home.mirror.share_selection(corpus, opened.table.path, key)
+        key = Selections(self.ledger, corpus, opened.table.path).add(doc_ids)
         return Filter(SELECTION, "=", key)
 
     def starting_point(self, corpus: str) -> tuple[str, str]:

@@ -29,7 +29,7 @@ def main(id_: str) -> int:
         os.nice(NICENESS)
     settings = Settings()
     home, url = Home(settings.home), settings.ledger_url.get_secret_value()
-    jobs = ImportJobs(home, Ledger(home.ledger, settings.ledger_wait_seconds, url).jobs)
+    jobs = ImportJobs(home, Ledger(home.ledger, settings.ledger_wait_seconds, url))
 
     def work(request: ImportRequest, tell: Tell, cancelled: Ask) -> ImportReport:
         from engine.explorer import Explorer  # late: its errors are stored as the job's

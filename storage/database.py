@@ -239,15 +239,15 @@ class LedgerTables:
 
 
 ROWS_AT_ONCE = 2000
-_OF_ITS_OWN = ("schema_version", "leases", "locks")
-"""Tables that say nothing elsewhere."""
+_OF_PROCESSES = ("lock", "lease")
+"""Kinds of documents that mean nothing elsewhere."""
 _PEOPLE = ("ended login", "spent")
 """Kinds of documents that are there also where nobody worked yet."""
 
 
 def copied_tables() -> list[Table]:
     """The tables that are copied."""
-    return [table for table in METADATA.sorted_tables if table.name not in _OF_ITS_OWN]
+    return [table for table in METADATA.sorted_tables if table.name != "schema_version"]
 
 
 def copy_ledger(source: Database, target: Database) -> dict[str, int]:
@@ -264,12 +264,14 @@ def copy_ledger(source: Database, target: Database) -> dict[str, int]:
 def _is_used(connection: Connection, table: Table) -> bool:
     query = select(func.count()).select_from(table)
     if "kind" in table.c:
-        query = query.where(table.c.kind.not_in(_PEOPLE))
+        query = query.where(table.c.kind.not_in((*_PEOPLE, *_OF_PROCESSES)))
     return bool(connection.scalar(query))
 
 
 def _copy(source: Connection, target: Connection, table: Table) -> int:
     target.execute(table.delete())
     query = select(table).order_by(*table.primary_key.columns)
+    if "kind" in table.c:
+        query = query.where(table.c.kind.not_in(_OF_PROCESSES))
     pieces = source.execute(query).mappings().partitions(ROWS_AT_ONCE)
     return sum(put(target, table, rows) for rows in pieces)

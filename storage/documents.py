@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from storage.database import Database, LedgerTables
 from storage.errors import StorageError
-from storage.tables import first, table, upsert
+from storage.tables import first, records, table, upsert
 
 log = logging.getLogger("seedlens")
 T = TypeVar("T")
@@ -54,6 +55,13 @@ _OF_SCOPE = _IN_ORDER.where(_SCOPE)
 _ONE = _ALL.where(_SCOPE, _KEY)
 _GONE = DOCUMENTS.delete().where(_KIND, _SCOPE, _KEY)
 _adapter = lru_cache(maxsize=None)(TypeAdapter)
+MOST_KEPT = 65_536
+"""Compressed bytes of a record that is kept in memory once it was read."""
+
+
+def key_of(*parts: str) -> str:
+    """The key of a record that is known by texts of any length."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 class Documents(LedgerTables, Generic[T]):
@@ -71,9 +79,18 @@ class Documents(LedgerTables, Generic[T]):
         """The record of this key; None when there is none."""
         return self._database.first(self._stored, _ONE, kind=self._kind, scope=scope, key=key)
 
+    def value(self, key: str, scope: str = "") -> T | None:
+        """The record of this key without what the ledger knows of it."""
+        stored = self.get(key, scope)
+        return None if stored is None else stored.value
+
     def find(self, connection: Connection, key: str, scope: str = "") -> Stored[T] | None:
         """As :meth:`get`, in a transaction."""
         return first(connection, self._stored, _ONE, kind=self._kind, scope=scope, key=key)
+
+    def find_all(self, connection: Connection, scope: str) -> list[Stored[T]]:
+        """The records of a scope in order of creation, in a transaction."""
+        return records(connection, self._stored, _OF_SCOPE, kind=self._kind, scope=scope)
 
     def all(self, scope: str | None = None) -> list[Stored[T]]:
         """The records of a scope, or of all, in order of creation."""
@@ -96,9 +113,15 @@ class Documents(LedgerTables, Generic[T]):
 
     def put(self, key: str, value: T, owner: str = "", scope: str = "") -> None:
         """Store a record in place of the one of the same key; without an owner it keeps its own."""
-        row = self._row(key, value, owner, scope)
         with self._database.write() as connection:
-            upsert(connection, DOCUMENTS, [row], kept=["created", *([] if owner else ["owner"])])
+            self.store(connection, key, value, owner, scope)
+
+    def store(
+        self, connection: Connection, key: str, value: T, owner: str = "", scope: str = ""
+    ) -> None:
+        """As :meth:`put`, in a transaction."""
+        kept = ["created"] if owner else ["created", "owner"]
+        upsert(connection, DOCUMENTS, [self._row(key, value, owner, scope)], kept)
 
     def change(
         self,
@@ -118,16 +141,21 @@ class Documents(LedgerTables, Generic[T]):
             durable: see :meth:`storage.database.Database.write`.
         """
         with self._database.write(durable=durable) as connection:
-            before = self.find(connection, key, scope)
-            value = change(before)
+            value = change(self.find(connection, key, scope))
             if value is not None:
-                row = self._row(key, value, owner or (before.owner if before else ""), scope)
-                upsert(connection, DOCUMENTS, [row], kept=["created"])
+                self.store(connection, key, value, owner, scope)
 
-    def remove(self, key: str, scope: str = "") -> None:
-        """Delete a record, if it is there."""
+    def remove(self, key: str, scope: str = "", owner: str | None = None) -> None:
+        """Delete a record, if it is there and, unless None, of this owner."""
         with self._database.write() as connection:
-            connection.execute(_GONE, {"kind": self._kind, "scope": scope, "key": key})
+            self.delete(connection, key, scope, owner)
+
+    def delete(
+        self, connection: Connection, key: str, scope: str = "", owner: str | None = None
+    ) -> None:
+        """As :meth:`remove`, in a transaction."""
+        gone = _GONE if owner is None else _GONE.where(DOCUMENTS.c.owner == owner)
+        connection.execute(gone, {"kind": self._kind, "scope": scope, "key": key})
 
     def remove_before(self, time: datetime) -> None:
         """Delete the records that were last changed before a time."""
@@ -147,7 +175,8 @@ class Documents(LedgerTables, Generic[T]):
 
     def _stored(self, key: str, owner: str, time: datetime, content: bytes) -> Stored[T]:
         try:
-            return Stored(key, _read(self._form, content), owner, time)
+            read = _read if len(content) <= MOST_KEPT else _read.__wrapped__
+            return Stored(key, read(self._form, content), owner, time)
         except ValidationError as error:
             raise StorageError(
                 f"The {self._kind} '{key}' was stored by another version of SeedLens.",

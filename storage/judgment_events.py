@@ -139,27 +139,25 @@ class CurrentJudgments:
                     self.last = row.changed
 
     def _put(self, who: tuple[str, bool], item: Item, judgment: Judgment | None) -> None:
-        own, (annotator, decided) = self._said.setdefault(who, {}), who
-        before, count = own.pop(item, None), self.annotated[item]
-        tallies = [t for pool, t in self._tallies.items() if not decided and item in pool]
-        for by_name in tallies:
-            if before is not None and annotator in by_name:
-                _add(by_name[annotator], before, count, -1)
-        if change := _annotations(judgment) - _annotations(before):
-            self.annotated[item] = count + change
-            for name, counts in chain.from_iterable(by_name.items() for by_name in tallies):
-                if not name or item in self._said.get((name, False), ()):
-                    counts[count] -= 1
-                    counts[count + change] += 1
-        if judgment is None:
-            return
-        for by_name in tallies:
-            if annotator in by_name:
-                _add(by_name[annotator], judgment, count + change, 1)
+        own, decided = self._said.setdefault(who, {}), who[1]
+        pools = [] if decided else [t for pool, t in self._tallies.items() if item in pool]
+        self._count(pools, item, -1)
+        self.annotated[item] += _annotations(judgment) - _annotations(own.pop(item, None))
         newest = next(reversed(own.values()), judgment)
-        own[item] = judgment
-        if judgment.id < newest.id:  # an undo brought it back
-            self._said[who] = {j.item: j for j in sorted(own.values(), key=attrgetter("id"))}
+        if judgment is not None and newest is not None:
+            own[item] = judgment
+            if judgment.id < newest.id:  # an undo brought it back
+                self._said[who] = {j.item: j for j in sorted(own.values(), key=attrgetter("id"))}
+        self._count(pools, item, 1)
+
+    def _count(self, pools: Iterable[dict[str, Tally]], item: Item, change: int) -> None:
+        """Add an item to the counts of these pools, or take it out of them."""
+        annotations = self.annotated[item]
+        for name, counts in chain.from_iterable(tallies.items() for tallies in pools):
+            if not name:
+                counts[annotations] += change
+            elif (judgment := self._said.get((name, False), {}).get(item)) is not None:
+                _add(counts, judgment, annotations, change)
 
     def judgments(self) -> list[Judgment]:
         """All of them, in order of arrival, adjudications included."""

@@ -12,13 +12,13 @@ from sqlalchemy import bindparam, select
 from storage.answers import Answers
 from storage.builds import Builds
 from storage.database import Database, copy_ledger
-from storage.documents import Documents
+from storage.documents import DOCUMENTS, Documents
 from storage.errors import StorageError
-from storage.experiments import Experiments
 from storage.judgment_events import Judging
-from storage.locks import WAIT_SECONDS, Jobs, Locks, alone
+from storage.locks import WAIT_SECONDS, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
+from storage.rankings import Rankings
 from storage.records import CorpusRow
 from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
@@ -28,6 +28,8 @@ MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
 
 
+SELECTION = "selection"
+"""Kind of documents that go with their corpus, whose name is their scope."""
 CORPORA = table("corpora", CorpusRow, key=("name",))
 _CORPORA = select(*columns_of(CORPORA, CorpusRow))
 _CORPUS = _CORPORA.where(CORPORA.c.name == bindparam("corpus"))
@@ -56,12 +58,11 @@ class Ledger:
             _on_server(url, wait_seconds) if url else SqliteDatabase(path, wait_seconds)
         )
         self.locks = Locks(self._database)  # for what one run at a time may do
-        self.jobs = Jobs(self._database)  # in processes
-        self.experiments = Experiments(self._database)  # runs and evaluations
+        self.rankings = Rankings(self._database)  # of test collections
         self.answers = Answers(self._database)  # of language models
         self.judging = Judging(self._database)
         self.projects = Projects(self._database)  # queries and pools of annotation projects
-        self.builds = Builds(self._database)  # labels and results of collections being built
+        self.builds = Builds(self._database)  # labels of collections being built
         self._texts = Documents[str](self._database, "text", str)
         self.leases = Leases(self._database)  # of items that are being judged
         self.ended_logins = EndedLogins(self._database)  # of people who logged out
@@ -146,10 +147,13 @@ class Ledger:
         return [row for row in self.corpora() if row.state != "deleted"]
 
     def remove_corpus(self, row: CorpusRow) -> None:
-        """Take a corpus off the registry, unless its row has changed. Its judgments stay."""
+        """Take a corpus off the registry, and its selections, unless its row has changed. Its
+        judgments stay."""
         same = (CORPORA.c[name] == getattr(row, name) for name in ("name", "state", "updated_at"))
         with self._database.write() as connection:
-            connection.execute(CORPORA.delete().where(*same))
+            if connection.execute(CORPORA.delete().where(*same)).rowcount:
+                its = (DOCUMENTS.c.kind == SELECTION, DOCUMENTS.c.scope == row.name)
+                connection.execute(DOCUMENTS.delete().where(*its))
 
     # Pasted texts
 
@@ -163,8 +167,7 @@ class Ledger:
 
     def text(self, text_id: str) -> str | None:
         """The pasted text of that id, None when there is none."""
-        stored = self._texts.get(text_id)
-        return None if stored is None else stored.value
+        return self._texts.value(text_id)
 
 
 def _on_server(url: str, wait_seconds: float) -> Database:

@@ -1,6 +1,6 @@
-"""Locks and jobs: rows of the ledger that their process renews, and lock files of this machine.
+"""Locks: records of the ledger that their process renews, and lock files of this machine.
 
-A row ends with its process: at once on the same machine, after :data:`TERM` for other machines.
+A record ends with its process: at once on the same machine, after :data:`TERM` for other machines.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import platform
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,17 +19,17 @@ from pathlib import Path
 
 import psutil
 from filelock import FileLock, Timeout
-from sqlalchemy import select
 
-from storage.database import LedgerTables
+from storage.database import Database
+from storage.documents import Documents, Stored
 from storage.errors import CorpusBusyError, StorageError
-from storage.records import Packed
-from storage.tables import columns_of, first, insert, records, table, upsert
 
 WAIT_SECONDS = 0.5
 POLL_SECONDS = 0.05
 RENEW_SECONDS = 5.0
-TERM = timedelta(seconds=60)  # How long a lock or job of another machine counts without a renewal
+TERM = timedelta(
+    seconds=60
+)  # How long a lock or import of another machine counts without a renewal
 MACHINE = platform.node()
 log = logging.getLogger("seedlens.storage")
 
@@ -77,21 +77,18 @@ def repeating(work: Callable[[], object], seconds: float) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class LockRow:
-    """A lock that is held."""
+class Holder:
+    """The process that holds a lock."""
 
-    name: str
-    token: str  # of the holder
     machine: str
     process: int
-    renewed: datetime
 
 
-LOCKS = table("locks", LockRow, key=("name",))
+class Locks:
+    """Locks by name in one ledger; a record's owner is a token of its holder."""
 
-
-class Locks(LedgerTables):
-    """Locks by name in one ledger."""
+    def __init__(self, database: Database) -> None:
+        self._stored = Documents[Holder](database, "lock", Holder)
 
     @contextmanager
     def hold(self, *name: str, what: str, wait: float = WAIT_SECONDS) -> Iterator[None]:
@@ -103,32 +100,34 @@ class Locks(LedgerTables):
             if time.monotonic() >= deadline:
                 raise _busy_with(what, holder)
             time.sleep(POLL_SECONDS)
-        own = LOCKS.c.name == key, LOCKS.c.token == token
 
-        def renew() -> None:
-            with self._database.write(durable=False) as connection:
-                still = LOCKS.update().where(*own).values(renewed=datetime.now(UTC))
-                if not connection.execute(still).rowcount:
-                    log.warning("Another program took the lock %r.", key)
+        def renewed(stored: Stored[Holder] | None) -> Holder | None:
+            if stored is not None and stored.owner == token:
+                return stored.value
+            log.warning("Another program took the lock %r.", key)
+            return None
 
         try:
-            with repeating(renew, RENEW_SECONDS):
+            with repeating(lambda: self._stored.change(key, renewed, durable=False), RENEW_SECONDS):
                 yield
         finally:
-            with suppress(StorageError), self._database.write(durable=False) as connection:
-                connection.execute(LOCKS.delete().where(*own))
+            with suppress(StorageError):
+                self._stored.remove(key, owner=token)
 
-    def _take(self, name: str, token: str) -> LockRow | None:
+    def _take(self, key: str, token: str) -> Holder | None:
         """Take a lock, or return who holds it."""
-        row = LockRow(name, token, MACHINE, os.getpid(), datetime.now(UTC))
-        query = select(*columns_of(LOCKS, LockRow)).where(LOCKS.c.name == name)
-        with self._database.write() as connection:
-            holder = first(connection, LockRow, query)
-            if holder is not None and is_alive(holder.machine, holder.process, holder.renewed):
-                return holder
-            connection.execute(LOCKS.delete().where(LOCKS.c.name == name))
-            insert(connection, LOCKS, [row])
-        return None
+        holder: Holder | None = None
+
+        def take(stored: Stored[Holder] | None) -> Holder | None:
+            nonlocal holder
+            if stored is not None:
+                before = stored.value
+                if is_alive(before.machine, before.process, stored.time):
+                    holder = before
+            return None if holder else Holder(MACHINE, os.getpid())
+
+        self._stored.change(key, take, token, durable=False)
+        return holder
 
 
 def is_alive(machine: str, process: int, renewed: datetime) -> bool:
@@ -148,78 +147,11 @@ def is_alive(machine: str, process: int, renewed: datetime) -> bool:
         return not isinstance(error, psutil.NoSuchProcess)
 
 
-def _busy_with(what: str, row: LockRow) -> CorpusBusyError:
+def _busy_with(what: str, holder: Holder) -> CorpusBusyError:
     where, there = "run here", ""
-    if (row.machine, row.process) != (MACHINE, os.getpid()):
-        on = "" if row.machine == MACHINE else f" on {row.machine}"
-        where, there = f"program (process {row.process}{on})", " there"
+    if holder != Holder(MACHINE, os.getpid()):
+        on = "" if holder.machine == MACHINE else f" on {holder.machine}"
+        where, there = f"program (process {holder.process}{on})", " there"
     return CorpusBusyError(
         f"{what} by another {where}.", f"Wait until it is done, or cancel it{there}."
     )
-
-
-# -- jobs ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class JobRow:
-    """One job."""
-
-    job_id: str
-    about: str  # what it works on; one job at a time does
-    state: str  # ``running``, or how it ended
-    content: Packed  # JSON owned by the engine
-    owner: str
-    machine: str
-    process: int  # 0 until it was started
-    stop: bool  # it is to stop
-    started: datetime
-    renewed: datetime  # the last sign of life
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it runs, as far as can be seen from this machine."""
-        return self.state == "running" and is_alive(self.machine, self.process, self.renewed)
-
-
-JOBS = table("jobs", JobRow, key=("job_id",))
-
-
-class Jobs(LedgerTables):
-    """The jobs of all machines that share a ledger."""
-
-    def start(self, row: JobRow, check: Callable[[Sequence[JobRow]], object]) -> None:
-        """Add a job, or replace it, unless ``check`` of those that run raises."""
-        with self._database.write() as connection:
-            rows = records(connection, JobRow, select(*columns_of(JOBS, JobRow)))
-            check([one for one in rows if one.is_alive])
-            upsert(connection, JOBS, [row])
-
-    def all(self) -> list[JobRow]:
-        """All jobs, the latest first."""
-        query = select(*columns_of(JOBS, JobRow)).order_by(
-            JOBS.c.started.desc(), JOBS.c.job_id.desc()
-        )
-        return self._database.records(JobRow, query)
-
-    def find(self, id_: str) -> JobRow | None:
-        """The job of that id; None when there is none."""
-        query = select(*columns_of(JOBS, JobRow)).where(JOBS.c.job_id == id_)
-        return self._database.first(JobRow, query)
-
-    def change(self, id_: str, **values: object) -> bool:
-        """Change columns of a job, which is a sign of life; returns whether it is to stop."""
-        changed = JOBS.update().where(JOBS.c.job_id == id_)
-        with self._database.write(durable=False) as connection:
-            connection.execute(changed.values(renewed=datetime.now(UTC), **values))
-            return bool(connection.scalar(select(JOBS.c.stop).where(JOBS.c.job_id == id_)))
-
-    def stop(self, id_: str) -> None:
-        """Ask a job to stop."""
-        with self._database.write() as connection:
-            connection.execute(JOBS.update().where(JOBS.c.job_id == id_).values(stop=True))
-
-    def remove(self, id_: str) -> None:
-        """Forget a job; one that is not there is none."""
-        with self._database.write() as connection:
-            connection.execute(JOBS.delete().where(JOBS.c.job_id == id_))

@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import (
@@ -16,20 +17,20 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    false,
     func,
     inspect,
     select,
 )
 
-from storage.documents import DOCUMENTS, DocumentRow
+from storage.documents import DOCUMENTS, DocumentRow, key_of
 from storage.errors import StorageError
-from storage.judgment_events import fill_current
+from storage.judgment_events import CURRENT, fill_current
 from storage.tables import METADATA, insert
 
-FIRST = 10
-"""Versions before were of DuckDB, or of PostgreSQL with the tables that DuckDB had."""
-LAST_WITHOUT = 9
-"""The version of a PostgreSQL ledger that can be brought up to date."""
+FIRST, OLDEST = 13, 9
+"""Numbers of the first step, and of the oldest schema that it takes: that of PostgreSQL with the
+tables that DuckDB had."""
 SCHEMA_VERSION = Table(
     "schema_version",
     METADATA,
@@ -39,55 +40,55 @@ SCHEMA_VERSION = Table(
 )
 
 
-def m0010_sqlalchemy(connection: Connection) -> None:
-    """From the tables that PostgreSQL ledgers had before: current judgments, new small tables."""
-    for name in ("leases", "import_jobs"):
-        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
-    if inspect(connection).has_table("ended_logins"):
-        connection.exec_driver_sql(
-            "ALTER TABLE ended_logins ALTER ended_at TYPE TIMESTAMP "
-            "USING ended_at AT TIME ZONE 'UTC'"
-        )
-    METADATA.create_all(connection)
-    for table in METADATA.sorted_tables:
-        for index in table.indexes:
-            index.create(connection, checkfirst=True)
-    fill_current(connection)
-
-
-def m0011_jobs(connection: Connection) -> None:
-    """Tables of jobs and locks."""
-    connection.exec_driver_sql("DROP TABLE IF EXISTS import_jobs")
-    METADATA.create_all(connection)
-
-
-def m0012_documents(connection: Connection) -> None:
-    """Settings of projects and builds, trails, saved searches and questions as documents."""
-    METADATA.create_all(connection)
+def m0013_documents(connection: Connection) -> None:
+    """Current judgments, and all that is read by its key alone as documents."""
     there = set(inspect(connection).get_table_names())
+    for name in there.intersection(EPHEMERAL):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
+    METADATA.create_all(connection)
+    for index in (index for table in METADATA.sorted_tables for index in table.indexes):
+        index.create(connection, checkfirst=True)
+    if CURRENT.name not in there:
+        fill_current(connection)
 
-    def rows(name: str) -> list[Row]:
-        if name not in there:
-            return []
-        table = Table(name, MetaData(), autoload_with=connection)
-        order = [table.c[one] for one in ("id", "position") if one in table.c]
-        query = select(table).order_by(*order)
-        return [dict(row) for row in connection.execute(query).mappings()]
-
-    fill_documents(connection, rows)
+    fill_documents(connection, partial(_rows, connection))
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("ALTER TABLE answers ALTER rowid DROP IDENTITY IF EXISTS")
-    for name in there.intersection(BEFORE_DOCUMENTS):
-        connection.exec_driver_sql(f"DROP TABLE {name}")
+    for name in BEFORE_DOCUMENTS:
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
+
+
+def m0014_studies(connection: Connection) -> None:
+    """Evaluations, gaps, uploaded files and steps of builds as documents."""
+    fill_studies(connection, partial(_rows, connection))
+    for name in ("evaluations", "qrels_files", "build_steps"):
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
+    if "uploaded" in {column["name"] for column in inspect(connection).get_columns("runs")}:
+        connection.exec_driver_sql("DELETE FROM runs WHERE uploaded")
+        connection.exec_driver_sql("DROP INDEX IF EXISTS runs_by_collection")
+        for name in ("collection", "uploaded"):
+            connection.exec_driver_sql(f"ALTER TABLE runs DROP COLUMN {name}")
+
+
+def _rows(connection: Connection, name: str) -> list[Row]:
+    """The rows of a table of earlier versions, in order of arrival; of runs the uploaded ones."""
+    if not inspect(connection).has_table(name):
+        return []
+    table = Table(name, MetaData(), autoload_with=connection)
+    query = select(table).order_by(*(table.c[n] for n in ("id", "position") if n in table.c))
+    if name == "runs":
+        query = query.where(table.c.uploaded if "uploaded" in table.c else false())
+    return [dict(row) for row in connection.execute(query).mappings()]
 
 
 Row = dict[str, Any]
+EPHEMERAL = ("leases", "locks", "import_jobs")
 BEFORE_DOCUMENTS = (
     *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
     *("query_states", "saved_searches", "asked", "texts", "model_capabilities"),
-    *("ended_logins", "spent"),
+    *("ended_logins", "spent", "jobs"),
 )
-"""Tables of versions before 12."""
+"""Tables of versions before 13."""
 
 
 def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
@@ -95,9 +96,7 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
     made: list[DocumentRow] = []
 
     def add(kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]) -> None:
-        times = [row["time"].replace(tzinfo=UTC) for row in of]
-        packed = zlib.compress(content.encode())
-        made.append(DocumentRow(kind, scope, key, owner, min(times), max(times), packed))
+        made.append(_document(kind, scope, key, owner, content, of))
 
     for kind in ("project", "build"):
         for (corpus, name), of in _grouped(rows(f"{kind}_versions"), "corpus", kind).items():
@@ -123,6 +122,13 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         answer = zlib.decompress(row["answer"]).decode()
         for kind, content in (("question", json.dumps(question)), ("answer", answer)):
             add(kind, "", row["asked_id"], row["owner"], content, [row])
+    for row in rows("jobs"):
+        job = json.loads(zlib.decompress(row["content"]))
+        job |= {"id": row["job_id"], "pid": row["process"], "stopping": bool(row["stop"])}
+        job |= {name: row[name] for name in ("state", "owner", "machine")}
+        job["started_at"] = row["started"].replace(tzinfo=UTC).isoformat()
+        times = [{"time": row[name]} for name in ("started", "renewed")]
+        add("import", "", row["job_id"], row["owner"], json.dumps(job), times)
     steps = _grouped(rows("trail_steps"), "trail_id")
     names = _grouped(rows("trail_names"), "trail_id")
     kept = _grouped(rows("kept_events"), "trail_id")
@@ -143,6 +149,83 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
     insert(connection, DOCUMENTS, made)
 
 
+def fill_studies(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
+    """Store evaluations and gaps, uploaded judgments and runs, and steps of builds as documents."""
+    made: list[DocumentRow] = []
+
+    def add(kind: str, scope: str, key: str, content: Any, of: list[Row]) -> None:
+        text = json.dumps(content, ensure_ascii=False)
+        made.append(_document(kind, scope, key, "", text, of))
+
+    asked = ("corpus_version", "systems", "settings")
+    for (place, *key), of in _grouped(rows("evaluations"), "collection", *asked).items():
+        scope, kind = (
+            place.removeprefix("gap:"),
+            "gap" if place.startswith("gap:") else "evaluation",
+        )
+        result, settings, record = (
+            json.loads(one)
+            for one in (_unpacked(of[-1]["result"]), of[-1]["settings"], of[-1]["summary"])
+        )
+        if kind == "gap":
+            systems = json.loads(of[-1]["systems"])
+            record["request"] = {**settings, "collection": scope, "systems": systems}
+            result["report"] = result.pop("llm")
+        else:
+            record |= {"request": settings["request"], "corpus": of[-1]["corpus"]}
+            result["rankings"] = {}
+        add(kind, scope, key_of(*key), {**record, "time": _second(of[-1])}, of)
+        add(f"{kind} result", scope, key_of(*key), result, of)
+    for row in rows("qrels_files"):
+        content = {"corpus": row["corpus"], "name": row["name"], "qrels": _unpacked(row["qrels"])}
+        add("uploaded judgments", "", str(row["id"]), content, [row])
+    for row in rows("runs"):
+        if row["uploaded"]:
+            run = {name: row[name] for name in ("id", "collection")} | json.loads(row["settings"])
+            run |= {"name": row["system"], "time": _second(row)}
+            add("uploaded run", "", str(row["id"]), run, [row])
+            add("text of an uploaded run", "", str(row["id"]), _unpacked(row["run"]), [row])
+    steps = _grouped(rows("build_steps"), "corpus", "build", "step")
+    for (corpus, build, step), of in steps.items():
+        contents = [row["content"] for row in of if row["content"]]
+        value = json.loads(_unpacked(contents[-1])) if contents else None
+        if step == "verbalise":
+            value = [_nested(query) for query in value or []]
+        last = next((row for row in reversed(of) if row["kind"] == "run"), None)
+        run = {} if last is None else {name: last[name] for name in ("basis", "model")}
+        ran = None if last is None else _utc(last["time"]).isoformat()
+        edits = sum(row["changes"] for row in of)
+        add(f"build {step}", corpus, build, {"value": value, **run, "ran": ran, "edits": edits}, of)
+    insert(connection, DOCUMENTS, made)
+
+
+def _document(
+    kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]
+) -> DocumentRow:
+    times = [_utc(row["time"]) for row in of]
+    packed = zlib.compress(content.encode())
+    return DocumentRow(kind, scope, key, owner, min(times), max(times), packed)
+
+
+def _nested(query: Row) -> Row:
+    """A query of a build; the first versions stored its overlap flat."""
+    if "share" not in query:
+        return query
+    return {**query, "overlap": {"share": query["share"], "words": query["words"]}}
+
+
+def _utc(time: datetime) -> datetime:
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _second(row: Row) -> str:
+    return str(_utc(row["time"]).isoformat(timespec="seconds"))
+
+
+def _unpacked(content: bytes) -> str:
+    return zlib.decompress(content).decode()
+
+
 def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -151,7 +234,7 @@ def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row
 
 
 Migration = Callable[[Connection], None]
-MIGRATIONS: list[Migration] = [m0010_sqlalchemy, m0011_jobs, m0012_documents]
+MIGRATIONS: list[Migration] = [m0013_documents, m0014_studies]
 """In order: the first takes a ledger to schema version :data:`FIRST`, and so on."""
 
 
@@ -219,10 +302,10 @@ def _known_version(connection: Connection, ledger: str) -> int:
             "Upgrade SeedLens, or use another ledger (SEEDLENS_HOME, SEEDLENS_LEDGER_URL). "
             "Nothing was changed.",
         )
-    if 0 < version < LAST_WITHOUT:
+    if 0 < version < OLDEST:
         raise StorageError(
             f"The ledger {ledger} has schema version {version}, and this SeedLens can bring up to "
-            f"date versions from {LAST_WITHOUT} on.",
+            f"date versions from {OLDEST} on.",
             "Open it once with SeedLens 0.1 of November 2026. Nothing was changed.",
         )
     return version

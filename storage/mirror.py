@@ -7,7 +7,6 @@ servers::
     corpora/NAME/generations/ID.json           the list
     corpora/NAME/TABLES/documents.lance/...    files of Lance tables, which never change, by path
     corpora/NAME/files/SHA256                  all other files, by content
-    corpora/NAME/selections/KEY.json           selections of documents
 
 A server downloads missing files and opens the copy. Where the documents do not fit, Lance reads
 them in the store.
@@ -34,9 +33,7 @@ from storage.files import COPY, digest_of, file_errors, write_whole
 from storage.home import Home
 from storage.locks import alone
 from storage.object_store import CONNECTIONS, ObjectStore, TakenError
-from storage.removal import changed_at, delete, delete_unused
-from storage.selections import FOLDER as SELECTIONS
-from storage.selections import write_given
+from storage.removal import changed_at, delete
 from storage.vectors import DocumentTable, Remote
 
 FORMAT = 2  # Version of the layout in the store
@@ -58,29 +55,23 @@ class StoredFile:
 
     @property
     def table(self) -> str:
-        """The folder of the table that it belongs to; "" for none."""
-        first = self.path.partition("/")[0]
-        return first if first.endswith(".lance") else ""
+        """The table that it belongs to; "" for none."""
+        name, _, rest = self.path.partition(".lance/")
+        return name if rest else ""
 
     @property
-    def is_of_documents(self) -> bool:
-        return self.table == f"{DocumentTable.name}.lance"
-
-    @property
-    def is_manifest(self) -> bool:
-        """Whether it lists the files of one version of a table."""
-        return bool(self.table) and PurePosixPath(self.path).parent.name == "_versions"
-
-    @property
-    def version(self) -> int:
-        """The number in a manifest's name: counted down, in 20 digits, or as it is."""
-        stem = PurePosixPath(self.path).stem
-        return 2**64 - 1 - int(stem) if len(stem) == 20 else int(stem)
+    def version(self) -> int | None:
+        """The version of a table whose files it lists; None for other files."""
+        path = PurePosixPath(self.path)
+        if not self.table or path.parent.name != "_versions":
+            return None
+        # Counted down, in 20 digits, or as it is.
+        return 2**64 - 1 - int(path.stem) if len(path.stem) == 20 else int(path.stem)
 
     @property
     def is_fixed(self) -> bool:
         """Whether its path names its content."""
-        return bool(self.table) and not self.is_manifest
+        return bool(self.table) and self.version is None
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder has it, by size and, where replaceable, content."""
@@ -110,7 +101,7 @@ class Generation:
 
     def has(self, table: str) -> bool:
         """Whether it has a table."""
-        return any(file.table == f"{table}.lance" for file in self.files)
+        return any(file.table == table for file in self.files)
 
     def key(self, file: StoredFile) -> str:
         """The key of a file in the store."""
@@ -133,7 +124,8 @@ class Copy:
     @property
     def files(self) -> list[StoredFile]:
         """The files that the folder has."""
-        return [one for one in self.generation.files if self.documents or not one.is_of_documents]
+        files = self.generation.files
+        return [one for one in files if self.documents or one.table != DocumentTable.name]
 
     @property
     def bytes(self) -> int:
@@ -221,21 +213,15 @@ class Mirror:
         self.note(folder, copy)
         return copy
 
-    def forget(self, name: str, folder: Path) -> None:
-        """Delete the copy of a corpus that was deleted."""
-        with self.lock(name):
-            if self.copy_in(folder) is not None:
-                delete(folder)
-
     def remote(self, copy: Copy) -> Remote | None:
         """The place of the documents that a copy lacks; None where it has them."""
         if copy.documents:
             return None
         generation = copy.generation
         uri, options = self.store.lance(f"corpora/{generation.name}/{generation.tables}")
-        manifests = [file for file in generation.files if file.is_manifest and file.is_of_documents]
-        newest = max(manifests, key=lambda file: file.version)
-        return Remote(uri, tuple(options.items()), newest.version, newest.sha256)
+        documents = (file for file in generation.files if file.table == DocumentTable.name)
+        newest = max(documents, key=lambda file: file.version or 0)
+        return Remote(uri, tuple(options.items()), newest.version or 0, newest.sha256)
 
     def _download(self, folder: Path, copy: Copy) -> None:
         """Download missing files; manifests last, in the order of their versions."""
@@ -246,9 +232,10 @@ class Mirror:
 
         folder.mkdir(parents=True, exist_ok=True)
         wanted = [file for file in copy.files if not file.is_in(folder)]
-        _at_once(partial(fetch, file, folder) for file in wanted if not file.is_manifest)
-        for file in sorted((f for f in wanted if f.is_manifest), key=lambda f: f.version):
-            fetch(file, folder)
+        _at_once(partial(fetch, file, folder) for file in wanted if file.version is None)
+        for file in sorted(wanted, key=lambda file: file.version or 0):
+            if file.version is not None:
+                fetch(file, folder)
         for file in generation.source:
             if not (self._home.uploads / file.path).exists():
                 fetch(file, self._home.uploads)
@@ -256,11 +243,11 @@ class Mirror:
     def _drop(self, folder: Path, copy: Copy, former: Copy | None) -> None:
         """Delete other files, except those of the former generation."""
         kept = {file.path for file in copy.files}
-        before = {file.path for file in former.files if not file.is_manifest} if former else set()
+        before = {file.path for file in former.files if file.version is None} if former else set()
         for path in set(_paths(folder)) - kept - before:
             delete(folder / path)
-        tables = {StoredFile(path, 0).table for path in kept}
-        for gone in (table for table in folder.glob("*.lance") if table.name not in tables):
+        tables = {file.table for file in copy.files}
+        for gone in (table for table in folder.glob("*.lance") if table.stem not in tables):
             delete(gone)
 
     def make_room(self, folder: Path, copy: Copy) -> bool:
@@ -275,13 +262,10 @@ class Mirror:
         if room + sum(others[at].bytes for at in movable) < 0:
             return False
         for at in sorted(movable, key=lambda at: str(changed_at(at / COPY))):
-            lock = self.lock(others[at].generation.name, wait=0.0)
-            if room < 0 and delete_unused(at, partial(self._unused_since, at), timedelta(0), lock):
-                room += others[at].bytes
+            if room < 0:
+                with suppress(StorageError), self.lock(others[at].generation.name, wait=0.0):
+                    room += others[at].bytes * (self.is_copy(at) and delete(at))
         return room >= 0
-
-    def _unused_since(self, folder: Path) -> datetime | None:
-        return changed_at(folder / COPY) if self.is_copy(folder) else None
 
     # -- generations -----------------------------------------------------------------------
 
@@ -298,7 +282,7 @@ class Mirror:
         else:
             base, tables, upload = copy.generation, copy.generation.tables, copy.generation.source
             if not copy.documents:
-                files += [file for file in base.files if file.is_of_documents]
+                files += [file for file in base.files if file.table == DocumentTable.name]
             if sorted(files) == sorted(base.files):
                 return base
         id_ = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(4)}"
@@ -332,10 +316,10 @@ class Mirror:
         _at_once(
             partial(self.store.send, path, new.key(file))
             for path, file in missing
-            if not file.is_manifest and (path.is_file() or file not in new.source)
+            if file.version is None and (path.is_file() or file not in new.source)
         )
         for path, file in missing:
-            if file.is_manifest:
+            if file.version is not None:
                 self.store.create(new.key(file), path.read_bytes())
 
     def _fetched(self, name: str, id_: str) -> Generation:
@@ -362,26 +346,6 @@ class Mirror:
         found = next((file for file in generation.files if file.path == path), None)
         return None if found is None else self.store.get(generation.key(found))
 
-    # -- selections ----------------------------------------------------------------------------
-
-    def share_selection(self, name: str, folder: Path, key: str) -> None:
-        """Store a selection of documents of a corpus for other servers."""
-        path = folder / SELECTIONS / f"{key}.json"
-        self.store.put(f"corpora/{name}/{SELECTIONS}/{key}.json", path.read_bytes())
-
-    def find_selection(self, name: str, folder: Path, key: str) -> None:
-        """Fetch a selection that another server stored, if there is one."""
-        with suppress(StorageError):
-            content = self.store.get(f"corpora/{name}/{SELECTIONS}/{key}.json")
-            write_given(folder, key, content)
-
-    def find_selections(self, name: str, folder: Path) -> None:
-        """Fetch all selections of a corpus that are not in its folder."""
-        for one in self.store.objects(f"corpora/{name}/{SELECTIONS}/"):
-            path = PurePosixPath(one.key)
-            if folder.is_dir() and not (folder / SELECTIONS / path.name).exists():
-                self.find_selection(name, folder, path.stem)
-
     # -- removing --------------------------------------------------------------------------------
 
     def names(self) -> set[str]:
@@ -405,9 +369,8 @@ class Mirror:
             if id_ == current or superseded <= UNUSED_KEPT:
                 used |= self._generation(name, id_).keys()
             superseded = age
-        selections = f"corpora/{name}/{SELECTIONS}/"
-        unused = (o.key for o in objects if o.key not in used and o.age > UNUSED_KEPT)
-        self._remove(name, [key for key in unused if not key.startswith(selections)])
+        unused = [o.key for o in objects if o.key not in used and o.age > UNUSED_KEPT]
+        self._remove(name, unused)
 
     def _remove(self, name: str, keys: Iterable[str]) -> None:
         """Lists first, so that none is without its files."""
@@ -428,11 +391,11 @@ def _read_copy(file: Path, _inode: int, _changed: int) -> Copy:
 
 
 def _paths(folder: Path) -> list[str]:
-    """Files of a corpus in its folder, without selections, hints and temporary files."""
+    """Files of a corpus in its folder, without hints and temporary files."""
     found = []
     for file in folder.rglob("*"):
         path = file.relative_to(folder)
-        apart = path.parts[0] in (COPY, SELECTIONS) or path.name == "latest_version_hint.json"
+        apart = path.parts[0] == COPY or path.name == "latest_version_hint.json"
         if not apart and not any(part.startswith(".") for part in path.parts) and file.is_file():
             found.append(path.as_posix())
     return found
@@ -446,13 +409,8 @@ def _listed(folder: Path, path: str) -> StoredFile:
 def _at_once(work: Iterable[Callable[[], None]]) -> None:
     """Run in threads; raises the first error when all that had begun are done."""
     with ThreadPoolExecutor(CONNECTIONS, "seedlens-store") as pool:
-        running = [pool.submit(one) for one in work]
-        try:
-            for one in running:
-                one.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        for _ in pool.map(lambda one: one(), work):  # an error cancels those that had not begun
+            pass
 
 
 def _drawn() -> str:

@@ -161,22 +161,21 @@ class ObjectStore:
 
     def objects(self, prefix: str) -> Iterator[StoredObject]:
         """All objects whose keys begin so, by key."""
-        with self._explained("listed"):
-            pages = self._client.get_paginator("list_objects_v2")
-            for page in pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix)):
-                for found in page.get("Contents", ()):
-                    age = datetime.now(UTC) - found["LastModified"]
-                    yield StoredObject(found["Key"].removeprefix(self._key("")), age)
+        for page in self._pages(prefix):
+            for found in page.get("Contents", ()):
+                age = datetime.now(UTC) - found["LastModified"]
+                yield StoredObject(found["Key"].removeprefix(self._key("")), age)
 
     def folders(self, prefix: str) -> set[str]:
         """The next part of all keys that begin so."""
-        start, found = self._key(prefix), set[str]()
+        pages = self._pages(prefix, Delimiter="/")
+        places = (one["Prefix"] for page in pages for one in page.get("CommonPrefixes", ()))
+        return {place.removeprefix(self._key(prefix)).rstrip("/") for place in places}
+
+    def _pages(self, prefix: str, **options: str) -> Iterator[dict[str, Any]]:
         with self._explained("listed"):
             pages = self._client.get_paginator("list_objects_v2")
-            for page in pages.paginate(Bucket=self._bucket, Prefix=start, Delimiter="/"):
-                places = (one["Prefix"] for one in page.get("CommonPrefixes", ()))
-                found.update(place.removeprefix(start).rstrip("/") for place in places)
-        return found
+            yield from pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix), **options)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Delete objects; those that are not there are no error."""

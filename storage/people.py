@@ -7,11 +7,8 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
-from sqlalchemy import Column, Text, bindparam, select
-
-from storage.database import Database, LedgerTables
+from storage.database import Database
 from storage.documents import Documents, Stored
-from storage.tables import columns_of, put, table, values_of
 
 SECONDS = 300.0
 """How long a lease lasts that nobody renews."""
@@ -32,15 +29,12 @@ class Lease:
     renewed: datetime = field(default_factory=lambda: _now())  # restarts the term of the lease
 
 
-_KEY = (Column(name, Text, primary_key=True) for name in ("corpus", "project", "visit"))
-LEASES = table("leases", Lease, *_KEY, number="")
-_OF_PROJECT = (LEASES.c.corpus == bindparam("of"), LEASES.c.project == bindparam("in"))
-_ALL = select(LEASES.c.visit, *columns_of(LEASES, Lease)).where(*_OF_PROJECT)
-_GONE = LEASES.delete().where(*_OF_PROJECT, LEASES.c.visit.in_(bindparam("visits", expanding=True)))
-
-
-class Leases(LedgerTables):
+class Leases:
     """The leases of one ledger; errors as in :class:`storage.ledger.Ledger`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._stored = Documents[Lease](database, "lease", Lease)
 
     @contextmanager
     def of(self, corpus: str, project: str) -> Iterator[dict[str, Lease]]:
@@ -49,21 +43,18 @@ class Leases(LedgerTables):
         if self._database.is_protected():
             yield {}
             return
-        place = {"of": corpus, "in": project}
         # They are of no use after the machine failed: nobody waits for the disk.
+        scope = f"{corpus}\x1f{project}"
         with self._database.write(durable=False) as connection:
-            before = {visit: Lease(*row) for visit, *row in connection.execute(_ALL, place)}
+            before = {one.key: one.value for one in self._stored.find_all(connection, scope)}
             oldest = _now() - timedelta(seconds=SECONDS)
-            leases = {v: lease for v, lease in before.items() if lease.renewed > oldest}
+            leases = {visit: one for visit, one in before.items() if one.renewed > oldest}
             yield leases
-            if gone := before.keys() - leases.keys():
-                connection.execute(_GONE, {**place, "visits": [*gone]})
-            changed = [
-                {"corpus": corpus, "project": project, "visit": visit, **values_of(lease)}
-                for visit, lease in leases.items()
-                if before.get(visit) != lease
-            ]
-            put(connection, LEASES, changed, "replace")
+            for visit in before.keys() - leases.keys():
+                self._stored.delete(connection, visit, scope)
+            for visit, lease in leases.items():
+                if before.get(visit) != lease:
+                    self._stored.store(connection, visit, lease, scope=scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Documents and their vectors in LanceDB; the only importer of ``lancedb`` and ``lance``.
 
-One database per corpus: table ``documents``, one row per document, and others such as
-:mod:`storage.scenarios`. Arrow batches in, Arrow tables out; roles and aspects are unknown here.
+One database per corpus: table ``documents``, one row per document, and ``scenarios``, one row per
+scenario. Arrow batches in, Arrow tables out; roles and aspects are unknown here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import errno
 import json
 import re
 import secrets
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import shutil
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
-from operator import and_, or_
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -33,7 +32,7 @@ from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.files import NO_ROOM, digest_of
-from storage.records import FRAGMENT_ROWS, Condition
+from storage.records import FRAGMENT_ROWS
 from storage.removal import delete
 
 PROBES = 1_000_000
@@ -92,24 +91,6 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
             f"LanceDB failed while {action} in {path}: {text.splitlines()[0] if text else error!r}",
             EXAMINE,
         ) from error
-
-
-_TESTS = {"=": "eq", ">=": "gte", "<=": "lte", "contains": "contains"}
-
-
-def _expression(conditions: Sequence[Condition]) -> Expr | None:
-    def one(condition: Condition) -> Expr:
-        test = getattr(col(condition.column), _TESTS[condition.op])
-        return _joined(or_, [test(lit(value)) for value in condition.values])
-
-    return _joined(and_, [*map(one, conditions)]) if conditions else None
-
-
-def _joined(join: Callable[[Expr, Expr], Expr], parts: list[Expr]) -> Expr:
-    """Joined as a balanced tree: LanceDB's stack overflows, fatally, on a thousand nested parts."""
-    while len(parts) > 1:
-        parts = [reduce(join, parts[at : at + 2]) for at in range(0, len(parts), 2)]
-    return parts[0]
 
 
 def _is_one_of(column: str, values: Sequence[str]) -> Expr:
@@ -362,13 +343,6 @@ class StoredTable:
             query = self._table.search().where(_is_one_of("doc_id", doc_ids))
             return query.select(list(names)).limit(max(self.count(), 1)).to_arrow()
 
-    def replace_all_of(self, doc_ids: Sequence[str], batch: pa.RecordBatch) -> None:
-        """Make ``batch`` all that is stored of these documents, in one commit."""
-        with self._writing(f"writing {self.name}"):
-            merge = self._merge().when_not_matched_insert_all()
-            merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
-            merge.execute(pa.Table.from_batches([batch]))
-
     def discard(self, doc_ids: Sequence[str]) -> None:
         """Delete the rows of these documents."""
         with self._writing(f"deleting {self.name}"):
@@ -567,17 +541,16 @@ class DocumentTable(StoredTable):
         self,
         text: str,
         limit: int,
-        conditions: Sequence[Condition] = (),
         among: NDArray[np.intp] | None = None,
         every: bool = False,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Rows (n,) and BM25 scores (n,) of documents with any of the words, best first.
 
         Args:
-            among: as in :meth:`nearest_rows`; then ``conditions`` do not count.
+            among: as in :meth:`nearest_rows`.
             every: only documents with all words.
         """
-        where = _expression(conditions) if among is None else self._at(among)
+        where = None if among is None else self._at(among)
         with _wrapped("searching the full text", self.path):
             operator = FullTextOperator.AND if every else FullTextOperator.OR
             asked = MatchQuery(text, "search_text", operator=operator)
@@ -611,6 +584,35 @@ class DocumentTable(StoredTable):
                 if index.columns == ["search_text"]:
                     return not index.num_unindexed_rows
         return False
+
+
+class ScenarioTable(StoredTable):
+    """The scenarios of documents of one corpus and their vectors, one row per scenario."""
+
+    name = "scenarios"
+    key = "scenario_id"
+
+    def put(self, doc_ids: Sequence[str], batch: pa.RecordBatch, *, new: bool) -> None:
+        """Replace all rows of ``doc_ids`` by ``batch``, in one commit; ``new``: none are stored
+        yet."""
+        if new:
+            self.write(batch, replace=False)
+            return
+        with self._writing(f"writing {self.name}"):
+            merge = self._merge().when_not_matched_insert_all()
+            merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
+            merge.execute(pa.Table.from_batches([batch]))
+
+    @classmethod
+    def remove(cls, path: Path) -> None:
+        """Remove the table under ``path``, if there is one."""
+        delete(path / f"{cls.name}.lance")
+
+    @classmethod
+    def copy(cls, source: Path, target: Path) -> None:
+        """Copy the table under ``source``, if there is one, to another folder."""
+        if cls.is_stored(source):
+            shutil.copytree(source / f"{cls.name}.lance", target / f"{cls.name}.lance")
 
 
 async def _opened(path: Path, remote: Remote | None, name: str, version: int) -> AsyncTable:

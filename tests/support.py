@@ -7,8 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -44,17 +43,15 @@ def make_explorer(home: Path, **settings: Any) -> Explorer:
     return Explorer(Settings(**{"home": home, "shard_documents": SHARD, **settings}))
 
 
-def store_job(jobs: ImportJobs, job: ImportJob, **columns: object) -> ImportJob:
-    """Store an import, of this machine and heard of now unless ``columns`` differ."""
-    from engine.jobs.imports import stored_content
-    from storage.locks import MACHINE, JobRow
+def store_job(jobs: ImportJobs, job: ImportJob, renewed: datetime | None = None) -> ImportJob:
+    """Store an import, heard of now unless ``renewed`` differs."""
+    from storage.documents import DOCUMENTS
 
-    row = JobRow(
-        *(job.id, job.request.name, job.state, stored_content(job), job.owner),
-        *(MACHINE, job.pid, job.stopping, datetime.fromisoformat(job.started_at)),
-        datetime.now(UTC),
-    )
-    jobs._jobs.start(replace(row, **columns), lambda _: None)  # type: ignore[arg-type]
+    jobs._jobs.put(job.id, job, job.owner)
+    if renewed is not None:
+        with jobs._jobs._database.write() as connection:
+            own = DOCUMENTS.c.key == job.id
+            connection.execute(DOCUMENTS.update().where(own).values(time=renewed))
     return job
 
 

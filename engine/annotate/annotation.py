@@ -8,7 +8,6 @@ from dataclasses import replace
 from engine.annotate.adjudication import find_disagreements
 from engine.annotate.agreement import agreement_over_time, find_agreement
 from engine.annotate.judgment_io import JudgmentFiles
-from engine.annotate.judgments import MADE, check_decision, check_not_seed, checked, store
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
@@ -21,7 +20,16 @@ from engine.annotate.pool import (
     tops_of,
     unaskable,
 )
-from engine.annotate.projects import ProjectStore, check_annotator, guideline_template
+from engine.annotate.projects import (
+    MADE,
+    ProjectStore,
+    check_annotator,
+    check_decision,
+    check_not_seed,
+    checked,
+    guideline_template,
+    store,
+)
 from engine.annotate.queueing import Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library

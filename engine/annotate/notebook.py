@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.judgments import checked_note
-from engine.annotate.projects import printable
+from engine.annotate.projects import checked_note, one_line
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
@@ -119,8 +118,7 @@ class Notebook(ForPerson):
     # Trails
 
     def _trail(self, trail_id: str) -> Trail:
-        stored = self._trails.get(trail_id)
-        return Trail() if stored is None else stored.value
+        return self._trails.value(trail_id) or Trail()
 
     def _change(self, trail_id: str, change: Callable[[Trail], Trail], owner: str = "") -> None:
         """Change one's own trail; with login, all others are read-only."""
@@ -182,7 +180,7 @@ class Notebook(ForPerson):
 
     def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
         """Give a trail a name."""
-        self._change(trail_id, lambda trail: replace(trail, name=_one_line(name)), owner)
+        self._change(trail_id, lambda trail: replace(trail, name=one_line(name)[:MOST_NAME]), owner)
 
     def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:
         """Take a trail off the list of trails, or bring it back; its content stays."""
@@ -330,7 +328,7 @@ class Notebook(ForPerson):
 
     def save_search(self, name: str, link: str, owner: str = "", *, saved: bool = True) -> None:
         """Save a search by its link, rename it by saving it again, or remove it."""
-        owner, name = self._own(owner), _one_line(name)
+        owner, name = self._own(owner), one_line(name)[:MOST_NAME]
         if not name:
             raise BadInputError("The search has no name.", "Give it one, then save it.")
         if saved:
@@ -354,8 +352,3 @@ class Notebook(ForPerson):
                 "Links to pasted texts work only with the home that they were made in.",
             )
         return text
-
-
-def _one_line(name: str) -> str:
-    """Without control characters, cut to the longest allowed name."""
-    return printable(" ".join(name.split()))[:MOST_NAME]

@@ -23,16 +23,15 @@ from typing import IO, Any, Literal, cast
 from engine.config import __version__
 from engine.corpora.registry import bring, store_of
 from engine.corpora.scenario_store import SETTINGS
+from engine.corpora.selections import Selections
 from engine.errors import BadInputError, StorageError
 from storage.files import COPY, digest_of, file_errors, temporary_sibling
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import ASIDE
-from storage.scenarios import ScenarioTable
-from storage.selections import FOLDER as SELECTIONS
 from storage.sqlite import OLD_NAME
-from storage.vectors import DocumentTable
+from storage.vectors import DocumentTable, ScenarioTable
 
 Only = Literal["ledger", "irreplaceable"]
 FORMAT = 1  # Version of the layout of a backup
@@ -124,6 +123,8 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
     ):
         if only != "ledger":
             bring(home, ledger, ledger.listed_corpora(), documents=only is None)
+            for row in ledger.listed_corpora():
+                Selections(ledger, row.name, store_of(home, row)).take_files()
         copy = Path(folder) / _LEDGER
         ledger.copy(copy)
         rows = [row for row in Ledger(copy).corpora() if row.state != "deleted"]
@@ -159,7 +160,7 @@ def _members(
         for file in _files(store):
             inside = file.relative_to(store)
             # Without documents the manifest of a corpus would not be true.
-            kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS, SELECTIONS)
+            kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS)
             if inside.name != COPY and (row in whole or kept):
                 yield f"corpora/{store.name}/{inside.as_posix()}", file
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from engine.numeric import FloatArray, unit
 from engine.types.documents import Document, Fact, Span
-from storage.records import Condition
 
 DEPTH = 1000  # Documents that a ranking of a large corpus holds
 LARGE = 20_000
@@ -110,16 +109,8 @@ class Scope:
     """Which documents may be ranked."""
 
     allowed: NDArray[np.bool_]  # (n,) bool over the corpus, the seed already left out
-    # the same restriction for LanceDB, as far as it comes from stored fields
-    conditions: tuple[Condition, ...] = ()
     # ids that a judged pool is restricted to, or None for the corpus
     pool: frozenset[str] | None = None
-    derived: bool = False  # `allowed` also rests on what was found in the documents themselves
-
-    @property
-    def is_part(self) -> bool:
-        """Whether ``conditions`` let in more than ``allowed`` does."""
-        return self.pool is not None or self.derived
 
     @property
     def size(self) -> int:
@@ -129,7 +120,7 @@ class Scope:
         """Those of these documents that may be ranked."""
         allowed = np.zeros_like(self.allowed)
         allowed[rows] = self.allowed[rows]
-        return replace(self, allowed=allowed, derived=True)
+        return replace(self, allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True)

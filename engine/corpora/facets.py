@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache, partial, reduce
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +21,9 @@ from numpy.typing import NDArray
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
     FACET_MARK,
-    MANY,
     StoredTexts,
-    condition,
-    rows_of,
+    column_of,
+    facet,
     unordered,
     year_of,
 )
@@ -33,7 +31,6 @@ from engine.corpora.stored_facts import flat_facts
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.fact_index import CLOSE
 from engine.facts.places import atlas
-from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
 from engine.types.lenses import Lens
 from engine.types.limits import FIELD_CHARS, FIELDS
@@ -50,7 +47,6 @@ from engine.types.searches import (
     Filter,
     PlaceCount,
 )
-from storage.selections import read_selection
 from storage.vectors import DocumentTable
 
 MOST_VALUES = 200  # Values of a field that are counted out, beside those that are filtered by
@@ -142,13 +138,17 @@ class Ranges:
             met &= found
         return _mask(self.size, self.rows[met])
 
+    def documents(self, allowed: Mask) -> int:
+        """How many of the allowed documents have a range."""
+        return _different(self.rows[allowed[self.rows]])
+
     def described(self, unit: str, allowed: Mask) -> AmountCount | None:
         """The allowed documents, and the quartiles of their numbers; None without any."""
         inside = allowed[self.rows]
         if not inside.any():
             return None
         a, b, c, d, e = np.quantile(self.low[inside], (0, 0.25, 0.5, 0.75, 1)).tolist()
-        return AmountCount(unit, _different(self.rows[inside]), (a, b, c, d, e))
+        return AmountCount(unit, self.documents(allowed), (a, b, c, d, e))
 
 
 def _mask(size: int, rows: Rows) -> Mask:
@@ -171,7 +171,7 @@ class FacetIndex:
         table: DocumentTable,
         lens: Lens,
         years: NDArray[np.int32],
-        bring_selection: Callable[[str], None] = tell_nobody,
+        selected: Callable[[str], list[str] | None] = lambda _: None,
     ) -> None:
         self._name, self._table, self._lens = name, table, lens
         self._years = years
@@ -179,7 +179,7 @@ class FacetIndex:
         self._counted: Recent[tuple[Filter, ...], Facets] = Recent(MOST_REMEMBERED)
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
         self._selected = lru_cache(maxsize=MOST_REMEMBERED)(
-            partial(_read_selected, table, name, bring_selection)
+            partial(_read_selected, table, name, selected)
         )
 
     # -- what is read ----------------------------------------------------------------------
@@ -193,8 +193,7 @@ class FacetIndex:
     @cached_property
     def _stored(self) -> pa.ChunkedArray:
         """The stored fields of all documents."""
-        columns = [batch["facets"] for batch in self._table.columns(["facets"], MANY)]
-        return pa.chunked_array(columns, pa.string())
+        return column_of(self._table, "facets")
 
     @cached_property
     def _columns(self) -> dict[str, Column]:
@@ -206,15 +205,11 @@ class FacetIndex:
     def _aspects(self) -> Column:
         """The aspects that are the likeliest role of a sentence of a document."""
         keys = [aspect.key for aspect in self._lens.aspects]
-        batches = [batch["roles"] for batch in self._table.columns(["roles"])]
-        of_documents = rows_of(pa.chunked_array(batches)) if batches else []
-        sentences = [len(roles) // max(1, len(keys)) for roles in of_documents]
-        flat = np.concatenate([np.zeros(0, np.float32), *of_documents])
-        roles = flat.reshape(sum(sentences), len(keys))
-        clear = roles.max(axis=1, initial=0) > 0
-        rows = np.repeat(np.arange(len(sentences)), sentences)[clear]
-        likeliest = roles[clear].argmax(axis=1) if clear.any() else rows
-        return Column.of(self._size, rows, likeliest, keys)
+        lists = column_of(self._table, "roles").combine_chunks()
+        roles = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(keys))
+        sentences = pc.list_value_length(lists).fill_null(0).to_numpy() // len(keys)
+        rows, clear = np.repeat(np.arange(len(lists)), sentences), roles.max(axis=1, initial=0) > 0
+        return Column.of(self._size, rows[clear], roles[clear].argmax(axis=1), keys)
 
     @cached_property
     def _stated(self) -> Stated:
@@ -269,11 +264,11 @@ class FacetIndex:
                 f"Its fields are: {', '.join(self._columns)}. "
                 f"Every corpus has {', '.join(derived)}.",
             )
-        asked = [one for one in group if condition(one)]
-        return self._met(self._columns[name].mask(one.values) for one in asked)
+        return self._met(self._columns[name].mask(unordered(one).values) for one in group)
 
     def _having(self, one: Filter) -> Mask:
-        found = [pc.match_substring(self._stored, str(v)) for v in condition(one).values]
+        facets = (facet(one.field, value) for value in unordered(one).values)
+        found = [pc.match_substring(self._stored, one) for one in facets]
         return np.asarray(reduce(pc.or_, found).fill_null(False).to_numpy())
 
     def _with_aspect(self, one: Filter) -> Mask:
@@ -291,7 +286,9 @@ class FacetIndex:
 
     def _amounts_in(self, name: str) -> Ranges:
         unit = name.removeprefix(AMOUNT)
-        return self._stated.amounts_in("" if unit == NUMBER else unit)
+        none = np.zeros(0)
+        without = Ranges(self._size, none.astype(np.intp), none, none)
+        return self._stated.amounts.get("" if unit == NUMBER else unit, without)
 
     # -- how many ----------------------------------------------------------------------------
 
@@ -348,7 +345,8 @@ class FacetIndex:
     def _amounts(
         self, others: Callable[[str], Mask], filtered: Sequence[str]
     ) -> tuple[AmountCount, ...]:
-        usual = list(self._stated.units.counted(others("")).counts)[:MOST_UNITS]
+        known = {unit: one.documents(others("")) for unit, one in self._stated.amounts.items()}
+        usual = sorted(filter(known.get, known), key=lambda unit: (-known[unit], unit))[:MOST_UNITS]
         fields = [f"{AMOUNT}{unit or NUMBER}" for unit in usual]
         fields += [field for field in filtered if field.startswith(AMOUNT)]
         found = [
@@ -395,13 +393,10 @@ def _amount(value: str, one: Filter) -> tuple[float, float]:
 
 
 def _read_selected(
-    table: DocumentTable, corpus: str, bring: Callable[[str], None], key: str
+    table: DocumentTable, corpus: str, selected: Callable[[str], list[str] | None], key: str
 ) -> Mask:
     """Which documents are in a selection."""
-    doc_ids = read_selection(table.path, corpus, key)
-    if doc_ids is None:
-        bring(key)
-        doc_ids = read_selection(table.path, corpus, key)
+    doc_ids = selected(key)
     if doc_ids is None:
         raise UnknownNameError(
             f"The selection '{key}' of corpus '{corpus}' is not stored here.",
@@ -423,44 +418,31 @@ class Stated:
     days: Ranges  # proleptic ordinals of dates
     years: Column  # in which these are
     places: Column  # by code
-    units: Column  # of amounts
-    unit_of: NDArray[np.intp]  # of each amount, by its place in ``units.values``
-    amounts: Ranges
-
-    def amounts_in(self, unit: str) -> Ranges:
-        """The amounts in one unit; "" for those without one."""
-        codes = self.units.codes_of([unit])
-        own = self.unit_of == (codes[0] if len(codes) else -1)
-        known = self.amounts
-        return Ranges(known.size, known.rows[own], known.low[own], known.high[own])
+    amounts: Mapping[str, Ranges]  # by unit, "" for none
 
 
 def read_stated(table: DocumentTable, size: int) -> Stated:
     """The facts of all documents of a corpus of ``size`` documents."""
     row_of, facts = flat_facts(table)
-    kinds = facts.field("kind")
+    low, high = (facts.field(name).to_numpy(zero_copy_only=False) for name in ("low", "high"))
+    units = facts.field("unit").dictionary_encode()
+    unit_of = units.indices.to_numpy(zero_copy_only=False)
 
-    def of_kind(kind: str) -> tuple[Ranges, NDArray[np.intp], list[str], Any]:
-        """Ranges, their units as codes, the names of these, and the facts themselves."""
-        chosen = pc.equal(kinds, kind)
-        own = facts.filter(chosen)
-        low, high = (own.field(name).to_numpy(zero_copy_only=False) for name in ("low", "high"))
-        encoded = own.field("unit").dictionary_encode()
-        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
-        rows = row_of[chosen.to_numpy(zero_copy_only=False)]
-        return Ranges(size, rows, low, high), codes, encoded.dictionary.to_pylist(), own
+    def having(field: str, value: str) -> Rows:
+        return np.flatnonzero(pc.equal(facts.field(field), value).to_numpy(zero_copy_only=False))
 
-    days, _, _, dates = of_kind("date")
-    recurs = pc.not_equal(dates.field("recurrence"), "").to_numpy(zero_copy_only=False)
-    places, countries, codes, _ = of_kind("place")
-    amounts, unit_of, units, _ = of_kind("amount")
+    def ranges(chosen: Rows) -> Ranges:
+        return Ranges(size, row_of[chosen], low[chosen], high[chosen])
+
+    dates, places, amounts = (having("kind", kind) for kind in ("date", "place", "amount"))
     return Stated(
-        days=days,
-        years=_by_year(days, recurs),
-        places=Column.of(size, places.rows, countries, codes),
-        units=Column.of(size, amounts.rows, unit_of, units),
-        unit_of=unit_of,
-        amounts=amounts,
+        days=ranges(dates),
+        years=_by_year(ranges(dates), ~np.isin(dates, having("recurrence", ""))),
+        places=Column.of(size, row_of[places], unit_of[places], units.dictionary),
+        amounts={
+            units.dictionary[code].as_py(): ranges(amounts[unit_of[amounts] == code])
+            for code in np.unique(unit_of[amounts]).tolist()
+        },
     )
 
 

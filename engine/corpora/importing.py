@@ -21,26 +21,24 @@ from engine.corpora import registry
 from engine.corpora.contracts import LARGE
 from engine.corpora.indexing import (
     ChangedLens,
-    DistributedRun,
     IndexRun,
     cut,
     has_classifier,
     table_schema,
-    text_length,
 )
 from engine.corpora.map_making import carry_whole, map_imported
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import vector_columns
+from engine.corpora.selections import Selections
 from engine.encode.presets import resolve
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, previews, unique_documents
-from engine.ingest.formats import existing
-from engine.ingest.rows import READS_ENGLISH
-from engine.ingest.source import found_abstracts
+from engine.ingest.files import READS_ENGLISH
+from engine.ingest.source import existing, found_abstracts
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.sources import services
-from engine.sources.client import FIELDS
+from engine.sources.client import FIELDS, Page
 from engine.sources.datasets import fetch_dataset
 from engine.sources.json_services import FIRST, NAMES, SECOND, abstracts_page
 from engine.text import size
@@ -64,7 +62,6 @@ from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import changed_at, delete, delete_unused
-from storage.selections import carry_selections
 from storage.vectors import DocumentTable
 
 BEFORE, DURING = "before-the-last-import", "before-this-import"
@@ -140,21 +137,27 @@ class Import:
         return replace(replace(self, request=request).index(), encoding="")
 
     @contextmanager
-    def _retrieval(self, query: ServiceQuery, name: str) -> Iterator[services.Retrieval]:
-        """A query's documents, locked."""
+    def _retrieved(
+        self, name: str, page: Callable[..., Page], query: ServiceQuery, *also: ServiceQuery
+    ) -> Iterator[tuple[services.Retrieval, services.Retrieved]]:
+        """A query's documents, locked, and how far they came; `page`: takes a client for each
+        query, the first query and a cursor."""
         folder = self.home.retrieved / f"{self.request.name}-{query.digest}"
         busy = f"{name}: another process sends the same query."
         with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
             self.tell(Progress("retrieving", 0, query.limit, 0.0))
-            yield services.Retrieval(folder, name, query)
+            retrieval = services.Retrieval(folder, name, query)
+            place = (self.settings, self.home, self.cancelled)
+            with ExitStack() as held:
+                opened = (services.client_of(one, *place) for one in (query, *also))
+                asked = partial(page, *map(held.enter_context, opened), query)
+                state = retrieval.run(asked, self.tell, self.cancelled)
+            yield retrieval, state
 
     def _from_service(self, query: ServiceQuery) -> ImportReport:
         service = services.service_of(query.service)
         name = service.info.name
-        with self._retrieval(query, name) as retrieval:
-            with services.client_of(query, self.settings, self.home, self.cancelled) as client:
-                page = partial(service.page, client, query)
-                state = retrieval.run(page, self.tell, self.cancelled)
+        with self._retrieved(name, service.page, query) as (retrieval, state):
             if state.stopped:
                 return self._stopped(state.documents)
             if state.documents and (retrieval.has_abstracts() or not query.with_abstract):
@@ -191,14 +194,7 @@ class Import:
             return self.index()
         query = ServiceQuery(FIRST.info.key, ids=dois, limit=len(dois))
         also = replace(query, service=SECOND.info.key)
-        with self._retrieval(query, NAMES) as retrieval:
-            clients = (
-                services.client_of(q, self.settings, self.home, self.cancelled)
-                for q in (query, also)
-            )
-            with next(clients) as first, next(clients) as second:
-                page = partial(abstracts_page, first, second, query)
-                state = retrieval.run(page, self.tell, self.cancelled)
+        with self._retrieved(NAMES, abstracts_page, query, also) as (retrieval, state):
             if state.stopped:
                 return self._stopped(state.documents)
             repairs = replace(request.repairs, abstracts=str(retrieval.file))
@@ -261,12 +257,8 @@ class Import:
                 table.mark(DURING, table.version)
             # Searches may be under way once it is ready.
             grace = registry.READERS_GRACE if row.state == "ready" else timedelta(0)
-            given = (table, encoder, lens, self.settings.shard_documents)
-            given_too = (self.tell, self.cancelled, grace)
-            run = IndexRun(*given, *given_too)
-            if workers:
-                bulk = report.documents >= MANY
-                run = DistributedRun(*given, *given_too, workers=workers, bulk=bulk)
+            how = (self.tell, self.cancelled, grace, workers, report.documents >= MANY)
+            run = IndexRun(table, encoder, lens, self.settings.shard_documents, *how)
             documents = unique_documents(source, max_chars=most)
             done = run.run(documents, report.documents, request.name)
             if not done.cancelled and done.read < report.documents:
@@ -348,7 +340,7 @@ class Import:
         table, settings = DocumentTable.open(store), self.settings
         documents = unique_documents(source, max_chars=settings.max_document_chars)
         made = (one for one in documents if source.makes(one.doc_id))
-        for group in cut(made, settings.shard_documents, text_length):
+        for group in cut(made, settings.shard_documents, lambda one: len(one.text)):
             rows = table.rows([one.doc_id for one in group], ["title", "text"]).to_pylist()
             stored = {row["doc_id"]: (row["title"], row["text"]) for row in rows}
             for one in group:
@@ -502,6 +494,7 @@ def change_lens(
     """Write a corpus under another lens to another folder, then update its row, under
     :func:`writing`. ``load`` loads the model that it was indexed with."""
     registry.sweep(home, row)
+    Selections(ledger, row.name, registry.store_of(home, row)).take_files()
     before, after = registry.store_of(home, row), registry.next_store(home, row)
     spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
     encoder = None if has_classifier(lens) else load(row.name, spec)
@@ -513,7 +506,6 @@ def change_lens(
         build_indexes(table, row, lens, settings, timedelta(0))
         carry_scenarios(before, after)
         registry.write_sources(after, registry.sources_of(before))
-        carry_selections(before, after)
         carry_whole(before, after)
     except BaseException:
         delete(after)  # after a kill, the next registry.sweep does it

@@ -7,13 +7,13 @@ committed ones are read from the table when a run begins, and after a commit tha
 
 from __future__ import annotations
 
-import functools
 import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -312,114 +312,6 @@ class Written:
     changed: tuple[pa.RecordBatch, ...] = ()  # rows that replace stored ones
 
 
-@dataclass
-class IndexRun:
-    """One resumable run over a source: skips what is stored, commits shard by shard."""
-
-    table: DocumentTable
-    encoder: Encoder
-    lens: Lens
-    shard_documents: int
-    on_progress: Tell = tell_nobody  # called after every shard
-    cancelled: Ask = never  # called after every shard; True stops the run, to be resumed later
-    grace: timedelta = timedelta(0)  # how long files of former versions stay for present readers
-    _started: float = field(default_factory=time.perf_counter)
-    _stopped: bool = False
-    _kept: Counter[str] = field(default_factory=Counter)
-
-    def run(self, documents: Iterable[SourceDocument], total: int, name: str) -> ImportReport:
-        """Index ``documents``, which were checked before and come each once."""
-        read = added = updated = 0
-        for shard in self._store(self._shards(documents)):
-            refresh_facts(self.table, shard.stale)
-            read, added, updated = shard.read, added + shard.added, updated + shard.updated
-            self._tell("indexing", read, total, added + updated)
-        if not self._stopped:
-            self._tell("finishing", read, total, added + updated)
-        return ImportReport(
-            corpus=name,
-            read=read,
-            added=added,
-            updated=updated,
-            unchanged=read - added - updated,
-            documents=self.table.count(),
-            seconds=time.perf_counter() - self._started,
-            cancelled=self._stopped,
-            kept=dict(self._kept),
-        )
-
-    def _shards(self, documents: Iterable[SourceDocument]) -> Iterator[Shard]:
-        """Shards of the source, stored documents included: after a kill the rest is encoded in the
-        same batches, to the same vectors."""
-        stored, stale = self._read_stored()
-        read = 0
-        for shard in cut(documents, self.shard_documents, text_length):
-            if self._is_to_stop():
-                return
-            known = [one for one in shard if one.doc_id in stored]
-            changed = [one for one in known if stored[one.doc_id] != content_hash(one)]
-            again = [one.doc_id for one in known if one.doc_id in stale and one not in changed]
-            read += len(shard)
-            merged = merge_stored(self.table, changed, self.lens) if changed else []
-            self._kept.update(name for one in merged for name in one.kept)
-            new = [one for one in shard if one.doc_id not in stored]
-            updated = [one.document for one in merged if one.changed]
-            hashes = {one.read.doc_id: content_hash(one.read) for one in merged}
-            yield Shard(read, new, updated, again, hashes)
-
-    def _is_to_stop(self) -> bool:
-        self._stopped = self._stopped or self.cancelled()
-        return self._stopped
-
-    def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
-        """Encode and write shards, one after another."""
-        scattered = 0
-        for shard in shards:
-            for group, is_changed in ((shard.new, False), (shard.changed, True)):
-                if group:
-                    given = (self.encoder, self.lens, self.table.schema, shard.hashes)
-                    self.table.write(encode_batch(group, *given), replace=is_changed)
-            scattered += len(shard.new) + len(shard.changed)
-            if scattered >= FRAGMENT_ROWS:
-                self.table.compact(self.grace)
-                scattered = 0
-            yield Written(shard.read, len(shard.new), len(shard.changed), shard.stale)
-
-    def _read_stored(self) -> tuple[dict[str, str], set[str]]:
-        """doc_id -> hash of what is stored, and ids whose facts another version found."""
-        ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
-        stale = {id_ for id_, version in zip(ids, versions, strict=True) if version != VERSION}
-        return dict(zip(ids, hashes, strict=True)), stale
-
-    def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
-        seconds = time.perf_counter() - self._started
-        rate = encoded / seconds if seconds > 0 else 0.0
-        self.on_progress(Progress(phase, done, total, seconds, rate))
-
-
-def text_length(document: SourceDocument) -> int:
-    return len(document.text)
-
-
-def cut(
-    items: Iterable[Item],
-    count: int,
-    size: Callable[[Item], int],
-    most: int = SHARD_CHARACTERS,
-) -> Iterator[list[Item]]:
-    """Groups of at most ``count`` items and, but for a single larger one, size ``most``."""
-    shard: list[Item] = []
-    total = 0
-    for item in items:
-        total += (own := size(item))
-        if shard and (len(shard) >= count or total > most):
-            yield shard
-            shard, total = [], own
-        shard.append(item)
-    if shard:
-        yield shard
-
-
 # -- on workers -----------------------------------------------------------------------------------
 
 GROUP = 16  # Shards of one commit: each makes a version of the table, and searches open the latest
@@ -464,7 +356,7 @@ def index_shard(shard: Shard, target: Target) -> Written:
     return Written(*counts, shard.new[0].doc_id, fragments, changed)
 
 
-@functools.lru_cache(maxsize=4)
+@lru_cache(maxsize=4)
 def _table(path: Path, made: str) -> DocumentTable:
     remedy = "All machines of the cluster need the home at the same path: share its folder."
     try:
@@ -476,18 +368,91 @@ def _table(path: Path, made: str) -> DocumentTable:
     return table
 
 
-@dataclass
-class DistributedRun(IndexRun):
-    """As :class:`IndexRun`, by workers."""
+# -- a run over a source ------------------------------------------------------------------------
 
-    workers: Workers = field(kw_only=True)
-    bulk: bool = field(kw_only=True)  # as the model was loaded
+
+@dataclass
+class IndexRun:
+    """One resumable run over a source: skips what is stored, commits shard by shard."""
+
+    table: DocumentTable
+    encoder: Encoder
+    lens: Lens
+    shard_documents: int
+    on_progress: Tell = tell_nobody  # called after every shard
+    cancelled: Ask = never  # called after every shard; True stops the run, to be resumed later
+    grace: timedelta = timedelta(0)  # how long files of former versions stay for present readers
+    workers: Workers | None = None  # that encode and write; None: this process does
+    bulk: bool = False  # as the model was loaded
+    _started: float = field(default_factory=time.perf_counter)
+    _stopped: bool = False
+    _kept: Counter[str] = field(default_factory=Counter)
+
+    def run(self, documents: Iterable[SourceDocument], total: int, name: str) -> ImportReport:
+        """Index ``documents``, which were checked before and come each once."""
+        read = added = updated = 0
+        store = self._store if self.workers is None else partial(self._store_by, self.workers)
+        for shard in store(self._shards(documents)):
+            refresh_facts(self.table, shard.stale)
+            read, added, updated = shard.read, added + shard.added, updated + shard.updated
+            self._tell("indexing", read, total, added + updated)
+        if not self._stopped:
+            self._tell("finishing", read, total, added + updated)
+        return ImportReport(
+            corpus=name,
+            read=read,
+            added=added,
+            updated=updated,
+            unchanged=read - added - updated,
+            documents=self.table.count(),
+            seconds=time.perf_counter() - self._started,
+            cancelled=self._stopped,
+            kept=dict(self._kept),
+        )
+
+    def _shards(self, documents: Iterable[SourceDocument]) -> Iterator[Shard]:
+        """Shards of the source, stored documents included: after a kill the rest is encoded in the
+        same batches, to the same vectors."""
+        stored, stale = self._read_stored()
+        read = 0
+        for shard in cut(documents, self.shard_documents, lambda one: len(one.text)):
+            if self._is_to_stop():
+                return
+            known = [one for one in shard if one.doc_id in stored]
+            changed = [one for one in known if stored[one.doc_id] != content_hash(one)]
+            again = [one.doc_id for one in known if one.doc_id in stale and one not in changed]
+            read += len(shard)
+            merged = merge_stored(self.table, changed, self.lens) if changed else []
+            self._kept.update(name for one in merged for name in one.kept)
+            new = [one for one in shard if one.doc_id not in stored]
+            updated = [one.document for one in merged if one.changed]
+            hashes = {one.read.doc_id: content_hash(one.read) for one in merged}
+            yield Shard(read, new, updated, again, hashes)
+
+    def _is_to_stop(self) -> bool:
+        self._stopped = self._stopped or self.cancelled()
+        return self._stopped
 
     def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
+        """Encode and write shards, one after another."""
+        scattered = 0
+        for shard in shards:
+            for group, is_changed in ((shard.new, False), (shard.changed, True)):
+                if group:
+                    given = (self.encoder, self.lens, self.table.schema, shard.hashes)
+                    self.table.write(encode_batch(group, *given), replace=is_changed)
+            scattered += len(shard.new) + len(shard.changed)
+            if scattered >= FRAGMENT_ROWS:
+                self.table.compact(self.grace)
+                scattered = 0
+            yield Written(shard.read, len(shard.new), len(shard.changed), shard.stale)
+
+    def _store_by(self, workers: Workers, shards: Iterable[Shard]) -> Iterator[Written]:
+        """The same by workers; what they wrote is committed in groups of shards."""
         target = Target(self.table.path, self.table.made, self.encoder.spec, self.lens, self.bulk)
         group: list[Written] = []
         committed = time.monotonic()
-        for written in self.workers.map(index_shard, shards, target, cancelled=self._is_to_stop):
+        for written in workers.map(index_shard, shards, target, cancelled=self._is_to_stop):
             group.append(written)
             if len(group) >= GROUP or time.monotonic() - committed > GROUP_SECONDS:
                 self._commit(group)
@@ -518,6 +483,36 @@ class DistributedRun(IndexRun):
                 if wait is None or there:
                     raise
                 time.sleep(wait)
+
+    def _read_stored(self) -> tuple[dict[str, str], set[str]]:
+        """doc_id -> hash of what is stored, and ids whose facts another version found."""
+        ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
+        stale = {id_ for id_, version in zip(ids, versions, strict=True) if version != VERSION}
+        return dict(zip(ids, hashes, strict=True)), stale
+
+    def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
+        seconds = time.perf_counter() - self._started
+        rate = encoded / seconds if seconds > 0 else 0.0
+        self.on_progress(Progress(phase, done, total, seconds, rate))
+
+
+def cut(
+    items: Iterable[Item],
+    count: int,
+    size: Callable[[Item], int],
+    most: int = SHARD_CHARACTERS,
+) -> Iterator[list[Item]]:
+    """Groups of at most ``count`` items and, but for a single larger one, size ``most``."""
+    shard: list[Item] = []
+    total = 0
+    for item in items:
+        total += (own := size(item))
+        if shard and (len(shard) >= count or total > most):
+            yield shard
+            shard, total = [], own
+        shard.append(item)
+    if shard:
+        yield shard
 
 
 # -- another lens ---------------------------------------------------------------------------------

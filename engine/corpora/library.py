@@ -6,23 +6,15 @@ import threading
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
-from engine.corpora import registry, uploads
-from engine.corpora.importing import (
-    Import,
-    add_demo,
-    can_undo,
-    change_lens,
-    sweep_retrieved,
-    undo_import,
-)
-from engine.corpora.indexing import ChangedLens, has_classifier, preview_lens
+from engine.corpora import importing, indexing, registry, uploads
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
+from engine.corpora.selections import Selections
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
@@ -33,19 +25,13 @@ from engine.errors import (
 from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
 from engine.ingest.previews import Reading
 from engine.jobs.imports import ImportJobs
-from engine.lenses.definitions import (
-    RESEARCH,
-    SHIPPED,
-    choose_lens,
-    lens_from_fields,
-    lens_from_json,
-    own_lens,
-)
+from engine.lenses import definitions as lenses
+from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.permissions import check_lead, check_operator, check_source, leads_only, operator_only
 from engine.sentences import split_sentences
-from engine.sources.datasets import dataset_names, describe_dataset, name_of
+from engine.sources import datasets, services
 from engine.sources.json_services import is_local
-from engine.sources.services import SERVICES, look_up, read_query
+from engine.sources.services import SERVICES
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import (
     NO_REPAIRS,
@@ -75,8 +61,7 @@ from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import delete_leftovers
-from storage.scenarios import ScenarioTable
-from storage.vectors import DocumentTable, Remote
+from storage.vectors import DocumentTable, Remote, ScenarioTable
 
 TITLES = 8
 SAMPLE = 500  # Documents looked at for the shares of roles
@@ -107,7 +92,7 @@ class Library(ForPerson):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = ImportJobs(home, ledger.jobs, self._check_import)
+        self.jobs = ImportJobs(home, ledger, self._check_import)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._open: dict[str, OpenCorpus] = {}
@@ -169,7 +154,7 @@ class Library(ForPerson):
         path = Path(source)
         if self._home.uploads.resolve() not in path.parents:
             return source
-        dataset = name_of(path)
+        dataset = datasets.name_of(path)
         return str(NamedDataset(dataset)) if dataset else f"{path.name} (uploaded)"
 
     # -- opening -----------------------------------------------------------------------
@@ -197,16 +182,13 @@ class Library(ForPerson):
         try:
             table, lens = DocumentTable.open(store, remote), lens_from_json(row.lens)
             spec = EncoderSpec.from_json(row.encoder)
-            bring = partial(self._bring_selection, row.name, store)
-            return OpenCorpus(row.name, table, lens, spec, limit, bring, bool(row.generation))
+            selected = Selections(self._ledger, row.name, store).get
+            return OpenCorpus(row.name, table, lens, spec, limit, selected, bool(row.generation))
         except StorageError as error:
             self._row(row.name)  # says so when it was deleted meanwhile
             if DocumentTable.is_stored(store):
                 raise
-            raise CorpusMissingError(
-                f"The corpus '{row.name}' has no documents yet.",
-                "Try again when its import has stored some; import it again if none runs.",
-            ) from error
+            raise registry.no_documents(row) from error
 
     def state(self, name: str) -> Hashable:
         """Equal until a corpus or its scenarios change."""
@@ -248,7 +230,7 @@ class Library(ForPerson):
     @operator_only
     def lens_for(self, name: str, choice: str | None = None) -> Lens:
         """The lens to import with: a shipped key, a lens file, or the one of the corpus."""
-        return self._own_lens_of(name) if choice is None else choose_lens(choice)
+        return self._own_lens_of(name) if choice is None else lenses.choose_lens(choice)
 
     def _own_lens_of(self, name: str) -> Lens:
         row = self._ledger.listed_corpus(name)
@@ -257,7 +239,7 @@ class Library(ForPerson):
     @leads_only
     def own_lens(self, fields: Mapping[str, Any]) -> Lens:
         """A lens from the fields of a form; see :mod:`engine.lenses.definitions`."""
-        return own_lens(lens_from_fields(fields, "Your lens"))
+        return lenses.own_lens(lenses.lens_from_fields(fields, "Your lens"))
 
     @leads_only
     def importable(self, path: Path) -> Path:
@@ -317,20 +299,20 @@ class Library(ForPerson):
     @leads_only
     def add_demo(self) -> None:
         """Add the demo corpus, whose index comes with SeedLens."""
-        add_demo(self._home, self._ledger)
+        importing.add_demo(self._home, self._ledger)
 
     # -- importing: services and data sets -----------------------------------------------
 
     @leads_only
     def service_query(self, service: str, text: str, limit: int | None = None) -> ServiceQuery:
         """The query for a service, as it is typed."""
-        return read_query(service, text, limit)
+        return services.read_query(service, text, limit)
 
     @leads_only
     def look_up(self, query: ServiceQuery) -> Found:
         """How much a service has for a query, and the first titles."""
         self._check_import(self.person, ImportRequest(ServiceQueries((query,)), ""))
-        return look_up(query, self._settings, self._home)
+        return services.look_up(query, self._settings, self._home)
 
     @leads_only
     def sources_to_update(self, name: str) -> ServiceQueries:
@@ -351,12 +333,12 @@ class Library(ForPerson):
     @leads_only
     def datasets(self) -> tuple[str, ...]:
         """The names of all data sets of ``ir_datasets``; BadInputError without that package."""
-        return dataset_names(self._home)
+        return datasets.dataset_names(self._home)
 
     @leads_only
     def describe_dataset(self, name: str) -> DatasetInfo:
         """What a data set brings; nothing is downloaded."""
-        return describe_dataset(self._home, name)
+        return datasets.describe_dataset(self._home, name)
 
     # -- importing: in this process --------------------------------------------------------
 
@@ -366,7 +348,7 @@ class Library(ForPerson):
     ) -> ImportReport:
         """Import, or continue an import that was stopped, then make the map of the corpus."""
         place = (self._home, self._ledger, self._settings, self._load)
-        return Import(*place, request, on_progress, cancelled).run()
+        return importing.Import(*place, request, on_progress, cancelled).run()
 
     @operator_only
     def import_here(
@@ -467,7 +449,7 @@ class Library(ForPerson):
                     f"The import of '{name}' is not finished.", "Finish it, then change the lens."
                 )
             place = (self._home, self._ledger, self._settings)
-            change_lens(*place, row, lens, self._own_encoder, on_progress)
+            importing.change_lens(*place, row, lens, self._own_encoder, on_progress)
         return True
 
     @leads_only
@@ -475,16 +457,16 @@ class Library(ForPerson):
         """Documents from all over a corpus with the roles under another lens; stores nothing."""
         opened = self.open(name)
         every = max(1, len(opened.doc_ids) // count)
-        encoder = None if has_classifier(lens) else self.encoder(opened)
-        change = ChangedLens(opened.lens, lens, opened.spec, encoder, count)
-        return preview_lens(opened.table, opened.doc_ids[::every][:count], change)
+        encoder = None if indexing.has_classifier(lens) else self.encoder(opened)
+        change = indexing.ChangedLens(opened.lens, lens, opened.spec, encoder, count)
+        return indexing.preview_lens(opened.table, opened.doc_ids[::every][:count], change)
 
     # -- deleting ----------------------------------------------------------------------
 
     @leads_only
     def can_undo_import(self, name: str) -> bool:
         """Whether the last import into a corpus can be undone: not the first one."""
-        return can_undo(self._home, self._row(name))
+        return importing.can_undo(self._home, self._row(name))
 
     @leads_only
     def undo_import(self, name: str) -> int:
@@ -492,7 +474,7 @@ class Library(ForPerson):
         self._row(name)
         self.jobs.check_idle(name)
         with registry.writing(self._home, self._ledger, name):
-            return undo_import(self._home, self._ledger, self._row(name))
+            return importing.undo_import(self._home, self._ledger, self._row(name))
 
     @leads_only
     def delete(self, name: str) -> None:
@@ -538,7 +520,7 @@ class Library(ForPerson):
         registry.sweep_all(self._home, self._ledger)
         registry.sweep_store(self._home, self._ledger)
         uploads.sweep_uploads(self._home, self._sources)
-        sweep_retrieved(self._home)
+        importing.sweep_retrieved(self._home)
 
     @operator_only
     def note_corpora(self) -> None:
@@ -597,10 +579,6 @@ class Library(ForPerson):
             updated_at=row.updated_at.isoformat(timespec="seconds"),
             sources=registry.sources_of(path),
         )
-
-    def _bring_selection(self, name: str, folder: Path, key: str) -> None:
-        if self._home.mirror is not None:
-            self._home.mirror.find_selection(name, folder, key)
 
 
 @lru_cache(maxsize=256)

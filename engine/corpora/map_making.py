@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.corpora.contracts import without_context
 from engine.corpora.registry import adding, store_of
-from engine.corpora.schema import aspect_column, matrix, values_of
+from engine.corpora.schema import aspect_column, column_of, matrix, values_of
 from engine.errors import SeedLensError
 from engine.layout.clusters import find_clusters, name_clusters
 from engine.layout.positions import CancelledLayoutError, find_positions, place
@@ -152,16 +152,15 @@ class MapMaker:
         new = np.flatnonzero((kept < 0) & has_vector)
         if len(new) and len(laid):
             positions[new] = place(vectors[new], vectors[laid], positions[laid], self.cancelled)
-            near = ((positions[new][:, None] - _centres(old)[None]) ** 2).sum(axis=2)
+            # Far away where nothing is left of a cluster.
+            centres, _ = cluster_centres(old.positions, old.labels[1], len(old.names[1]), 1e9)
+            near = ((positions[new][:, None] - centres[None]) ** 2).sum(axis=2)
             labels[1, new] = near.argmin(axis=1)
             labels[0, new] = _coarse_of(old)[labels[1, new]]
         return replace(old, positions=positions, labels=labels)
 
     def _vectors(self, column: str) -> FloatArray:
-        batches = self.table.columns([column])
-        parts = [matrix(batch[column], self.dimension) for batch in batches]
-        empty = np.zeros((0, self.dimension), dtype=np.float32)
-        return np.concatenate([empty, *parts])
+        return matrix(column_of(self.table, column).combine_chunks(), self.dimension)
 
     def _texts(self, count: int) -> dict[str, list[str]]:
         """Of each layout a text per document, to name clusters by; "" beyond :data:`MOST_READ`."""
@@ -212,11 +211,6 @@ def _by_role(row: dict[str, Any], aspects: int) -> list[str]:
         if of_one.max() > 0:
             joined[int(of_one.argmax())].append(row["text"][start:end])
     return [" ".join(sentences) for sentences in joined]
-
-
-def _centres(layout: StoredLayout) -> NDArray[np.float64]:
-    """The mean position (c, 2) of each fine cluster, far away where nothing is left of one."""
-    return cluster_centres(layout.positions, layout.labels[1], len(layout.names[1]), 1e9)[0]
 
 
 def cluster_centres(

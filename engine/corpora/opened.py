@@ -28,12 +28,11 @@ from engine.corpora.facets import FacetIndex
 from engine.corpora.passage_vectors import TOKEN_COLUMNS, CorpusWords, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
-    MANY,
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
     RowOf,
     StoredTexts,
-    condition,
+    column_of,
     matrix,
     to_document,
     to_seeds,
@@ -42,12 +41,11 @@ from engine.corpora.stored_facts import FACT_SOURCES, all_facts, facts_of
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
-from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
 from engine.types.documents import Document, Fact
 from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
-from engine.types.searches import Filter, is_derived
+from engine.types.searches import Filter
 from storage.vectors import DocumentTable
 
 # Kept once read: documents, and documents with their vectors (some 150 kB each); characters of
@@ -69,8 +67,9 @@ NEAREST = 20  # Documents around a seed whose mean is its centroid
 EXACT_BELOW = 2_000
 """Scopes up to this many documents are scored exactly, which is as fast as the index. BM25 of so
 many is read for them alone: of a hundred among a million in a third of the time."""
-OUTSIDE = 1.3
-"""Of a larger scope the index gives as many more as lie outside, times this."""
+OUTSIDE, WIDER = 1.3, 8
+"""Of a larger scope an index gives as many more as lie outside, times the first; where too few of
+these are in scope, times the second, again and again."""
 AMONG_BELOW, MORE = 20_000, 3
 """Up to this many documents are named to the index where that is faster: each takes three times as
 long as one that is found."""
@@ -92,7 +91,7 @@ class OpenCorpus:
         lens: Lens,
         spec: EncoderSpec,
         resident_bytes: int,
-        bring_selection: Callable[[str], None] = tell_nobody,
+        selected: Callable[[str], list[str] | None] = lambda _: None,
         shared: bool = False,
     ) -> None:
         self.name, self.table, self.lens, self.spec = name, table, lens, spec
@@ -101,7 +100,8 @@ class OpenCorpus:
         self.identity = "-".join([f"{table.path.name}@{table.version}", *filter(None, drawn)])
         self.doc_ids = StoredTexts.read(table, "doc_id")
         self.row_of = RowOf(self.doc_ids)
-        self.years = _read_years(table)  # (n,) -1 for none
+        years = column_of(table, "year").fill_null(-1).to_numpy()
+        self.years = years.astype(np.int32)  # (n,) -1 for none
         table.stay()
         self._documents: Recent[str, Document] = Recent(
             MOST_DOCUMENTS, lambda document: len(document.text), DOCUMENT_CHARS
@@ -118,7 +118,7 @@ class OpenCorpus:
         self.words = CorpusWords(table, self.row_of, self.doc_ids)
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
         self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(partial(_read_nearest, table))
-        self.facet_index = FacetIndex(name, table, lens, self.years, bring_selection)
+        self.facet_index = FacetIndex(name, table, lens, self.years, selected)
         self._passages = Passages(table, spec, len(lens.aspects), self.words.idf)
         needed = len(self) * spec.dimension * 4 * (1 + len(lens.aspects))
         self.resident = needed <= resident_bytes
@@ -210,11 +210,6 @@ class OpenCorpus:
         seeds = to_seeds(stored, tokens, self.lens, self.spec)
         return {seed.document.doc_id: seed for seed in seeds}
 
-    def find_texts(self, words: str, limit: int) -> list[str]:
-        """Ids of documents with any of ``words`` in title or text, best first by BM25."""
-        found, _ = self.table.full_text(words, limit)
-        return self.doc_ids.at(found)
-
     def with_words(self, text: str, limit: int, *, every: bool = True) -> Rows:
         """Documents with every word of a text, or with any, best first by BM25."""
         return self.table.full_text(text, limit, every=every)[0]
@@ -266,15 +261,13 @@ class OpenCorpus:
     ) -> Scope:
         """Documents that meet every filter, are in the pool if one is given, and not the seed."""
         allowed = self.facet_index.mask(filters)
-        conditions = tuple(condition(f) for f in filters if not is_derived(f.field))
         if pool is not None:
             members = np.zeros(len(self), dtype=np.bool_)
             members[[self.row_of[i] for i in pool if i in self.row_of]] = True
             allowed &= members
         if without is not None and without in self.row_of:
             allowed[self.row_of[without]] = False
-        members_of = None if pool is None else frozenset(pool)
-        return Scope(allowed, conditions, members_of, any(is_derived(f.field) for f in filters))
+        return Scope(allowed, None if pool is None else frozenset(pool))
 
     @property
     def fields(self) -> Mapping[str, FieldValues]:
@@ -327,34 +320,43 @@ class OpenCorpus:
         if not size or size <= EXACT_BELOW:
             return np.flatnonzero(scope.allowed)
         vector, wanted = part.vector.tobytes(), max(request.depth, NEAREST_READ)
-        is_whole = size + 1 >= len(self)  # but for the seed
-        asked = wanted if is_whole else int(OUTSIDE * wanted * len(self) / size)
+        asked = self._asked(wanted, scope)
         # More of the nearest than by chance may lie outside.
         while size > AMONG_BELOW or asked <= MORE * size:
             rows = self._nearest(part.column, vector, min(asked, len(self)), None)
             inside = rows[scope.allowed[rows]][:wanted]
-            if is_whole or len(inside) == min(wanted, size) or asked >= len(self):
+            if size + 1 >= len(self) or len(inside) == min(wanted, size) or asked >= len(self):
                 return inside
-            asked *= 8
+            asked *= WIDER
         among = np.flatnonzero(scope.allowed).tobytes()
         return self._nearest(part.column, vector, wanted, among)
 
     def by_words(self, text: str, request: Request) -> RankedDocuments:
         """Documents by BM25; documents without a word of ``text`` are absent."""
         scope = request.scope
-        if not text.strip():
+        if not text.strip() or not scope.size:
             return self.ranked(np.zeros(0, np.intp), np.zeros(0, np.float32), 0)
         few = len(self) > LARGE and scope.size <= EXACT_BELOW
         among = np.flatnonzero(scope.allowed) if few else None
-        # Those in scope may rank low in the corpus: read all, then keep them.
-        limit = len(self) if scope.is_part and among is None else request.depth + 1
-        rows, scores = self.table.full_text(self._rarest(text), limit, scope.conditions, among)
+        words, wanted = self._rarest(text), request.depth + 1
+        asked = wanted if few else self._asked(wanted, scope)
+        rows, scores = self.table.full_text(words, asked, among)
+        needed = min(wanted, scope.size)
+        while len(rows) == asked < len(self) and scope.allowed[rows].sum() < needed:
+            asked = min(WIDER * asked, len(self))
+            rows, scores = self.table.full_text(words, asked, among)
         known = self._kept(("words", text.encode()))
         known[rows] = scores
-        if len(rows) < limit:  # no other document in scope has a word of it
+        if len(rows) < asked:  # no other document in scope has a word of it
             known[scope.allowed & np.isnan(known)] = 0.0
         allowed = scope.allowed[rows]
         return self.ranked(rows[allowed], scores[allowed], request.depth)
+
+    def _asked(self, wanted: int, scope: Scope) -> int:
+        """How many of the best documents to ask an index for, so that so many are in scope."""
+        if scope.size + 1 >= len(self):  # all but the seed
+            return wanted
+        return min(int(OUTSIDE * wanted * len(self) / max(scope.size, 1)), len(self))
 
     def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
         """Documents by how well their facts answer those requested, above 0 to 1."""
@@ -448,11 +450,6 @@ class OpenCorpus:
         read = {c: matrix(stored[c].combine_chunks(), self.spec.dimension) for c in columns}
         whole = matrix(stored["vector"].combine_chunks(), self.spec.dimension)
         return {c: v if c == "vector" else without_context(v, whole) for c, v in read.items()}
-
-
-def _read_years(table: DocumentTable) -> NDArray[np.int32]:
-    parts = [batch["year"].fill_null(-1).to_numpy() for batch in table.columns(["year"], MANY)]
-    return np.concatenate([np.zeros(0, dtype=np.int32), *parts]).astype(np.int32)
 
 
 def _read_nearest(

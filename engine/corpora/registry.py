@@ -173,15 +173,13 @@ def generation_of(home: Home, ledger: Ledger, row: CorpusRow) -> Generation | No
 
 
 def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool) -> None:
-    """Copy corpora with their selections; StorageFullError without room for all of them."""
+    """Copy corpora; StorageFullError without room for all of them."""
     copied = [_copied(home, ledger, row, documents) for row in rows]
     mirror = home.mirror
     for row, found in copied:
         if mirror is None or found is None:
             continue
-        folder = store_of(home, row)
-        mirror.find_selections(row.name, folder)
-        copy = mirror.copy_in(folder)  # it may have given way to those after it
+        copy = mirror.copy_in(store_of(home, row))  # it may have given way to those after it
         if copy is None or copy.documents < documents:
             from storage.mirror import no_room
 
@@ -213,10 +211,15 @@ def _check_own(home: Home, row: CorpusRow) -> None:
             "Set SEEDLENS_STORE to it, as it is on the servers that share this ledger.",
         )
     if home.mirror is not None and home.mirror.copy_in(store_of(home, row)) is not None:
-        raise CorpusMissingError(  # the copy is of one of that name that was deleted
-            f"The corpus '{row.name}' has no documents yet.",
-            "Try again when its import has stored some; import it again if none runs.",
-        )
+        raise no_documents(row)  # the copy is of one of that name that was deleted
+
+
+def no_documents(row: CorpusRow) -> CorpusMissingError:
+    """The error for a corpus of which nothing is stored."""
+    return CorpusMissingError(
+        f"The corpus '{row.name}' has no documents yet.",
+        "Try again when its import has stored some; import it again if none runs.",
+    )
 
 
 # -- writing ------------------------------------------------------------------------------
@@ -258,8 +261,9 @@ def _begin(home: Home, ledger: Ledger, name: str, documents: bool) -> None:
             _check_own(home, row)
     elif row is None or not row.generation:
         # A copy is of a corpus that was deleted; other folders have an import to go on with.
-        for folder in folders_of(home, name):
-            mirror.forget(name, folder)
+        with mirror.lock(name):
+            for copy in filter(mirror.copy_in, folders_of(home, name)):
+                delete(copy)
     else:
         with mirror.lock(name):
             mirror.refresh(name, store_of(home, row), row.generation, documents, writing=True)

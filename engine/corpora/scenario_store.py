@@ -29,8 +29,7 @@ from engine.types.scenarios import (
 )
 from storage.files import file_errors, folder_bytes, write_whole
 from storage.removal import delete
-from storage.scenarios import ScenarioTable
-from storage.vectors import PRIMARY_KEY
+from storage.vectors import PRIMARY_KEY, ScenarioTable
 
 WEIGHT = 0.7  # What a document counts for against its best scenario, as in SPIKE, section 4.1
 SETTINGS = "scenarios.json"

@@ -21,8 +21,7 @@ from engine.numeric import FloatArray, widened
 from engine.types.documents import Document, Sentence
 from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
-from engine.types.searches import YEAR, Filter
-from storage.records import Condition
+from engine.types.searches import Filter
 
 if TYPE_CHECKING:
     from storage.vectors import DocumentTable  # importing LanceDB takes a second
@@ -48,8 +47,7 @@ class StoredTexts(Sequence[str]):
     @classmethod
     def read(cls, table: DocumentTable, column: str) -> StoredTexts:
         """A column of all rows; of a null, an empty text."""
-        parts = [batch[column] for batch in table.columns([column], MANY)]
-        found = pa.chunked_array(parts, pa.string()).combine_chunks()
+        found = column_of(table, column).combine_chunks()
         return cls(found.fill_null("") if found.null_count else found)
 
     def __len__(self) -> int:
@@ -61,9 +59,7 @@ class StoredTexts(Sequence[str]):
     def __getitem__(self, at: slice) -> list[str]: ...
     def __getitem__(self, at: int | slice) -> str | list[str]:
         if isinstance(at, slice):
-            if at.step in (None, 1):
-                return list(self.array[at].to_pylist())
-            return self.at(range(*at.indices(len(self))))
+            return list(self.array[at].to_pylist())
         return str(self.array[int(at)].as_py())
 
     def at(self, rows: Sequence[int] | NDArray[np.intp]) -> list[str]:
@@ -139,14 +135,6 @@ def year_of(value: str) -> int:
     return int(value)
 
 
-def condition(filter_: Filter) -> Condition:
-    """The condition that rows must meet."""
-    if filter_.field == YEAR:
-        return Condition("year", filter_.op, tuple(map(year_of, filter_.values)))
-    facets = tuple(facet(filter_.field, value) for value in unordered(filter_).values)
-    return Condition("facets", "contains", facets)
-
-
 def unordered(filter_: Filter) -> Filter:
     """A filter of values without an order, or BadInputError."""
     if filter_.op != "=":
@@ -169,6 +157,12 @@ def matrix(column: Any, width: int) -> FloatArray:
     """A fixed-size-list column as a float32 matrix (rows, width)."""
     values = column.flatten().to_numpy(zero_copy_only=False)
     return widened(values).reshape(-1, width)
+
+
+def column_of(table: DocumentTable, name: str, rows: int = MANY) -> pa.ChunkedArray:
+    """A column of all rows, read so many rows at a time."""
+    parts = [batch[name] for batch in table.columns([name], rows)]
+    return pa.chunked_array(parts, table.schema.field(name).type)
 
 
 def values_of(table: DocumentTable, *names: str) -> list[list[Any]]:

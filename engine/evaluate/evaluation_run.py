@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,7 +36,7 @@ from engine.evaluate.measuring import (
     human_scores,
     ranking_of,
     reading_notes,
-    system_scores,
+    summarised,
     unjudged,
     what_is_judged,
     without_own,
@@ -46,6 +45,7 @@ from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client, finish
 from engine.llm.judges import Criterion
 from engine.llm.tasks import Estimator, TaskRun
+from engine.measures.per_query import query_rows
 from engine.measures.significance import significance
 from engine.rerank import MODES
 from engine.search.searcher import Searcher, criterion_for
@@ -258,19 +258,13 @@ class EvaluationRun:
         """Runs without a model by name, and which existed; CancelledWorkError."""
         names = self._without_model()
         known = [name for name in names if name in self.runs]
-        total, done = len(ranker.topics) * (len(names) - len(known)), itertools.count(1)
-
-        def count(name: str) -> None:
-            run.progress(next(done), total, phase=f"Ranking with {name}")
-            if run.cancelled():
-                raise CancelledWorkError
-
-        run.progress(0, total, phase="Ranking")
+        count = run.counter(len(ranker.topics) * (len(names) - len(known)), "Ranking")
         made: dict[str, SystemRun] = {}
         for name in names:
             ranked = self.runs.get(name)
             if ranked is None:
-                ranked = self.runs[name] = ranker.run(name, partial(count, name))
+                phase = f"Ranking with {name}"
+                ranked = self.runs[name] = ranker.run(name, partial(count, phase))
             made[name] = ranked
         return made, known
 
@@ -366,9 +360,8 @@ def judge_runs(
         ranked = {r.query_id for r in run.rankings}
         own = [t for t in topics if run.kind != "run" or t.query_id in ranked]
         if own and run.kind != "human":
-            scores[run.system] = system_scores(
-                collection, own, run.rankings, run.seconds, run.kind, run.llm
-            )
+            rows = query_rows(collection, own, run.rankings)
+            scores[run.system] = summarised(rows, run.seconds, run.kind, run.llm)
     people = {r.system.removeprefix(f"{HUMAN}-"): r.rankings for r in runs if r.kind == "human"}
     main = {n: {q["query_id"]: q[MAIN_MEASURE] for q in s.per_query} for n, s in scores.items()}
     values = {n: [own.get(t.query_id) for t in topics] for n, own in main.items()}

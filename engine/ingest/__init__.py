@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from engine.ingest.files import ENCODINGS
-from engine.ingest.formats import FORMATS, detect_format
-from engine.ingest.rows import Notes
+from engine.ingest.documents import FIELDS
+from engine.ingest.files import ENCODINGS, Notes
 from engine.ingest.source import (
+    FORMATS,
     Source,
     check,
     content_hash,
+    detect_format,
     examine,
     open_source,
     preview,
     unique_documents,
 )
 from engine.ingest.tables import DELIMITERS
-from engine.ingest.values import FIELDS
 
 __all__ = [
     "DELIMITERS",

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from engine.errors import BadInputError
 from engine.ingest import source as sources
@@ -35,20 +35,17 @@ class Reading:
 
 def preview(reading: Reading) -> Preview:
     """The first rows as :func:`engine.ingest.source.preview` has them, every value cut."""
-    found: Preview = _kept("preview", reading, PREVIEW_BYTES, PREVIEW_SECONDS)
-    return found
+    return cast("Preview", _kept("preview", reading, PREVIEW_BYTES, PREVIEW_SECONDS))
 
 
 def examine(reading: Reading) -> CheckReport:
     """What :func:`engine.ingest.source.examine` finds."""
-    found: CheckReport = _kept("examine", reading, CHECK_BYTES, CHECK_SECONDS)
-    return found
+    return cast("CheckReport", _kept("examine", reading, CHECK_BYTES, CHECK_SECONDS))
 
 
 def check(reading: Reading) -> CheckReport:
     """What :func:`engine.ingest.source.check` finds in a file, however long that takes."""
-    found: CheckReport = _found("check", reading, CHECK_BYTES, None)
-    return found
+    return cast("CheckReport", _found("check", reading, CHECK_BYTES, None))
 
 
 def _kept(task: str, reading: Reading, memory: int, seconds: float) -> Any:
@@ -99,18 +96,14 @@ def _look(task: str, reading: Reading) -> Preview | CheckReport:
     chosen = (reading.path, reading.source_format, reading.mapping)
     lens, repairs, most = reading.lens, reading.repairs, reading.max_chars
     if task == "preview":
-        return _cut(sources.preview(*chosen, lens=lens, repairs=repairs, max_chars=most))
+        whole = sources.preview(*chosen, lens=lens, repairs=repairs, max_chars=most)
+        rows = (
+            {str(name): plain(value) for name, value in row.items() if name in whole.columns}
+            for row in whole.rows
+        )
+        return replace(whole, rows=tuple(rows))
     source = sources.open_source(*chosen, lens=lens, repairs=repairs)
     return (sources.check if task == "check" else sources.examine)(source, most)
-
-
-def _cut(whole: Preview) -> Preview:
-    """The preview with as much of each value as is shown."""
-    rows = [
-        {str(name): plain(value) for name, value in row.items() if name in whole.columns}
-        for row in whole.rows
-    ]
-    return replace(whole, rows=tuple(rows))
 
 
 def plain(value: Any, depth: int = PREVIEW_DEPTH) -> Any:

@@ -1,6 +1,6 @@
 """Imports in their own processes: they go on when a page is left or the app is restarted.
 
-The app and the process of a job (:mod:`engine.job_process`) share only a row of the ledger.
+The app and the process of a job (:mod:`engine.job_process`) share only a record of the ledger.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
-
-from pydantic import TypeAdapter
+from typing import Any
 
 from engine.config import ROOT
 from engine.errors import (
@@ -37,30 +35,17 @@ from engine.types.corpora import (
     Progress,
     ServiceQueries,
 )
-from engine.types.jobs import JobState
 from engine.types.people import ForPerson, Person
+from storage.documents import Documents, Stored
 from storage.files import file_errors
 from storage.home import Home, check_corpus_name
-from storage.locks import MACHINE, JobRow, Jobs, repeating
+from storage.ledger import Ledger
+from storage.locks import MACHINE, is_alive, repeating
 from storage.removal import delete
 
 log = logging.getLogger("seedlens.jobs")
 STORE_SECONDS = 0.4  # Between two updates of the row
 _NOTHING_YET = Progress("checking", 0, 0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What a row has of an import beside its columns."""
-
-    request: ImportRequest
-    progress: Progress = _NOTHING_YET
-    report: ImportReport | None = None
-    error: str = ""
-    remedy: str = ""
-
-
-_STORED = TypeAdapter(_Stored)
 
 
 class ImportJobs(ForPerson):
@@ -72,10 +57,11 @@ class ImportJobs(ForPerson):
     def __init__(
         self,
         home: Home,
-        jobs: Jobs,
+        ledger: Ledger,
         check: Callable[[Person, ImportRequest], object] = lambda *_: None,
     ) -> None:
-        self._home, self._jobs, self._check = home, jobs, check
+        self._home, self._locks, self._check = home, ledger.locks, check
+        self._jobs: Documents[ImportJob] = ledger.documents("import", ImportJob)
         self._children: list[subprocess.Popen[bytes]] = []
 
     def start(self, request: ImportRequest, owner: str = "") -> ImportJob:
@@ -98,14 +84,14 @@ class ImportJobs(ForPerson):
             if same and old.state == "interrupted":
                 self.dismiss(old.id)
         try:
-            running = _Running(self._start(job, process=os.getpid()), self._jobs)
+            self._start(job, process=os.getpid())
+            with self._reported(job.id) as (report, stopped):
 
-            def tell(progress: Progress) -> None:
-                running.tell(progress)
-                on_progress(progress)
+                def tell(progress: Progress) -> None:
+                    report(progress)
+                    on_progress(progress)
 
-            with running.stored():
-                yield tell, lambda: running.stop or cancelled()
+                yield tell, lambda: stopped() or cancelled()
         finally:
             with suppress(StorageError):  # the import is over
                 self._jobs.remove(job.id)
@@ -117,22 +103,41 @@ class ImportJobs(ForPerson):
         cancelled: Ask = never,
     ) -> ImportJob:
         """Do the work of a job in its own process, and store how it ended."""
-        running = _Running(self.job(id_), self._jobs)
+        ended: dict[str, Any]
         try:
-            with running.stored():
-                report = work(
-                    running.job.request, running.tell, lambda: running.stop or cancelled()
-                )
-            state: JobState = "cancelled" if report.cancelled else "done"
-            job = replace(running.job, state=state, report=report)
+            with self._reported(id_) as (tell, stopped):
+                report = work(self.job(id_).request, tell, lambda: stopped() or cancelled())
+            ended = {"state": "cancelled" if report.cancelled else "done", "report": report}
         except SeedLensError as error:
-            job = replace(running.job, state="failed", error=error.message, remedy=error.remedy)
+            ended = {"state": "failed", "error": error.message, "remedy": error.remedy}
         except Exception:
             log.exception("The import failed unexpectedly")
             remedy = f"The details are in {self._log(id_)}."
-            job = replace(running.job, state="failed", error=UNEXPECTED, remedy=remedy)
-        self._jobs.change(id_, state=job.state, content=stored_content(job))
-        return job
+            ended = {"state": "failed", "error": UNEXPECTED, "remedy": remedy}
+        self._change(id_, lambda job: replace(job, **ended))
+        return self.job(id_)
+
+    @contextmanager
+    def _reported(self, id_: str) -> Iterator[tuple[Tell, Ask]]:
+        """Keep the record of a running job up to date; yields functions to report progress and to
+        ask whether to stop."""
+        progress, stopping = _NOTHING_YET, False
+
+        def update(job: ImportJob) -> ImportJob:
+            nonlocal stopping
+            stopping |= job.stopping
+            return replace(job, progress=progress)
+
+        def tell(now: Progress) -> None:
+            nonlocal progress
+            progress = now
+
+        with repeating(lambda: self._change(id_, update), STORE_SECONDS):
+            try:
+                yield tell, lambda: stopping
+            finally:
+                with suppress(StorageError):
+                    self._change(id_, update)
 
     def resume(self, id_: str) -> ImportJob:
         """Run the same import again: what is stored is kept, the rest is indexed."""
@@ -144,7 +149,7 @@ class ImportJobs(ForPerson):
     def cancel(self, id_: str) -> None:
         """Stop a job after the current batch; nothing happens when it has ended."""
         check_ends(self.person, self.job(id_).owner)
-        self._jobs.stop(id_)
+        self._change(id_, lambda job: replace(job, stopping=True))
 
     def dismiss(self, id_: str) -> None:
         """Remove a job that has ended from the list; its documents stay."""
@@ -158,36 +163,38 @@ class ImportJobs(ForPerson):
     def list(self) -> list[ImportJob]:
         """All jobs, newest first."""
         self._children = [child for child in self._children if child.poll() is None]
-        return [self._job(row) for row in self._jobs.all()]
+        jobs = map(self._job, self._jobs.newest())
+        return sorted(jobs, key=lambda job: (job.started_at, job.id), reverse=True)
 
     def job(self, id_: str) -> ImportJob:
         """One job as it is now, or UnknownNameError."""
-        row = self._jobs.find(id_)
-        if row is None:
+        stored = self._jobs.get(id_)
+        if stored is None:
             raise UnknownNameError(f"There is no import '{id_}'.")
-        return self._job(row)
+        return self._job(stored)
 
     def running(self, corpus: str) -> ImportJob | None:
         """The job that is importing into a corpus, None when there is none."""
-        return next(
-            (j for j in self.list() if j.request.name == corpus and j.state == "running"), None
-        )
+        return next((j for j in self.list() if j.request.name == corpus and j.running), None)
 
     def check_idle(self, corpus: str) -> None:
         """Raise CorpusBusyError while a job, of any owner, imports into a corpus."""
-        _check_idle(corpus, [row for row in self._jobs.all() if row.is_alive])
+        if job := self.running(corpus):
+            by = f" (started by {job.owner})" if job.owner else ""
+            raise CorpusBusyError(
+                f"The corpus '{corpus}' is being indexed{by}.",
+                "Wait until it is done, or cancel it.",
+            )
 
     # -- inside ------------------------------------------------------------------------
 
     def _start(self, job: ImportJob, process: int = 0) -> ImportJob:
         """Add a job, and begin its process unless this one does the work."""
-        now, name = datetime.now(UTC), job.request.name
-        row = JobRow(
-            *(job.id, name, "running", stored_content(job), job.owner),
-            *(MACHINE, process, False, now, now),
-        )
+        name = job.request.name
         # The lock of the corpus keeps others out only once they have read the whole source.
-        self._jobs.start(row, lambda running: _check_idle(name, running))
+        with self._locks.hold("import", name, what=f"The corpus '{name}' is being indexed"):
+            self.check_idle(name)
+            self._jobs.put(job.id, replace(job, pid=process), job.owner)
         if not process:
             try:
                 with file_errors(self._log(job.id)):
@@ -195,8 +202,12 @@ class ImportJobs(ForPerson):
             except StorageError:
                 self._jobs.remove(job.id)
                 raise
-            self._jobs.change(job.id, process=process)
-        return self._job(replace(row, process=process))
+            self._change(job.id, lambda job: replace(job, pid=process))
+        return replace(job, pid=process)
+
+    def _change(self, id_: str, change: Callable[[ImportJob], ImportJob]) -> None:
+        """Change a job, if it is there, which is a sign of life."""
+        self._jobs.change(id_, lambda old: change(old.value) if old else None, durable=False)
 
     def _spawn(self, id_: str) -> int:
         with self._log(id_).open("ab") as out:
@@ -212,60 +223,22 @@ class ImportJobs(ForPerson):
         self._children.append(child)
         return child.pid
 
-    def _job(self, row: JobRow) -> ImportJob:
-        stored = _STORED.validate_json(row.content)
-        request, state = stored.request, row.state
-        if isinstance(request.source, Path):
-            request = replace(request, source=Path(self._home.located(str(request.source))))
-        error, remedy = stored.error, stored.remedy
-        if state == "running" and not row.is_alive:
-            state = "interrupted"
-            error = "The import was interrupted: its process ended before it was done."
-            remedy = "Resume goes on where it stopped."
-        return ImportJob(
-            id=row.job_id,
-            request=request,
-            state=cast(JobState, state),
-            progress=stored.progress,
-            report=stored.report,
-            error=error,
-            remedy=remedy,
-            owner=row.owner,
-            seconds=stored.progress.seconds,
-            stopping=row.stop and state == "running",
-            started_at=row.started.isoformat(),
-            pid=row.process,
-        )
+    def _job(self, stored: Stored[ImportJob]) -> ImportJob:
+        job = replace(stored.value, seconds=stored.value.progress.seconds)
+        if isinstance(source := job.request.source, Path):
+            here = Path(self._home.located(str(source)))
+            job = replace(job, request=replace(job.request, source=here))
+        if job.running and not is_alive(job.machine, job.pid, stored.time):
+            job = replace(
+                job,
+                state="interrupted",
+                error="The import was interrupted: its process ended before it was done.",
+                remedy="Resume goes on where it stopped.",
+            )
+        return job if job.running else replace(job, stopping=False)
 
     def _log(self, id_: str) -> Path:
         return self._home.jobs.resolve() / f"{id_}.log"
-
-
-class _Running:
-    """An import at work: stores its progress, and reads whether it should stop."""
-
-    def __init__(self, job: ImportJob, jobs: Jobs) -> None:
-        self.job, self.stop = job, False
-        self._jobs, self._stored = jobs, job
-
-    def tell(self, progress: Progress) -> None:
-        self.job = replace(self.job, progress=progress)
-
-    def stored(self) -> AbstractContextManager[None]:
-        """Keep the row up to date until the block ends."""
-        return repeating(self._store, STORE_SECONDS)
-
-    def _store(self) -> None:
-        job = self.job
-        values = {} if job is self._stored else {"content": stored_content(job)}
-        self.stop |= self._jobs.change(job.id, **values)
-        self._stored = job
-
-
-def stored_content(job: ImportJob) -> str:
-    """What a row has of a job beside its columns."""
-    stored = _Stored(job.request, job.progress, job.report, job.error, job.remedy)
-    return _STORED.dump_json(stored).decode()
 
 
 def _new_job(request: ImportRequest, owner: str) -> ImportJob:
@@ -275,14 +248,7 @@ def _new_job(request: ImportRequest, owner: str) -> ImportJob:
         source = Path(os.path.realpath(source if isinstance(source, Path) else "rows in memory"))
     id_ = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
     request = replace(request, source=source)
-    return ImportJob(id_, request, "running", _NOTHING_YET, owner=owner)
-
-
-def _check_idle(corpus: str, running: Sequence[JobRow]) -> None:
-    for row in running:
-        if row.about == corpus:
-            by = f" (started by {row.owner})" if row.owner else ""
-            raise CorpusBusyError(
-                f"The corpus '{corpus}' is being indexed{by}.",
-                "Wait until it is done, or cancel it.",
-            )
+    now = datetime.now(UTC).isoformat()
+    return ImportJob(
+        id_, request, "running", _NOTHING_YET, owner=owner, started_at=now, machine=MACHINE
+    )

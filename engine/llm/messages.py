@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 Record = TypeVar("Record", bound=BaseModel)
 
-Words = Annotated[
-    str,
-    BeforeValidator(lambda value: harmless_line(value) if isinstance(value, str) else value),
-    StringConstraints(min_length=1),
+Line = Annotated[
+    str, BeforeValidator(lambda value: harmless_line(value) if isinstance(value, str) else value)
 ]
-"""A field of an answer: a text of one line, not empty."""
+"""A field of an answer: a text of one line."""
+Words = Annotated[Line, StringConstraints(min_length=1)]
+"""One that is not empty."""
 LEAST_MASS = 0.5
 """Probability that the choices must have together for their shares to mean something."""
 _OPENING = ("<think>", "<thinking>", "<reasoning>", "<thought>", "[think]", "<|channel|>analysis")

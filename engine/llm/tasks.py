@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from engine.config import Settings
-from engine.jobs.runner import JobRunner, in_foreground
+from engine.jobs.runner import CancelledWorkError, JobRunner, in_foreground
 from engine.llm.client import Client, ask_model, connect, describe, finish
 from engine.llm.endpoints import Connection, Endpoint, Price, RoundProgress
 from engine.llm.messages import Capabilities, Prompt, remembered
@@ -21,9 +22,9 @@ from engine.types.people import ForPerson
 from storage.answers import Answers
 
 R = TypeVar("R")
+Item = TypeVar("Item")
 Request = TypeVar("Request")
 Value = TypeVar("Value")
-Item = TypeVar("Item")
 OnProgress = Callable[[Any], None]
 """Called with a :class:`TaskProgress`, or what the task has in its place."""
 
@@ -89,6 +90,26 @@ class TaskRun:
             *(made, phase, usage.model, self.partial()),
         )
         self.on_progress(self.latest)
+
+    def groups(self, items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+        """The items, ``size`` at a time, until the task is stopped."""
+        for start in range(0, len(items), size):
+            if self.stopped:
+                return
+            yield items[start : start + size]
+
+    def counter(self, total: int, phase: str) -> Callable[..., None]:
+        """A function that counts one more item as done, in another phase where it is given one;
+        CancelledWorkError once the task is cancelled."""
+        done = itertools.count(1)
+        self.progress(0, total, phase=phase)
+
+        def count(phase: str = phase) -> None:
+            self.progress(next(done), total, phase=phase)
+            if self.cancelled():
+                raise CancelledWorkError
+
+        return count
 
     def questions(self, ahead: int, phase: str) -> None:
         """Count settled questions as progress from now on; at most ``ahead`` are still to come."""

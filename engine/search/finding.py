@@ -33,7 +33,7 @@ def find_documents(
     check_text(words)
     corpus = searcher.corpus
     titles = corpus.words.find_titles(words, limit)
-    texts = corpus.find_texts(words, limit)
+    texts = corpus.doc_ids.at(corpus.with_words(words, limit, every=False))
     nearest, sentences = _nearest(searcher, words, limit) if by_meaning else ([], {})
     taking_turns = filter(None, chain.from_iterable(zip_longest(texts, nearest)))
     rest = [doc_id for doc_id in dict.fromkeys(taking_turns) if doc_id not in titles]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -88,22 +87,12 @@ def llm_report(found: ModelReport) -> dict[str, Any]:
     return {**asdict(found), "seconds": round(found.seconds, 3)}
 
 
-def llm_from_report(data: Mapping[str, Any]) -> ModelReport:
-    """What :func:`llm_report` wrote."""
-    return ModelReport(**{**data, "notes": tuple(data["notes"])})
-
-
 def gap_report(found: Gap) -> dict[str, Any]:
     """``seedlens gap --json``."""
     report: dict[str, Any] = _GAP.dump_python(found, mode="json", exclude={"report"})
     for data, point in zip(report["points"], found.points, strict=True):
         data["gap_lower"], data["gap_upper"] = found.gap(point)
     return {**report, "best": found.best, "llm": llm_report(found.report)}
-
-
-def gap_from_report(data: Mapping[str, Any]) -> Gap:
-    """What :func:`gap_report` wrote."""
-    return _GAP.validate_python({**data, "report": data["llm"]})
 
 
 def _answer(found: FactMatch) -> dict[str, Any]:
@@ -120,11 +109,6 @@ def evaluation_report(found: Evaluation) -> dict[str, Any]:
         if scores.kind != "human":
             del data["annotators"]
     return report
-
-
-def evaluation_from_report(report: Mapping[str, Any]) -> Evaluation:
-    """What :func:`evaluation_report` wrote, without the rankings."""
-    return _EVALUATION.validate_python({**report, "rankings": {}})
 
 
 def corpus_report(info: CorpusInfo) -> dict[str, Any]:

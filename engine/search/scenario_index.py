@@ -25,7 +25,7 @@ from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.search.systems import PREPARED
 from engine.types.scenarios import ScenarioMatch
-from storage.scenarios import ScenarioTable
+from storage.vectors import ScenarioTable
 
 
 class ScenarioIndex:

@@ -348,7 +348,11 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImportJob(Job[Progress, ImportReport]):
-    """An import in a process of its own; its ``request`` is an :class:`ImportRequest`."""
+    """An import in a process of its own."""
 
+    request: ImportRequest
+    progress: Progress
+    report: ImportReport | None = None
     started_at: str = ""  # of the last (re)start; ISO 8601, UTC
-    pid: int = 0  # its process
+    machine: str = ""
+    pid: int = 0  # its process; 0 until it was started

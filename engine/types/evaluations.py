@@ -224,3 +224,5 @@ class UploadedRun:
     queries: int
     notes: tuple[str, ...]  # plain sentences about what is odd in it
     time: str  # ISO 8601, UTC
+    collection: str  # key of a `CollectionInfo`
+    sha256: str  # of its file

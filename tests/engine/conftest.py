@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from engine.collections.readers import read_collection
+from engine.config import DEMO
 from engine.explorer import Explorer
 from engine.types.evaluations import Collection
 from storage.answers import Answers
 from tests.fakes.model_answers import read_knowledge
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import answers, knowledge
-from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
 
 
@@ -32,17 +32,21 @@ def store(home: Path) -> Answers:
 
 
 @pytest.fixture(scope="session")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    """The collection of ``small_collection.py``, called ``tiny``."""
-    return read_collection(write_collection(tmp_path_factory.mktemp("collection") / "tiny"))
+def demo_collection() -> Collection:
+    """The judged collection of the corpus ``demo``."""
+    return read_collection(DEMO)
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> Explorer:
-    """A home with that collection. Answers go elsewhere: every test has its own."""
-    explorer = make_explorer(tmp_path_factory.mktemp("tiny-home"))
-    explorer.library.import_collection(collection)
-    return explorer
+@pytest.fixture(scope="session")
+def collection(lab_source: Path) -> Collection:
+    """A collection of 60 documents and 12 queries, called ``lab``."""
+    return read_collection(lab_source)
+
+
+@pytest.fixture(scope="session")
+def tiny(_lab_imported: Path) -> Explorer:
+    """An explorer over a home with that collection. For reading only."""
+    return make_explorer(_lab_imported)
 
 
 @pytest.fixture

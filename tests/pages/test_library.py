@@ -16,6 +16,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress, Repairs
 from pages._common.job_words import time_left
+from storage.locks import MACHINE
 from tests.fakes.pdfs import made as made_paper
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
@@ -54,6 +55,7 @@ def a_job(explorer: Explorer, **changes: Any) -> ImportJob:
         state="done",
         progress=Progress("indexing", 1024, 4205, 20.0, 51.2),
         started_at="2026-01-01T00:00:00+00:00",
+        machine=MACHINE,
     )
     return store_job(explorer.library.jobs, replace(job, **changes))
 

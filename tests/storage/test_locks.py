@@ -14,9 +14,10 @@ from functools import partial
 import pytest
 
 from engine.config import ROOT
+from storage.documents import DOCUMENTS
 from storage.errors import CorpusBusyError
 from storage.ledger import Ledger
-from storage.locks import LOCKS, MACHINE, TERM, is_alive
+from storage.locks import MACHINE, TERM, Holder, is_alive
 from tests.support import wait_until
 
 HOLDER = """
@@ -88,9 +89,9 @@ def test_a_lock_of_another_machine_counts_until_it_is_not_renewed(ledger: Ledger
     locks = ledger.locks
     with locks.hold("grading", what=WHAT):
         for renewed, held in ((datetime.now(UTC), True), (datetime(2026, 1, 1, tzinfo=UTC), False)):
-            with locks._database.write() as connection:
-                row = {"machine": "another", "process": 7, "renewed": renewed}
-                connection.execute(LOCKS.update().values(row))
+            locks._stored.put("grading", Holder("another", 7))
+            with ledger._database.write() as connection:
+                connection.execute(DOCUMENTS.update().values(time=renewed))
             refused = (
                 pytest.raises(CorpusBusyError, match=r"process 7 on another")
                 if held

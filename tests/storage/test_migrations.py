@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
+import zlib
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,10 +13,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
+from engine.jobs.imports import ImportJobs
 from storage import migrations
+from storage.documents import key_of
 from storage.errors import LedgerBusyError, StorageError
+from storage.home import Home
 from storage.ledger import Ledger
 from storage.migrations import newest
 from tests.fakes.postgres_server import PostgresServer
@@ -62,15 +67,10 @@ def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
         assert documents(ledger, "question") == [("a", "Ada", question)]
         assert documents(ledger, "answer") == [("a", "Ada", "because")]
     assert ledger.text("x") == "pasted"
-    run = ledger.experiments.computed_run("c", "1", "bm25", "{}")
+    run = ledger.rankings.latest("c", "1", "bm25", "{}")
     assert run is not None
     assert run.run == "run"
-    (uploaded,) = ledger.experiments.uploaded_runs("k")
-    assert ledger.experiments.run_text(uploaded.id) == "run"
-    evaluation = ledger.experiments.evaluation("k", "1", "[]", "{}")
-    assert evaluation is not None
-    assert evaluation.result == "result"
-    assert [row.qrels for row in ledger.experiments.qrels()] == ["q 0 d 1"]
+    check_studies(ledger)
     keys = [f"{n:064x}" for n in range(3)]
     assert ledger.answers.find(keys) == dict.fromkeys(keys, "{}")
     assert ledger.answers.capabilities("e", "m") == "{}"
@@ -78,12 +78,33 @@ def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
     assert ledger.projects.retired("c", "p") == {"q2"}
     assert [row.doc_id for row in ledger.projects.pool("c", "p")] == ["d1", "d2", "d3"]
     assert [row.label for row in ledger.builds.labels("c", "b")] == ["x"]
-    step = ledger.builds.last("c", "b", "s")
-    assert step is not None
-    assert step.content == "content"
     # It goes on where it was.
     assert ledger.judging.undo("c", "p", "Ada") == history[2]
-    assert ledger.experiments.add_run(uploaded) > uploaded.id
+
+
+def check_studies(ledger: Ledger) -> None:
+    """Evaluations, gaps, uploads and steps of builds."""
+    second = "2026-03-01T12:30:15+00:00"
+    key = key_of("1", "[]", '{"request": {"sample": 2}}')
+    evaluation = {"request": {"sample": 2}, "queries": 1, "corpus": "c", "time": second}
+    assert documents(ledger, "evaluation", "k") == [(key, "", evaluation)]
+    result = {"corpus": "c", "rankings": {}}
+    assert documents(ledger, "evaluation result", "k") == [(key, "", result)]
+    ((_, _, gap),) = documents(ledger, "gap", "k")
+    request = {"verifier": "v", "collection": "k", "systems": ["bm25"]}
+    assert gap == {"bounds": [0, 1], "request": request, "time": second}
+    assert [found[2] for found in documents(ledger, "gap result", "k")] == [{"report": {}}]
+    ((number, _, run),) = documents(ledger, "uploaded run")
+    assert run == {"id": int(number), "collection": "k", "name": "bm25", "time": second}
+    assert documents(ledger, "text of an uploaded run") == [(number, "", "run")]
+    qrels = {"corpus": "c", "name": "mine", "qrels": "q 0 d 1"}
+    assert [found[2] for found in documents(ledger, "uploaded judgments")] == [qrels]
+    query = {"key": "c1", "share": 0.5, "words": ["w"], "overlap": {"share": 0.5, "words": ["w"]}}
+    ran = TIME.isoformat()
+    made = {"value": [query], "basis": "basis", "model": "m", "ran": ran, "edits": 2}
+    assert documents(ledger, "build verbalise", "c") == [("b", "", made)]
+    made = {"value": None, "basis": "", "model": "m", "ran": ran, "edits": 0}
+    assert documents(ledger, "build label", "c") == [("b", "", made)]
 
 
 @pytest.mark.parametrize("version", [6, 9])
@@ -179,25 +200,41 @@ def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(
         assert versions.scalar() == newest()
 
 
-def test_a_ledger_of_version_10_gets_tables_for_jobs_and_locks_and_keeps_the_rest(
-    open_ledger: partial[Ledger],
+@pytest.mark.parametrize("version", [10, 12])
+def test_a_ledger_of_version_10_to_12_keeps_its_imports_and_the_rest(
+    open_ledger: partial[Ledger], version: int
 ) -> None:
     ledger = open_ledger()
     ledger.judging.add([judgment()])
     ledger.ended_logins.add(["a login"])
+    blob = "BYTEA" if open_ledger.keywords["url"] else "BLOB"
+    content = {"request": {"source": "/nowhere/a.csv", "name": "a"}, "error": "no", "remedy": "do"}
+    content["progress"] = {"phase": "indexing", "done": 1, "total": 2, "seconds": 3.5}
+    job = {"job_id": "j", "about": "a", "state": "failed", "owner": "Ada", "machine": "here",
+           "content": zlib.compress(json.dumps(content).encode()), "process": 7, "stop": False,
+           "started": TIME.replace(tzinfo=None), "renewed": TIME.replace(tzinfo=None)}  # fmt: skip
     with ledger._database.write() as connection:
         for sql in (
             "CREATE TABLE import_jobs (name TEXT PRIMARY KEY)",
-            "DROP TABLE jobs",
-            "DROP TABLE locks",
-            "UPDATE schema_version SET version = 10",
+            "CREATE TABLE locks (name TEXT PRIMARY KEY)",
+            "CREATE TABLE jobs (job_id TEXT PRIMARY KEY, about TEXT, state TEXT, "
+            f"content {blob}, owner TEXT, machine TEXT, process BIGINT, stop BOOLEAN, "
+            "started TIMESTAMP, renewed TIMESTAMP)",
+            f"UPDATE schema_version SET version = {version}",  # noqa: S608
         ):
             connection.exec_driver_sql(sql)
+        names = ", ".join(f":{name}" for name in job)
+        insert = text(f"INSERT INTO jobs ({', '.join(job)}) VALUES ({names})")  # noqa: S608
+        connection.execute(insert.bindparams(**job))
     again = open_ledger()
-    assert again.jobs.all() == []
+    (found,) = ImportJobs(Home(open_ledger.args[0].parent), again).list()
+    assert (found.id, found.state, found.owner, found.pid) == ("j", "failed", "Ada", 7)
+    assert (found.error, found.seconds, found.request.name) == ("no", 3.5, "a")
+    assert found.started_at == TIME.isoformat()
     with again.locks.hold("grading", what="It is graded"):
         assert again.judging.history("demo") == [judgment()]
     assert again.ended_logins.has_any(["a login"])
     with again._database.read() as connection:
         assert migrations.version_of(connection) == newest()
-        assert not inspect(connection).has_table("import_jobs")
+        for name in ("import_jobs", "locks", "jobs"):
+            assert not inspect(connection).has_table(name)

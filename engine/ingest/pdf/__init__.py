@@ -18,9 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from engine.errors import BadInputError
-from engine.ingest.files import ZIP_ERRORS, InputFile, zip_names
+from engine.ingest.files import ZIP_ERRORS, InputFile, Row, zip_names
 from engine.ingest.isolated import OutOfTimeError, isolated
-from engine.ingest.rows import Row
 from engine.types.limits import MEGABYTE
 
 PDF_SECONDS = 30.0  # to read one PDF

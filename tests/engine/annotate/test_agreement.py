@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import krippendorff
 import numpy as np
@@ -23,11 +21,7 @@ from engine.annotate.agreement import (
     group_measures,
     pair_measures,
 )
-from engine.collections.readers import read_collection
-from engine.explorer import Explorer
 from engine.types.annotating import GRADED, AgreementMeasure, Judgment, Origin, Verdict
-from engine.types.corpora import ImportRequest
-from tests.support import make_explorer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 # Fleiss (1971) as Wikipedia works it through: fourteen raters, ten items, five categories.
@@ -163,93 +157,6 @@ def test_a_model_is_compared_with_people_and_never_counts_as_one() -> None:
     assert any("judge (a model)" in note for note in beside.notes)
 
 
-# -- CSFCube -----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def graded(
-    csfcube_judged: Path, tiny_model: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Explorer:
-    """CSFCube's judged documents, with all that its two annotators and their arbiter said."""
-    explorer = make_explorer(tmp_path_factory.mktemp("home"), shard_documents=1024)
-    explorer.library.import_documents(
-        ImportRequest(csfcube_judged, "csfcube", encoder=str(tiny_model))
-    )
-    explorer.annotation.exchange.import_("csfcube", None)
-    return explorer
-
-
-Units = dict[tuple[str, str], dict[str, int]]
-
-
-def raw_units(csfcube: Path, aspect: str) -> Units:
-    """(seed, document) -> annotator -> grade, straight from the file."""
-    file = csfcube / f"test-pid2anns-csfcube-{aspect}.json"
-    units: Units = {}
-    for seed, pool in json.loads(file.read_text("utf-8")).items():
-        for key in (k for k in pool if k.startswith("relevance_ann")):
-            for doc_id, grade in zip(pool["cands"], pool[key], strict=True):
-                if doc_id != seed and grade != -1:
-                    units.setdefault((seed, doc_id), {})[key.removeprefix("relevance_")] = grade
-    return units
-
-
-def alpha_of(units: Units) -> float:
-    """Krippendorff's alpha of what two or more graded."""
-    paired = [list(said.values()) for said in units.values() if len(said) > 1]
-    counts = np.array([[grades.count(value) for value in range(4)] for grades in paired])
-    return krippendorff.alpha(value_counts=counts, level_of_measurement="ordinal")
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(600)
-def test_agreement_on_csfcube_is_that_of_an_independent_computation(
-    graded: Explorer, csfcube: Path
-) -> None:
-    annotation = graded.annotation
-    found = annotation.agreement(annotation.project("csfcube"))
-    by_aspect = {a: raw_units(csfcube, a) for a in ("background", "method", "result")}
-    for aspect, units in by_aspect.items():
-        alpha = measure_of(found.by_aspect[aspect], ALPHA)
-        assert alpha.value == pytest.approx(alpha_of(units))
-        assert alpha.items == sum(len(said) > 1 for said in units.values())
-    everything = [said for units in by_aspect.values() for said in units.values()]
-    assert found.annotators == tuple(sorted({who for said in everything for who in said}))
-    assert len(found.pairs) >= 2
-    for (one, other), measures in found.pairs.items():
-        pairs = [(said[one], said[other]) for said in everything if {one, other} <= said.keys()]
-        expected = {RAW: sum(a == b for a, b in pairs) / len(pairs)}
-        for name, weights in KAPPAS.items():
-            expected[name] = cohen_kappa_score(*zip(*pairs, strict=True), weights=weights)
-        assert {m.name: m.value for m in measures} == pytest.approx(expected)
-
-
-@pytest.mark.nightly
-def test_adjudicated_grades_of_csfcube_go_out_as_they_came_in(
-    graded: Explorer, csfcube: Path
-) -> None:
-    annotation = graded.annotation
-    project = annotation.project("csfcube")
-    (pieces,) = annotation.exchange.export(project, "trec").files.values()
-    exported: dict[str, dict[str, int]] = {}
-    for line in "".join(pieces).splitlines():
-        query_id, _, doc_id, grade = line.split()
-        exported.setdefault(query_id, {})[doc_id] = int(grade)
-    assert exported == read_collection(csfcube).qrels
-    again = annotation.exchange.import_("csfcube", None)
-    assert (again.added, again.conflicts) == (0, ())
-
-
-@pytest.mark.nightly
-def test_the_human_row_of_csfcube_is_the_one_that_its_collection_gives(graded: Explorer) -> None:
-    rows = graded.human_rows(graded.annotation.project("csfcube"))
-    assert len(rows) >= 2
-    for scores in rows.values():
-        assert scores.kind == "human"
-        assert 0.7 < scores.metrics["nDCG@20"] < 1.0  # type: ignore[operator]
-        assert scores.metrics["p-MRR"] is not None
-
-
 # -- over time -----------------------------------------------------------------------------------
 
 
@@ -270,18 +177,3 @@ def test_agreement_over_time_ends_at_the_agreement_there_is() -> None:
     assert by_items[-1].measures == by_day[-1].measures == whole.measures
     first = find_agreement([j for j in judged if int(j.doc_id[1:]) < 3], GRADED, {})
     assert by_items[0].measures == first.measures
-
-
-def test_agreement_over_time_is_undefined_while_everybody_gives_one_grade() -> None:
-    judged = [
-        replace(said(who, int(item > 1), f"d{item}"), time=NOW + timedelta(minutes=item))
-        for item in range(4)
-        for who in ("Ada", "Grace")
-    ]
-    values = [
-        measure_of(point.measures, ALPHA).value
-        for point in agreement_over_time(judged, GRADED, "items")
-    ]
-    assert values == [None, None, 1.0, 1.0]
-    assert agreement_over_time(judged[:1], GRADED, "items") == []
-    assert agreement_over_time([], GRADED, "day") == []

@@ -1,25 +1,17 @@
-"""Many hands at once, and hands that are cut off: every acknowledged judgment is there, once.
-
-Writers are processes of their own. They are forked from one that has loaded the engine and
-opened nothing: twenty starts of Python would take minutes.
-"""
+"""Many hands at once: every acknowledged judgment is there, once."""
 
 from __future__ import annotations
 
-import json
-import os
+import multiprocessing
 import shutil
 import sqlite3
 import statistics
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benchmarks.annotators import KEY_EVERY, MOST_CPU, MOST_WAITED, PEOPLE, _at_work, filled
-from engine.config import ROOT
 from engine.errors import LedgerBusyError
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment
@@ -30,63 +22,12 @@ from tests.support import make_explorer, wait_until
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes and signals")
 
 WRITERS, EACH = 8, 50
-SECONDS = 200
+SECONDS = 300
 """What each of these tests may take, on a machine that has other things to do."""
 
-# One wish a line: home, annotator, query ids, doc_ids, how often. The writer answers with a line
-# for every judgment that it was told is stored.
-LAUNCHER = """
-import json, os, sys
-from engine.config import Settings
-from engine.explorer import Explorer
-from engine.types.annotating import Judgment
-for line in sys.stdin:
-    home, who, queries, documents, times = json.loads(line)
-    pid = os.fork()
-    if not pid:
-        annotation = Explorer(Settings(home=home)).annotation
-        project = annotation.project("small")
-        acknowledged = open(f"{home}/{who}.acknowledged", "a", buffering=1)
-        for number in range(times):
-            query, document = queries[number // len(documents)], documents[number % len(documents)]
-            event = f"{who}-{number}"
-            annotation.judge(project, Judgment(query, document, who, number % 4, event=event))
-            print(event, file=acknowledged)
-        os._exit(0)
-    print(pid, flush=True)
-"""
 QUERIES = [f"{problem}-survey_method" for problem in PROBLEMS]
 DOCUMENTS = [f"{problem}-{m}" for problem in PROBLEMS for m in METHODS if m != "survey"]
 """Not the seeds of the queries, which nobody may judge."""
-
-
-class Writers:
-    """Starts processes that judge."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def start(self, home: Path, who: str, times: int) -> int:
-        """Begin judging; returns the process id."""
-        assert self._process.stdin
-        assert self._process.stdout
-        wish = [str(home), who, QUERIES, DOCUMENTS, times]
-        print(json.dumps(wish), file=self._process.stdin, flush=True)
-        return int(self._process.stdout.readline())
-
-
-@pytest.fixture(scope="module")
-def writers() -> Iterator[Writers]:
-    with subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        yield Writers(process)
-        process.kill()
 
 
 @pytest.fixture
@@ -102,6 +43,18 @@ def shared(small_home: Path, home: Path) -> Explorer:
     return explorer
 
 
+def judge_all(home: Path, who: str) -> None:
+    """Judge, and write down each judgment that is said to be stored."""
+    annotation = make_explorer(home).annotation
+    project = annotation.project("small")
+    with (home / f"{who}.acknowledged").open("a", buffering=1) as stored:
+        for number in range(EACH):
+            query = QUERIES[number // len(DOCUMENTS)]
+            document, event = DOCUMENTS[number % len(DOCUMENTS)], f"{who}-{number}"
+            annotation.judge(project, Judgment(query, document, who, number % 4, event=event))
+            stored.write(f"{event}\n")
+
+
 def acknowledged(home: Path, who: str) -> list[str]:
     file = home / f"{who}.acknowledged"
     return file.read_text().split() if file.exists() else []
@@ -110,13 +63,15 @@ def acknowledged(home: Path, who: str) -> list[str]:
 @pytest.mark.nightly
 @pytest.mark.timeout(2 * SECONDS)
 def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
-    shared: Explorer, home: Path, writers: Writers
+    shared: Explorer, home: Path
 ) -> None:
     annotation = shared.annotation
     project = annotation.project("small")
     people = [f"person{n}" for n in range(WRITERS)]
-    for who in people:
-        writers.start(home, who, EACH)
+    starting = multiprocessing.get_context("spawn")
+    writers = [starting.Process(target=judge_all, args=(home, who)) for who in people]
+    for writer in writers:
+        writer.start()
     seen = [0]
 
     def all_said() -> bool:
@@ -127,6 +82,8 @@ def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
 
     wait_until(all_said, what="the last judgment", seconds=SECONDS, pause=0.2)
 
+    for writer in writers:
+        writer.join()
     history = annotation.history(project)
     assert len(history) == WRITERS * EACH
     assert len({j.event for j in history}) == WRITERS * EACH

@@ -10,7 +10,7 @@ import pytest
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
-from engine.types.annotating import Judgment, PoolJob, PoolRequest, Project
+from engine.types.annotating import PoolJob, PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query, Ranking
 from tests.fakes.small_corpus import DOCUMENTS
@@ -66,10 +66,8 @@ def test_a_kill_costs_the_query_at_hand_and_no_queries_are_not_all(
 def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
     small_copy: Explorer, project: Project, tmp_path: Path
 ) -> None:
-    annotation, [gone, *others] = (
-        small_copy.annotation,
-        list(small_copy.annotation.queries(project)),
-    )
+    annotation = small_copy.annotation
+    gone, *others = annotation.queries(project)
     left = [one for one in DOCUMENTS if one["doc_id"] != SEEDS[0]]
     small_copy.library.delete("small")
     source = write_jsonl(tmp_path / "left.jsonl", left)
@@ -85,35 +83,15 @@ def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
     assert annotation.fill_pool(project, brought) == 1, "a run needs no seed"
     (bm25,) = annotation.unjudged(project, ("bm25",))
     assert {*bm25.missing} == {*others}
-
-
-def test_a_query_whose_aspect_left_the_lens_keeps_nothing_from_the_others(
-    small_copy: Explorer, project: Project
-) -> None:
-    annotation = small_copy.annotation
-    aspects = tuple(annotation.queries(project))
-    (whole,) = annotation.add_queries(project, [Query("small", seed=SEEDS[0])])
-    for who in ("ann", "bob"):
-        for query_id in (aspects[0], whole):
-            for doc_id, grade in (("bread-survey", 2), ("bread-sensor", 0)):
-                annotation.judge(project, Judgment(query_id, doc_id, who, grade))
     small_copy.library.set_lens("small", POSTS)
-    assert annotation.unaskable(project) == aspects
-    assert annotation.fill_pool(project, REQUEST) > 0
-    assert {item.query_id for item in annotation.pool(project)} == {whole}
-    (bm25,) = annotation.unjudged(project, ("bm25",))
-    assert {*bm25.missing} <= {whole}
-    (row,) = small_copy.human_rows(project)["ann"].per_query
-    assert row["query_id"] == whole
+    assert annotation.unaskable(project) == (gone, *others), "nor an aspect that left the lens"
 
 
 def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(
     small_copy: Explorer, project: Project
 ) -> None:
-    filling, [first, *_] = (
-        small_copy.annotation.filling,
-        list(small_copy.annotation.queries(project)),
-    )
+    filling = small_copy.annotation.filling
+    first, *_ = small_copy.annotation.queries(project)
     job_id = filling.start(project, REQUEST, [first] * 5_000)
     with pytest.raises(BadInputError, match="being filled already"):
         filling.start(project, REQUEST, [first])

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.annotate.model_grading import known_positives
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, ImportedJudgments, Project, Scale
 from engine.types.searches import Query
-from storage.judgment_events import Changed
 from storage.records import Judgment
 from tests.fakes.csfcube_files import GOOD, METHOD, qrels
-from tests.support import make_explorer
 
 
 @pytest.fixture
@@ -105,9 +101,6 @@ def test_what_differs_from_the_stored_is_a_conflict_until_the_file_is_to_win(
     assert (again.added, again.known, again.conflicts) == (0, 1, ())
 
 
-# -- without events --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["trec", "beir"])
 def test_one_s_own_grades_come_back_without_a_change_to_notes_and_marks(
     small_copy: Explorer, project: Project, tmp_path: Path, kind: str
@@ -132,60 +125,6 @@ def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(
     assert (
         "bees-network" not in annotation.exchange.qrels(annotation.project("small")).grades[METHOD]
     )
-
-
-# -- hand-overs ------------------------------------------------------------------------------------
-
-
-def test_what_a_model_graded_shows_no_model_what_to_think_in_a_copy_either(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
-    annotation = small_copy.annotation
-    for made, doc_id in (("grading-1", "maps-survey"), ("build-1", "tides-network")):
-        (said,) = annotation.judgments(project, annotator="ann")
-        by_model = replace(said, annotator="model:m", doc_id=doc_id, origin="model", event=made)
-        small_copy.ledger.judging.add([by_model])
-    exported = annotation.exchange.export(project, "hand-over", annotator="model:m")
-    (file,) = exported.write(tmp_path / "model.jsonl")
-    assert annotation.exchange.import_("small", file, "copy").added == 2
-    copy = annotation.project("small", "copy")
-    judgments, queries = annotation.judgments(copy), annotation.queries(copy)
-    known = small_copy.library.open("small").row_of
-    anchors = known_positives(copy, queries, judgments, known)
-    assert [doc_id for doc_id, _ in anchors[METHOD]] == ["tides-network"]
-    assert [j.event.partition("-")[0] for j in judgments] == ["grading", "build"]
-
-
-# -- at the same time ------------------------------------------------------------------------------
-
-
-def test_nobody_writes_between_what_a_change_reads_and_what_it_adds(
-    small_copy: Explorer, project: Project, home: Path
-) -> None:
-    judging = small_copy.ledger.judging
-    (said,) = judging.latest("small", "p")
-    begun = threading.Event()
-
-    def another() -> None:
-        begun.wait(timeout=60)
-        make_explorer(home).ledger.judging.add([replace(said, relevance=0, event="another")])
-
-    writer = threading.Thread(target=another)
-    writer.start()
-
-    def change(current: Changed) -> list[Judgment]:
-        begun.set()
-        writer.join(timeout=0.3)
-        assert writer.is_alive()
-        assert [judgment for _, judgment in current] == [said]
-        return [replace(said, relevance=1, event="changed")]
-
-    assert judging.change("small", "p", change) == 1
-    writer.join(timeout=60)
-    assert [row.relevance for row in judging.history("small", "p")] == [3, 1, 0]
-
-
-# -- projects --------------------------------------------------------------------------------------
 
 
 def test_a_scale_must_have_the_grades_that_stand(small_copy: Explorer, project: Project) -> None:
@@ -214,25 +153,14 @@ def test_of_two_who_change_a_project_the_second_is_told_of_the_first(
     assert annotation.save(replace(first, order="rank"), "another", first).per_item == 2
 
 
-@pytest.mark.parametrize("name", ["grade", "label", "rel", "score", "Rating"])
-def test_grades_come_in_by_any_name_that_their_column_has(
-    small_copy: Explorer, tmp_path: Path, name: str
-) -> None:
-    file = tmp_path / "judged.csv"
-    file.write_text(f"qid,docid,{name},annotator\n{METHOD},bread-network,2.0,r9\n", "utf-8")
-    exchange = small_copy.annotation.exchange
-    assert exchange.import_("small", file).added == 1
-    project = small_copy.annotation.project("small")
-    assert exchange.qrels(project).grades == {METHOD: {"bread-network": 2}}
-
-
-def test_spam_is_not_relevant_and_columns_of_other_programs_do_not_matter(
+def test_grades_of_other_programs_come_in_and_spam_is_not_relevant(
     small_copy: Explorer, tmp_path: Path
 ) -> None:
     exchange = small_copy.annotation.exchange
-    names = "qid,docid,rel,annotator,annotators,by,basis"
-    table = f"{names}\n{METHOD},bread-network,-1,r9,3,,vote\n"
-    exchange.import_("small", qrels(tmp_path, table, "judged.csv"))
-    exchange.import_("small", qrels(tmp_path, f"{METHOD} 0 maps-survey -2\n"), annotator="x")
+    grades = {"bread-network": ("label", "2.0"), "maps-survey": ("rel", "-1")}
+    for doc_id, (name, grade) in grades.items():
+        head = f"qid,docid,{name},annotator,annotators,by,basis"
+        table = f"{head}\n{METHOD},{doc_id},{grade},r9,3,,vote\n"
+        assert exchange.import_("small", qrels(tmp_path, table, "judged.csv")).added == 1
     decided = exchange.qrels(small_copy.annotation.project("small"))
-    assert decided.grades == {METHOD: {"bread-network": 0, "maps-survey": 0}}
+    assert decided.grades == {METHOD: {"bread-network": 2, "maps-survey": 0}}

@@ -6,13 +6,11 @@ import csv
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.annotate import judgment_io
-from engine.annotate.judgment_io import DECISIONS
+from engine.collections import judgment_formats
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
@@ -27,10 +25,12 @@ from tests.support import make_explorer, write_jsonl
 ANY = "bread-survey_any"
 
 
-@pytest.fixture
-def judged(small_copy: Explorer) -> Explorer:
-    """A project ``p`` with everything that a judgment can have, and an undo."""
-    annotation = small_copy.annotation
+@pytest.fixture(scope="module")
+def judged_home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a project ``p``: everything that a judgment can have, and an undo."""
+    home = tmp_path_factory.mktemp("judged") / "home"
+    shutil.copytree(small_home, home)
+    annotation = make_explorer(home).annotation
     project = annotation.save(
         Project("small", "p", {"": "Read **all**."}, leads=("lead",), per_item=2), "lead"
     )
@@ -42,20 +42,8 @@ def judged(small_copy: Explorer) -> Explorer:
     annotation.add_queries(project, {**seeds, "own": own})
     judge = annotation.judge
     note = 'He said "no",\nthen =1+1; <b>éß🐝</b>'
-    judge(
-        project,
-        Judgment(
-            METHOD,
-            "bread-network",
-            "ann",
-            3,
-            note=note,
-            marks=(
-                (0, 5),
-                (7, 9),
-            ),
-        ),
-    )
+    marks = ((0, 5), (7, 9))
+    judge(project, Judgment(METHOD, "bread-network", "ann", 3, note=note, marks=marks))
     judge(project, Judgment(METHOD, "bread-network", "bob B.", 1, seconds=1.25))
     judge(project, Judgment(METHOD, "maps-survey", "bob B.", verdict="skip"))
     judge(project, Judgment(ANY, "maps-survey", "ann", verdict="unsure", note="?"))
@@ -64,7 +52,14 @@ def judged(small_copy: Explorer) -> Explorer:
     annotation.undo(project, "ann")
     judge(project, Judgment("own", "tides-network", "ann", 2))
     annotation.adjudicate(project, METHOD, "bread-network", 2, "between them", "lead")
-    return small_copy
+    return home
+
+
+@pytest.fixture
+def judged(judged_home: Path, home: Path) -> Explorer:
+    """An explorer over a copy of that home."""
+    shutil.copytree(judged_home, home)
+    return make_explorer(home)
 
 
 @pytest.fixture
@@ -108,7 +103,7 @@ def test_all_annotators_in_one_file_come_back_exactly_and_once(
     project = judged.annotation.project("small", "p")
     file = write(judged, project, tmp_path / f"a.{kind}", kind, per_annotator=True)
     empty_project(other, judged)
-    first = other.annotation.exchange.import_("small", file, "p")
+    first = other.annotation.exchange.import_("small", file, "p", annotator="nobody of these")
     assert (first.added, first.known, first.conflicts) == (7, 0, ())
     assert other.annotation.judgments(project) == judged.annotation.judgments(project)
     again = other.annotation.exchange.import_("small", file, "p")
@@ -143,23 +138,7 @@ def test_a_hand_over_makes_the_project_elsewhere_with_the_judgments_of_one_annot
         project, annotator="ann"
     )
     assert other.annotation.exchange.import_("small", file).added == 0
-
-
-def test_what_was_asked_in_words_of_several_lines_goes_out_and_comes_in(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
-    annotation, project = judged.annotation, judged.annotation.project("small", "p")
-    words = "The same\r\nkind of map\x00, not the same\tplace"
-    query = Query("small", seed="maps-survey", instruction=words)
-    annotation.add_queries(project, {"lines": query})
-    annotation.judge(project, Judgment("lines", "bread-network", "ann", 2))
-    (said,) = annotation.judgments(project, "lines")
-    assert said.instruction == "The same\nkind of map, not the same\tplace"
-    before = replace(said, doc_id="emoji", instruction=words, event="of-before")
-    judged.ledger.judging.add([before])
-    other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
-    there = other.annotation.judgments(other.annotation.project("small", "p"), "lines")
-    assert [j.instruction for j in there] == [said.instruction] * 2
+    assert other.annotation.exchange.import_("small", file, "copy").added == 4, "and in another one"
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "beir"])
@@ -181,32 +160,20 @@ def test_adjudicated_grades_come_back_as_whose_they_were(
     }  # fmt: skip
     decision = back[(METHOD, "bread-network"), "lead"]
     assert (decision.origin, decision.note) == ("adjudication", "between them")
-    assert other.annotation.exchange.qrels(project).grades == exported_grades(judged, project)
+    grades = [e.annotation.exchange.qrels(project).grades for e in (judged, other)]
+    assert grades[0] == grades[1]
 
 
-def exported_grades(explorer: Explorer, project: Project) -> object:
-    return explorer.annotation.exchange.qrels(project).grades
-
-
-@pytest.mark.parametrize("kind", ["trec", "beir"])
-def test_adjudicated_grades_come_back_as_the_same_file(
-    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
+def test_adjudicated_grades_come_back_as_the_same_trec_file(
+    judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
     project = judged.annotation.project("small", "p")
-    (tmp_path / "out").mkdir()
-    out = write(judged, project, tmp_path / "out", kind)
-    file = out / "p.qrels" if kind == "trec" else out
+    file = write(judged, project, tmp_path / "a.qrels", "trec")
     empty_project(other, judged)
     found = other.annotation.exchange.import_("small", file, "p", annotator="them")
     assert found.added == 3
-    assert (
-        other.annotation.exchange.qrels(project).grades
-        == judged.annotation.exchange.qrels(project).grades
-    )
-    (tmp_path / "back").mkdir()
-    back, before = contents(write(other, project, tmp_path / "back", kind)), contents(out)
-    # Who graded what somebody else decided is in no file of decisions.
-    assert {**back, DECISIONS: ""} == {**before, DECISIONS: ""}
+    back = write(other, project, tmp_path / "b.qrels", "trec")
+    assert back.read_text("utf-8") == file.read_text("utf-8")
 
 
 def test_a_beir_folder_is_a_collection_with_its_documents(judged: Explorer, tmp_path: Path) -> None:
@@ -218,9 +185,8 @@ def test_a_beir_folder_is_a_collection_with_its_documents(judged: Explorer, tmp_
     assert query["metadata"] == {"seed": "bees-network", "aspect": "method"}
 
 
-@pytest.mark.parametrize("per_annotator", [False, True])
 def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(
-    judged: Explorer, tmp_path: Path, per_annotator: bool
+    judged: Explorer, tmp_path: Path
 ) -> None:
     left = [one for one in DOCUMENTS if one["doc_id"] != "bees-network"]
     judged.library.delete("small")
@@ -228,7 +194,7 @@ def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(
         ImportRequest(write_jsonl(tmp_path / "left.jsonl", left), "small")
     )
     project = judged.annotation.project("small", "p")
-    exported = judged.annotation.exchange.export(project, "beir", per_annotator=per_annotator)
+    exported = judged.annotation.exchange.export(project, "beir")
     out = tmp_path / "beir"
     exported.write(out)
     assert [note for note in exported.notes if "seed" in note] == [
@@ -239,14 +205,10 @@ def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(
     assert texts[METHOD] == ""
     assert texts["own"].startswith("Maps")
     assert len((out / "corpus.jsonl").read_text("utf-8").splitlines()) == 39
-    name = "ann" if per_annotator else "test"
-    assert f"{METHOD}\tbread-network" in (out / "qrels" / f"{name}.tsv").read_text("utf-8")
-    if not per_annotator:
-        read = read_collection(out)
-        assert METHOD not in {topic.query_id for topic in read.topics}
-        assert "is not among those asked" in " ".join(read.warnings), "the others can be read"
-    trec = judged.annotation.exchange.export(project, "trec", per_annotator=per_annotator)
-    assert not [note for note in trec.notes if "seed" in note]
+    assert f"{METHOD}\tbread-network" in (out / "qrels" / "test.tsv").read_text("utf-8")
+    read = read_collection(out)
+    assert METHOD not in {topic.query_id for topic in read.topics}
+    assert "is not among those asked" in " ".join(read.warnings), "the others can be read"
 
 
 def test_a_file_per_annotator_says_what_it_has_no_place_for(
@@ -261,58 +223,6 @@ def test_a_file_per_annotator_says_what_it_has_no_place_for(
     ]
     assert contents(tmp_path / "out")["p.bob-B.qrels"] == f"{METHOD} 0 bread-network 1\n"
     assert any("2 skips and unsure verdicts" in note for note in found.notes)
-
-
-def test_the_same_hand_over_in_a_second_project_is_there_in_full(
-    judged: Explorer, tmp_path: Path
-) -> None:
-    annotation = judged.annotation
-    project = annotation.project("small", "p")
-    file = handed_over(judged, tmp_path)
-    assert annotation.exchange.import_("small", file, "copy").added == 4
-    assert annotation.exchange.import_("small", file, "copy").added == 0
-    copy = annotation.judgments(annotation.project("small", "copy"))
-    assert [(j.doc_id, j.relevance, j.note) for j in copy] == [
-        (j.doc_id, j.relevance, j.note) for j in annotation.judgments(project, annotator="ann")
-    ]
-
-
-# -- merging ---------------------------------------------------------------------------------------
-
-
-def test_a_correction_after_a_hand_over_is_a_conflict_until_the_file_is_to_win(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
-    other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
-    project = judged.annotation.project("small", "p")
-    judged.annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 0))
-    judged.annotation.undo(project, "ann", [(ANY, "maps-survey")])
-    file = handed_over(judged, tmp_path)
-    found = other.annotation.exchange.import_("small", file)
-    assert (found.added, found.known, len(found.conflicts)) == (0, 2, 2)
-    assert "ann said 3 of 'bread-network'" in found.conflicts[0]
-    assert other.annotation.exchange.import_("small", file, overwrite=True).added == 2
-    now = {j.item: j.relevance for j in other.annotation.judgments(project, annotator="ann")}
-    assert now == {
-        j.item: j.relevance for j in judged.annotation.judgments(project, annotator="ann")
-    }
-
-
-@pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_a_file_that_names_its_annotators_is_nobody_else_s(
-    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
-) -> None:
-    project = judged.annotation.project("small", "p")
-    file = write(judged, project, tmp_path / f"a.{kind}", kind, per_annotator=True)
-    empty_project(other, judged)
-    assert other.annotation.exchange.import_("small", file, "p", annotator="eve").added == 7
-    assert other.annotation.judgments(project) == judged.annotation.judgments(project)
-    decided = write(judged, project, tmp_path / f"d.{kind}", kind)
-    found = other.annotation.exchange.import_(
-        "small", decided, "p", annotator="lead", adjudicated=True
-    )
-    assert {c.partition(" said")[0].partition(": ")[2] for c in found.conflicts} <= {"lead"}
-    assert {j.annotator for j in other.annotation.judgments(project)} == {"ann", "bob B.", "lead"}
 
 
 # -- bad input -------------------------------------------------------------------------------------
@@ -334,20 +244,6 @@ def test_of_two_lines_about_an_item_the_last_one_counts(
     )
     said = {j.doc_id: j.relevance for j in other.annotation.judgments(project, METHOD, "bob B.")}
     assert said["bread-network"] == 3
-
-
-def test_a_hand_over_of_a_project_that_cannot_be_is_refused(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
-    file = handed_over(judged, tmp_path)
-    first, _, rest = file.read_text("utf-8").partition("\n")
-    for name, value in (("per_item", "two"), ("guidelines", []), ("scale", None), ("name", "a b")):
-        about = json.loads(first)
-        about["project"][name] = value
-        file.write_text(f"{json.dumps(about)}\n{rest}", "utf-8")
-        with pytest.raises(BadInputError, match=r"project"):
-            other.annotation.exchange.import_("small", file)
-    assert other.annotation.projects() == []
 
 
 def test_a_file_must_fit_the_project_it_goes_into(judged: Explorer, tmp_path: Path) -> None:
@@ -377,17 +273,10 @@ def test_what_cannot_be_exported_says_why(judged: Explorer, tmp_path: Path) -> N
     with pytest.raises(BadInputError, match=r"cannot be written.*--out"):
         found.write(tmp_path / "file" / "q.qrels")
     assert (tmp_path / "file").read_text() == "in the way"
-
-
-def test_white_space_in_an_id_needs_another_format(small_copy: Explorer) -> None:
-    annotation = small_copy.annotation
-    project = annotation.save(Project("small", "p"), "ann")
-    query = Query("small", seed="bees-network")
-    annotation.add_queries(project, {"my query": query})
+    annotation.add_queries(project, {"my query": Query("small", seed="bees-network")})
     annotation.judge(project, Judgment("my query", "bread-network", "ann", 1))
-    found = annotation.exchange.export(project, "trec")
     with pytest.raises(BadInputError, match=r"'my query' holds white space.*csv or jsonl"):
-        "".join(next(iter(found.files.values())))
+        "".join(next(iter(annotation.exchange.export(project, "trec").files.values())))
 
 
 # -- queries and sizes -----------------------------------------------------------------------------
@@ -403,26 +292,18 @@ def beir_folder(folder: Path, text: str, **about: str) -> Path:
     return folder
 
 
-def test_the_instruction_beside_a_query_is_asked_with_it(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
-    folder = beir_folder(tmp_path / "beir", "How does a loaf rise?", instruction="only with yeast")
-    annotation = small_copy.annotation
-    annotation.exchange.import_("small", folder, annotator="ann")
-    (query,) = annotation.queries(annotation.project("small")).values()
-    assert (query.text, query.instruction) == ("How does a loaf rise?", "only with yeast")
-
-
 def test_grades_for_another_query_of_the_same_id_are_refused(
     small_copy: Explorer, tmp_path: Path
 ) -> None:
     annotation = small_copy.annotation
-    first = beir_folder(tmp_path / "first", "How does a loaf rise?")
+    first = beir_folder(tmp_path / "first", "How does a loaf rise?", instruction="with yeast")
     assert annotation.exchange.import_("small", first, annotator="ann").added == 1
+    (query,) = annotation.queries(annotation.project("small")).values()
+    assert (query.text, query.instruction) == ("How does a loaf rise?", "with yeast")
     other = beir_folder(tmp_path / "other", "When does the tide turn?")
     with pytest.raises(BadInputError, match=r"line 2: Query '1' asks for something else here"):
         annotation.exchange.import_("small", other, annotator="bob")
-    same = beir_folder(tmp_path / "same", "How does a  loaf rise?")
+    same = beir_folder(tmp_path / "same", "How does a  loaf rise?", instruction="with yeast")
     assert annotation.exchange.import_("small", same, annotator="cy").added == 1
     said = annotation.judgments(annotation.project("small"))
     assert [one.annotator for one in said] == ["ann", "cy"]
@@ -431,7 +312,7 @@ def test_grades_for_another_query_of_the_same_id_are_refused(
 def test_files_that_are_too_large_for_a_page_are_refused_before_they_fill_the_memory(
     judged: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgment_io, "EXPORT_BYTES", 5_000)
+    monkeypatch.setattr(judgment_formats, "EXPORT_BYTES", 5_000)
     project = judged.annotation.project("small", "p")
     exported = judged.annotation.exchange.export(project, "beir")
     with pytest.raises(BadInputError, match="seedlens qrels export"):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, GradeMeaning, Judgment, Scale
+from engine.types.annotating import Judgment
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
 from tests.fakes.model_sessions import ALIKE
 
@@ -91,24 +89,6 @@ def test_where_people_differ_the_decision_is_held_against_the_model(graded: Expl
     assert difference.said == {"Ada": 0, "Grace": 2}, "nobody's own grade is written over"
     assert difference.notes == {"Grace": "alike"}
     assert (difference.decided_by, difference.decision) == ("Grace", "it counts")
-
-
-def test_a_person_s_grade_of_another_scale_leaves_the_rest_of_the_people_in_the_check(
-    graded: Explorer,
-) -> None:
-    project = make_project(graded, depth=2)
-    annotation = graded.annotation
-    grade(graded, project)
-    doc_id = annotation.pool(project)[0].doc_id
-    annotation.judge(project, Judgment(QUERY, doc_id, "Ada", 1))
-    strange = replace(project, scale=Scale("ten", (*GRADED.grades, GradeMeaning(9, "nine"))))
-    annotation.judge(strange, Judgment(QUERY, doc_id, "Grace", 9))
-    check = annotation.grading.check(project)
-    assert (check.items, check.undecided) == (1, 0), "as in the project's grades"
-    found = annotation.exchange.qrels(project)
-    assert found.grades == {QUERY: {doc_id: 1}}
-    assert "1 grade is not in the project's scale, and left out." in found.notes
-    assert "Left out: 1 grade outside the scale." in annotation.agreement(project).notes
 
 
 def test_grades_that_check_a_model_count_only_where_they_are_asked_for(graded: Explorer) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.annotate.model_grading import Asked, grading, guidelines_for, in_words
+from engine.annotate.model_grading import (
+    Asked,
+    NothingGradedError,
+    grading,
+    guidelines_for,
+    in_words,
+)
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, GradingRequest, Judgment, PoolRequest, Project
 from engine.types.documents import Document
 from engine.types.searches import Query
-from tests.engine.annotate.grading_steps import JUDGE, QUERY, by_model, grade, make_project
+from tests.engine.annotate.grading_steps import JUDGE, QUERY, by_model, end_of, grade, make_project
 from tests.fakes.model_answers import MODEL, candidate_of, fenced_texts, grades_by
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import ALIKE
@@ -89,67 +94,45 @@ def test_no_model_s_grades_are_examples_however_they_came_in(
         file.write_text(f"{QUERY} 0 {doc_id} 3\n")
     annotation.exchange.import_("small", files[0], "p", annotator="Model:other")
     annotation.exchange.import_("small", files[1], "p", annotator="another", by_model=True)
-    annotation.exchange.import_(
-        "small", files[2], "p", annotator=MODEL
-    )  # before anybody knew that model
+    # Before anybody knew that model:
+    annotation.exchange.import_("small", files[2], "p", annotator=MODEL)
     annotation.exchange.import_("small", files[3], "p", annotator="Ada")
     found = {j.annotator: j.origin for j in annotation.judgments(project)}
-    assert found == {
-        "model:other": "model",
-        "model:another": "model",
-        MODEL: "import",
-        "Ada": "import",
-    }
-    assert set(annotation.exchange.qrels(project).grades[QUERY]) == {*ALIKE[2:4]}, (
-        "models are no qrels"
-    )
+    by_models = {"model:other": "model", "model:another": "model"}
+    assert found == {**by_models, MODEL: "import", "Ada": "import"}
+    counted = annotation.exchange.qrels(project).grades[QUERY]
+    assert set(counted) == {*ALIKE[2:4]}, "models are no qrels"
     grade(graded, project)
+    with pytest.raises(BadInputError, match=f"(?i)by the name '{MODEL}' a model graded"):
+        annotation.exchange.import_("small", files[0], "p", annotator=MODEL)
     shown = {t.partition("\n")[0] for p in grader.seen.prompts for t in fenced_texts(p, "example")}
     assert shown == {graded.document("small", ALIKE[3]).title}
 
 
-def test_a_model_that_graded_here_is_nobody_whose_grades_a_file_brings(
-    graded: Explorer, tmp_path: Path
+def test_a_grade_that_the_scale_does_not_have_is_no_grade(
+    graded: Explorer, grader: ModelServer
 ) -> None:
-    annotation, project = graded.annotation, make_project(graded, depth=3)
-    grade(graded, project)
-    before = annotation.history(project)
-    line = {"query_id": QUERY, "doc_id": ALIKE[0], "relevance": 3, "annotator": MODEL.upper()}
-    own, decided = tmp_path / "own.jsonl", tmp_path / "decided.jsonl"
-    own.write_text(json.dumps(line))
-    decided.write_text(json.dumps({**line, "basis": "adjudicated", "by": MODEL}))
-    qrels = tmp_path / "a.qrels"
-    qrels.write_text(f"{QUERY} 0 {ALIKE[0]} 3\n")
-    for file, named in ((own, {}), (decided, {}), (qrels, {"annotator": MODEL})):
-        for adjudicated in (False, True):
-            with pytest.raises(BadInputError, match=r"(?i)by the name 'judge' a model graded"):
-                annotation.exchange.import_("small", file, "p", adjudicated=adjudicated, **named)
-    with pytest.raises(BadInputError, match="decides nothing"):
-        annotation.exchange.import_(
-            "small", qrels, "p", annotator="m", by_model=True, adjudicated=True
-        )
-    assert annotation.history(project) == before
+    project = make_project(graded, depth=3)
+    for said in (7, -1, "high"):
+        grader.behaviour.handlers = [
+            lambda prompt, _: {"reason": "So.", "grade": said} if candidate_of(prompt) else None  # noqa: B023
+        ]
+        with pytest.raises(NothingGradedError, match="3 candidates"):
+            grade(graded, project)
+    assert by_model(graded, project) == {}
+    job = end_of(graded, graded.annotation.grading.start(GradingRequest(project)))
+    assert (job.state, "Nothing was graded" in job.error) == ("failed", True)
 
 
-def test_a_file_of_a_model_s_grades_makes_no_person_a_model(
-    graded: Explorer, tmp_path: Path
+def test_a_request_that_cannot_be_is_refused_before_anything_is_asked(
+    graded: Explorer, grader: ModelServer
 ) -> None:
-    annotation, project = (
-        graded.annotation,
-        make_project(graded, depth=3, annotators=("Ada", "Ben")),
-    )
-    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ben", 3))
-    before = annotation.history(project)
-    qrels, lines = tmp_path / "a.qrels", tmp_path / "two.jsonl"
-    qrels.write_text(f"{QUERY} 0 {ALIKE[1]} 3\n")
-    said = {"query_id": QUERY, "doc_id": ALIKE[1], "relevance": 3, "annotator": "gpt"}
-    lines.write_text("\n".join(json.dumps({**said, "annotator": who}) for who in ("gpt", "Ben")))
-    with pytest.raises(BadInputError, match="is not named"):
-        annotation.exchange.import_("small", qrels, "p", annotator=" ", by_model=True)
-    assert annotation.history(project) == before
-    annotation.exchange.import_("small", lines, "p", annotator="gpt", by_model=True)
-    origins = {j.annotator: j.origin for j in annotation.judgments(project)}
-    assert origins == {"Ben": "person", "model:gpt": "model", "model:Ben": "model"}
+    project = make_project(graded, depth=2)
+    for request in ({"anchors": -1}, {"anchors": 99}, {"limit": 0}, {"query_ids": ("gone",)}):
+        for act in (graded.annotation.grading.run, graded.annotation.grading.start):
+            with pytest.raises(BadInputError):
+                act(GradingRequest(project, **request))  # type: ignore[arg-type]
+    assert not grader.seen.requests
 
 
 def test_a_query_in_words_is_asked_for_what_it_says(graded: Explorer, grader: ModelServer) -> None:

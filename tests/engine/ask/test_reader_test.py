@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,10 @@ from engine.explorer import Explorer
 from engine.llm.endpoints import EndpointError
 from engine.measures.metrics import rouge_1_recall
 from engine.types.evaluations import Collection
-from engine.types.reading import ReadingRow, ReadingTest
 from engine.types.scenarios import ScenarioRequest
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL, Knowledge
 from tests.fakes.model_server import ModelServer, serving
-from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
 
 PEOPLE = ("Noor", "Ada", "Bo", "Cy", "Dag", "Eva")
@@ -97,10 +96,6 @@ def prepared(loans: Explorer, collection: Collection, **plan: Any) -> PreparedRe
     return prepare(loans.searcher("loans"), collection, ReadingPlan(**plan))
 
 
-def rows_of(found: ReadingTest) -> dict[str, ReadingRow]:
-    return {row.name: row for row in found.rows}
-
-
 # -- what is asked ---------------------------------------------------------------------------
 
 
@@ -128,33 +123,30 @@ def test_the_place_of_the_gold_document_tells_nothing(
         assert places.count(place) >= 2
 
 
-def test_without_pools_the_negatives_are_what_retrievers_confuse(tmp_path: Path) -> None:
-    folder = write_collection(tmp_path / "tiny")
+def test_without_pools_the_negatives_are_what_retrievers_confuse(
+    tiny: Explorer, lab_source: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(lab_source, tmp_path / "lab")
+    one, other = tiny.library.open("lab").doc_ids[5:7]
     topics = '{"query_id": "q", "text": "cooling a city with trees", "answer": "by shade"}\n'
     (folder / "topics.jsonl").write_text(topics, encoding="utf-8")
-    documents = [line.split('"')[3] for line in (folder / "corpus.jsonl").open(encoding="utf-8")]
-    (folder / "qrels.txt").write_text(f"q 0 {documents[5]} 3\nq 0 {documents[6]} 0\n", "utf-8")
-    collection = read_collection(folder)
-    explorer = make_explorer(tmp_path / "home")
-    explorer.library.import_collection(collection)
-    test = prepare(explorer.searcher("tiny"), collection, ReadingPlan((4,)))
+    (folder / "qrels.txt").write_text(f"q 0 {one} 3\nq 0 {other} 0\n", "utf-8")
+    test = prepare(tiny.searcher("lab"), read_collection(folder), ReadingPlan((4,)))
     [asked] = test.given[Condition(GOLD, 4, False)]
-    assert asked.gold == (documents[5],)
-    assert asked.reference == "by shade"
-    assert len(asked.doc_ids) == 4
+    assert (asked.gold, asked.reference, len(asked.doc_ids)) == ((one,), "by shade", 4)
     assert "bm25 and dense" in test.negatives
 
 
-def test_a_collection_without_answers_cannot_be_read(loans: Explorer, tmp_path: Path) -> None:
-    collection = read_collection(write_collection(tmp_path / "tiny"))
+def test_what_cannot_be_read_is_refused(
+    loans: Explorer, collection: Collection, lab_source: Path
+) -> None:
     with pytest.raises(BadInputError, match="reference answer"):
-        prepare(loans.searcher("loans"), collection, ReadingPlan())
-
-
-@pytest.mark.parametrize("sizes", [(), (0,), (1, 1000)])
-def test_sizes_beyond_bounds_are_refused(sizes: tuple[int, ...]) -> None:
-    with pytest.raises(BadInputError, match="1 to 200"):
-        ReadingPlan(sizes)
+        prepare(loans.searcher("loans"), read_collection(lab_source), ReadingPlan())
+    with pytest.raises(BadInputError, match="no scenarios"):
+        prepare(loans.searcher("loans"), collection, ReadingPlan(scenarios=True))
+    for sizes in ((), (0,), (1, 1000)):
+        with pytest.raises(BadInputError, match="1 to 200"):
+            ReadingPlan(sizes)
 
 
 # -- what is measured --------------------------------------------------------------------------
@@ -177,8 +169,7 @@ def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
     told: list[None] = []
     test = prepare(loans.searcher("loans"), collection, plan, on_query=lambda: told.append(None))
     found = reader_test.run(test).result
-    rows = rows_of(found)
-    assert list(rows) == ["gold, k = 1", "gold, k = 3"]
+    assert [row.name for row in found.rows] == ["gold, k = 1", "gold, k = 3"]
     for row in found.rows:
         assert (row.answered, row.unanswered, row.declined, row.found) == (QUERIES, 0, 0, 1.0)
         assert row.rouge == pytest.approx(0.5)  # "Noor" of "Noor Smith"
@@ -194,8 +185,7 @@ def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
     test = prepared(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
     found = reader_test.run(test).result
     loans.scenarios.remove("loans")
-    rows = rows_of(found)
-    assert set(rows) == {
+    assert {row.name for row in found.rows} == {
         "gold, k = 2", "gold, k = 2, with scenarios", "bm25, k = 2", "bm25, k = 2, with scenarios",
     }  # fmt: skip
     with_notes = [p for p in server.seen.prompts if "=== notes on document" in p]
@@ -205,13 +195,6 @@ def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
         assert row.graded == row.answered == QUERIES
         assert row.grade == pytest.approx(80 * (1 - row.declined / QUERIES))
     assert any("graded" in note for note in found.notes)
-
-
-def test_scenarios_that_are_not_there_cannot_go_along(
-    loans: Explorer, collection: Collection
-) -> None:
-    with pytest.raises(BadInputError, match="no scenarios"):
-        prepare(loans.searcher("loans"), collection, ReadingPlan(scenarios=True))
 
 
 def test_the_estimate_asks_nothing_and_is_not_exceeded(
@@ -255,14 +238,3 @@ def test_failures_are_counted_and_not_scored(
     server.behaviour.faults = {"500": 1.0}
     with pytest.raises(EndpointError):
         reader_test.run(prepared(loans, collection, sizes=(6,)))
-
-
-def test_what_documents_command_stays_within_their_fence(
-    loans: Explorer, collection: Collection
-) -> None:
-    test = prepared(loans, collection, sizes=(6,))
-    [condition] = test.given
-    prompt = test.prompts(condition)[0].messages[1].content
-    shown = re.findall(r"^=== (document \d) (\w+) ===\n(.*?)\n=== end \2 ===", prompt, re.M | re.S)
-    assert len(shown) == len(PEOPLE)
-    assert prompt.rstrip().endswith("Answer this question from the documents.")

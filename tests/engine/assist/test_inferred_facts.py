@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from engine.assist.infer_facts import Claim, Counts, FactsByModel, InferRequest, value_of
-from engine.corpora.registry import store_of, writing
+from engine.corpora.registry import store_of
 from engine.corpora.stored_facts import FACT_SOURCES
-from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.models import TaskReport
@@ -161,18 +160,6 @@ def test_importing_again_keeps_what_was_generated_for_unchanged_documents(
     assert rows[0]["facts_version"] != 0
 
 
-def test_a_corpus_that_is_being_written_is_left_alone(
-    travels: Explorer, server: ModelServer
-) -> None:
-    library = travels.library
-    alone = writing(library._home, library._ledger, "travels")
-    with alone, pytest.raises(CorpusBusyError):
-        infer(travels)
-    with pytest.raises(BadInputError, match="Kinds of facts"):
-        infer(travels, InferRequest("travels", ()))
-    assert not server.seen.questions
-
-
 @pytest.mark.parametrize(
     ("kind", "value", "expected"),
     [
@@ -219,21 +206,3 @@ def test_the_command_estimates_asks_and_reports(travels: Explorer, server: Model
     shown = run_inside(home, "facts", "travels", "--doc", "rock").stdout
     assert "Australia" in shown
     assert "70% sure, generated" in shown
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("travels", "--model"), "OPENAI_BASE_URL"),
-        (("travels", "--model", "--kinds", "colour"), "'colour' is no kind of fact"),
-        (("travels", "--model", "--doc", "rock"), "all documents of a corpus"),
-        (("nothing", "--model"), "no corpus 'nothing'"),
-        (("travels", "--doc", "rock", "--limit", "3"), "Add --model"),
-    ],
-)
-def test_what_cannot_be_done_says_how_to_mend_it(
-    travels: Explorer, options: tuple[str, ...], said: str
-) -> None:
-    refused = run_inside(travels.home.root, "facts", *options)
-    assert refused.code == 2
-    assert said in refused.stderr

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +14,11 @@ from engine.explorer import Explorer
 from engine.rerank import estimate
 from engine.types.corpora import ImportRequest
 from engine.types.reranking import RerankRequest
-from engine.types.scenarios import ScenarioRequest
-from engine.types.searches import Query
 from tests.fakes.model_server import ModelServer
-from tests.fakes.model_sessions import QUERY, SEED, reranked, session
+from tests.fakes.model_sessions import QUERY, reranked, session
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import make_explorer, wait_until, write_jsonl
+from tests.support import wait_until, write_jsonl
 
-OTHER = "bridges-survey"
 TEN, THIRTY = RerankRequest(QUERY, "pairwise", 10), RerankRequest(QUERY, "pairwise", 30)
 
 
@@ -54,21 +49,6 @@ def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
     assert [r.doc_id for r in page.results.results] == top[5:10]
 
 
-def test_the_estimate_asks_nothing_and_bounds_what_it_took(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    offline = verifier.estimate(THIRTY)
-    assert offline.calls == estimate("pairwise", 30).calls
-    assert offline.input_tokens is None
-    found = verifier.estimate(THIRTY, own)
-    assert server.seen.requests == 0
-    assert found.input_tokens is not None
-    report = reranked(small_copy, verifier.start(THIRTY, own)).progress.report
-    assert found.calls - 1 <= report.questions <= found.calls, "two texts are the same"
-    assert 0.5 * found.input_tokens <= report.input_tokens <= found.input_tokens * 1.1
-
-
 def test_cancelling_keeps_the_order_so_far_and_the_answers(
     small_copy: Explorer, server: ModelServer
 ) -> None:
@@ -87,39 +67,6 @@ def test_cancelling_keeps_the_order_so_far_and_the_answers(
     whole = reranked(small_copy, verifier.start(RerankRequest(QUERY, "heapsort", 10), own))
     assert whole.report is not None
     assert whole.report.cached >= 3
-
-
-def test_two_people_at_once_get_their_own_rankings(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    other = replace(QUERY, seed=OTHER)
-
-    def run(query: Query) -> tuple[str, ...]:
-        job_id = verifier.start(RerankRequest(query, "pairwise", 20), own)
-        return reranked(small_copy, job_id).progress.order
-
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(run, [QUERY, other]))
-    assert found == [run(QUERY), run(other)]
-    assert SEED not in found[0]
-    assert OTHER not in found[1]
-
-
-def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
-    home: Path, server: ModelServer
-) -> None:
-    texts = ["We fit a model to data.", "The same words.", "The same words.", "??", "Quite other."]
-    rows = [{"doc_id": f"d{n}", "title": "", "text": t} for n, t in enumerate(texts)]
-    explorer = make_explorer(home)
-    source = write_jsonl(home.parent / "odd.jsonl", rows)
-    explorer.library.import_documents(ImportRequest(source, "odd"))
-    query = Query("odd", seed="d0", system="dense")
-    job_id = explorer.verifier.start(RerankRequest(query, "allpair", 9), session(server))
-    job = reranked(explorer, job_id)
-    order = list(job.progress.order)
-    assert abs(order.index("d1") - order.index("d2")) == 1
-    assert job.progress.report.questions == 6, "three different texts"
 
 
 def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
@@ -207,49 +154,3 @@ def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
         with pytest.raises(UnknownNameError, match="corpus has changed"):
             look(job_id)
     assert verifier.estimate(request, own).calls < before.calls
-
-
-def test_a_ranking_by_scenarios_is_not_shown_any_more_once_these_have_changed(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    small_copy.scenarios.run(ScenarioRequest("small", "extractive"))
-    by_scenarios, by_vectors = (
-        verifier.start(RerankRequest(replace(QUERY, system=system), "pointwise", 5), own)
-        for system in ("scenario", "dense")
-    )
-    assert reranked(small_copy, by_scenarios).state == "done"
-    small_copy.scenarios.set_weight("small", 0.0)
-    with pytest.raises(UnknownNameError, match="changed since"):
-        verifier.result(by_scenarios)
-    small_copy.scenarios.remove("small")
-    with pytest.raises(UnknownNameError, match="changed since"):
-        verifier.job(by_scenarios)
-    assert reranked(small_copy, by_vectors).state == "done", "it does not rest on them"
-
-
-def test_a_ranking_that_has_ended_keeps_no_corpus_in_memory(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    """Corpora take gigabytes, and are closed where others are searched or they were changed."""
-    verifier, library = small_copy.verifier, small_copy.library
-    texts = [replace(QUERY, seed=None, text="Bees and a network of sensors."), QUERY]
-    asked = [verifier.start(RerankRequest(query, "pointwise", 10), session(server))
-             for query in texts]  # fmt: skip
-    for job_id in asked:
-        assert reranked(small_copy, job_id).state == "done"
-    before = [verifier.result(job_id, k=5) for job_id in asked]
-    corpus = weakref.ref(library.open("small"))
-    library._open.clear()
-
-    def is_closed() -> bool:
-        gc.collect()
-        return corpus() is None
-
-    wait_until(is_closed, what="memory given back")
-    for job_id, old in zip(asked, before, strict=True):
-        new = verifier.result(job_id, k=5)
-        assert [r.doc_id for r in new.results.results] == [r.doc_id for r in old.results.results]
-        evidence = [result.evidence for result in old.results.results]
-        assert [result.evidence for result in new.results.results] == evidence
-        assert new.moves == old.moves

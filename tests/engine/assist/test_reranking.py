@@ -13,14 +13,14 @@ from engine.assist.reranking import TOP
 from engine.evaluate.evaluation_run import EvaluationRun
 from engine.explorer import Explorer
 from engine.llm.client import complete, finish
-from engine.llm.endpoints import Budget, EndpointError
+from engine.llm.endpoints import EndpointError
 from engine.llm.tasks import TaskRun
 from engine.rerank import MODES, Options, estimate, rerank
 from engine.types.evaluations import Collection, Evaluation, EvaluationRequest
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer, simulated
-from tests.fakes.model_sessions import KEY, connection
+from tests.fakes.model_sessions import connection
 
 Evaluate = Callable[..., Evaluation]
 
@@ -34,7 +34,7 @@ def evaluated(tiny: Explorer, collection: Collection, store: Answers) -> Evaluat
         request = EvaluationRequest(
             "", tuple(systems.split(",")), sample=sample, rerank=mode or "", depth=depth
         )
-        evaluation = EvaluationRun(tiny.searcher("tiny"), collection, request, {})
+        evaluation = EvaluationRun(tiny.searcher("lab"), collection, request, {})
         asked = connection(server.url, **more)
         report = complete(asked, store, lambda c: evaluation.compute(TaskRun(c))).value
         found = report.result.evaluation
@@ -54,10 +54,11 @@ def ndcg(found: Evaluation, system: str) -> float:
 # -- evaluations -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_every_mode_improves_on_its_first_stage_and_reports_what_it_took(
+@pytest.mark.parametrize("mode", ["pairwise", "pointwise", "listwise"])
+def test_a_mode_improves_on_its_first_stage_and_reports_what_it_took(
     pool_server: ModelServer, evaluated: Evaluate, mode: str
 ) -> None:
+    """One of each kind of question; the order is that of ``engine.rerank``, tested there."""
     found = evaluated(pool_server, mode, depth=12)
     report = found.model_reports[f"dense+{mode}"]
     assert list(found.systems) == ["dense", f"dense+{mode}"]
@@ -69,10 +70,11 @@ def test_every_mode_improves_on_its_first_stage_and_reports_what_it_took(
     assert report.input_tokens > 0
     assert report.output_tokens > 0
     expected = estimate(mode, 12)
-    if expected.exact:
-        assert (report.questions, report.rounds) == (3 * expected.calls, 3 * expected.rounds)
-    compares = MODES[mode].asks == "compare"
-    assert (report.position_bias is not None) == compares
+    assert (report.questions, report.rounds) == (3 * expected.calls, 3 * expected.rounds)
+    assert (report.position_bias is not None) == (mode == "pairwise")
+    for first, second in zip(*found.rankings.values(), strict=True):
+        assert first.doc_ids[12:] == second.doc_ids[12:], "what is beyond the depth follows"
+        assert list(second.scores) == sorted(set(second.scores), reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +88,12 @@ def test_over_http_the_order_is_that_of_the_judge_itself(
     knowledge = pool_server.answerer.knowledge
     character = replace(MIDDLE, failures=0.05)
     pool_server.behaviour.handlers = [simulated(character, knowledge)]
-    found = evaluated(pool_server, mode, depth=15)
+    found = evaluated(pool_server, mode, depth=10)
     assert found.model_reports[f"dense+{mode}"].unanswered > 0 or MODES[mode].asks == "order"
     firsts, reranked = found.rankings.values()
     for first, ranking in zip(firsts, reranked, strict=True):
         judge = SimulatedJudge(character, first.query_id, collection.qrels[first.query_id])
-        wanted = finish(rerank(first.doc_ids, judge, mode, Options(depth=15, top=TOP)))
+        wanted = finish(rerank(first.doc_ids, judge, mode, Options(depth=10, top=TOP)))
         assert ranking.doc_ids == wanted.order
 
 
@@ -102,9 +104,7 @@ def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
     pool_server.behaviour.faults = {"500": 0.15, "prose": 0.1, "cut": 0.05}
     failing = evaluated(pool_server, "pairwise", depth=30)
     report = failing.model_reports["dense+pairwise"]
-    assert report.repeats > 0
-    assert report.unanswered > 0
-    assert report.failed + report.unread == report.unanswered
+    assert report.failed + report.unread == report.unanswered > 0
     kept = len(store.heads(pool_server.url, MODEL))
     assert kept == report.questions - report.unanswered, "failures are not kept"
     pool_server.behaviour.faults = {}
@@ -112,27 +112,19 @@ def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
     assert ndcg(sound, "dense+pairwise") - ndcg(failing, "dense+pairwise") <= 0.03
 
 
-def test_the_budget_is_for_all_systems_together(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
-    found = evaluated(pool_server, "pairwise", "dense,bm25", budget=Budget(calls=150), depth=10)
-    assert sum(report.calls for report in found.model_reports.values()) <= 150
-    assert pool_server.seen.requests <= 150
-
-
 def test_an_endpoint_that_goes_away_leaves_the_order_so_far(
     pool_server: ModelServer, evaluated: Evaluate
 ) -> None:
-    pool_server.behaviour.most_requests = 120
-    found = evaluated(pool_server, "pairwise", "dense,bm25")
+    pool_server.behaviour.most_requests = 60
+    found = evaluated(pool_server, "pairwise", "dense,bm25", depth=12)
     report = found.model_reports["dense+pairwise"]
     assert report.stopped == "endpoint"
     assert report.problem
     assert ndcg(found, "dense+pairwise") >= ndcg(found, "dense")
     assert "bm25+pairwise" not in found.systems, "nothing new is begun"
     pool_server.behaviour.most_requests = None
-    whole = evaluated(pool_server, "pairwise").model_reports["dense+pairwise"]
-    assert whole.cached > 50
+    whole = evaluated(pool_server, "pairwise", depth=12).model_reports["dense+pairwise"]
+    assert whole.cached > 25
     assert whole.unanswered == 0
 
 
@@ -148,49 +140,6 @@ def test_an_endpoint_that_gives_no_usable_answer_leaves_the_first_stage(
     assert len(store.heads(pool_server.url, MODEL)) == 0
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [({"key": "another"}, "key"), ({"model": "no-such-model"}, "no-such-model")],
-    ids=["wrong key", "unknown model"],
-)
-def test_an_endpoint_that_refuses_is_an_error_with_what_to_do(
-    pool_server: ModelServer, evaluated: Evaluate, changes: dict[str, str], says: str
-) -> None:
-    pool_server.behaviour.key = KEY
-    with pytest.raises(EndpointError, match=says):
-        evaluated(pool_server, "pairwise", **changes)
-    assert pool_server.seen.requests <= 3
-
-
-@pytest.mark.parametrize("depth", [1, 10_000])
-def test_any_depth_will_do(pool_server: ModelServer, evaluated: Evaluate, depth: int) -> None:
-    found = evaluated(pool_server, "pairwise-lite", depth=depth)
-    report = found.model_reports["dense+pairwise-lite"]
-    assert (report.questions == 0) == (depth == 1)
-    first, second = found.rankings.values()
-    assert [sorted(r.doc_ids) for r in first] == [sorted(r.doc_ids) for r in second]
-    for ranking in second:
-        assert list(ranking.scores) == sorted(set(ranking.scores), reverse=True)
-
-
-def test_candidates_longer_than_the_context_are_cut_and_counted(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
-    pool_server.behaviour.context = 800
-    report = evaluated(pool_server, "pairwise", depth=6).model_reports["dense+pairwise"]
-    assert (report.unanswered, report.failed) == (0, 0)
-    assert report.cut > 0
-
-
-def test_what_is_beyond_the_depth_follows_in_its_order(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
-    found = evaluated(pool_server, "pairwise", depth=10)
-    for first, second in zip(*found.rankings.values(), strict=True):
-        assert first.doc_ids[10:] == second.doc_ids[10:]
-        assert sorted(first.doc_ids[:10]) == sorted(second.doc_ids[:10])
-
-
 # -- systems that need a model -------------------------------------------------------------
 
 
@@ -200,16 +149,11 @@ def test_rewriting_asks_one_question_a_query(pool_server: ModelServer, evaluated
     assert (report.questions, report.unanswered) == (3, 0)
     dense, rewritten = found.rankings["dense"], found.rankings["rewrite"]
     assert [r.doc_ids for r in dense] != [r.doc_ids for r in rewritten]
-
-
-def test_without_an_answer_rewriting_is_dense_and_says_so(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
     pool_server.behaviour.faults = {"empty": 1.0}
-    found = evaluated(pool_server, None, "dense,rewrite")
-    assert found.model_reports["rewrite"].unanswered == 3
-    dense, rewritten = found.rankings["dense"], found.rankings["rewrite"]
-    assert [r.doc_ids for r in dense] == [r.doc_ids for r in rewritten]
+    pool_server.behaviour.model = "silent"
+    silent = evaluated(pool_server, None, "dense,rewrite", model="silent")
+    assert silent.model_reports["rewrite"].unanswered == 3
+    assert [r.doc_ids for r in silent.rankings["rewrite"]] == [r.doc_ids for r in dense]
 
 
 def test_several_hops_read_on_carry_notes_and_put_what_was_selected_first(
@@ -226,21 +170,13 @@ def test_several_hops_read_on_carry_notes_and_put_what_was_selected_first(
         assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == 59
 
 
-@pytest.mark.parametrize("context", [1500, 3000])
 def test_several_hops_read_as_much_as_the_models_context_holds(
-    pool_server: ModelServer, evaluated: Evaluate, context: int
+    pool_server: ModelServer, evaluated: Evaluate
 ) -> None:
+    context = 1500
     pool_server.behaviour.context = context
     report = evaluated(pool_server, None, "dense,multi-hop").model_reports["multi-hop"]
     assert (report.unanswered, report.failed, report.stopped) == (0, 0, "")
     assert 9 <= report.questions <= 12
     for prompt, body in zip(pool_server.seen.prompts, pool_server.seen.bodies, strict=True):
         assert len(prompt) / 4 + body["max_tokens"] < context
-
-
-def test_a_system_that_needs_a_model_can_be_reranked_too(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
-    found = evaluated(pool_server, "pairwise-lite", "rewrite", depth=8)
-    assert list(found.systems) == ["rewrite", "rewrite+pairwise-lite"]
-    assert set(found.model_reports) == {"rewrite", "rewrite+pairwise-lite"}

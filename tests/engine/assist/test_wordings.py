@@ -98,10 +98,9 @@ def test_a_wording_cannot_leave_its_fence(server: ModelServer, store: Answers) -
     [
         ({"timeout": 1.0}, {"timeout": 0.3, "retries": 8}, "within 0"),
         ({"401": 1.0}, {}, "key"),
-        ({"malformed": 1.0}, {}, ""),
         ({}, {"budget": Budget(calls=0)}, "budget of 0 calls"),
     ],
-    ids=["slow", "refused", "broken", "budget"],
+    ids=["slow", "refused", "budget"],
 )
 def test_an_endpoint_that_does_not_answer_is_a_problem_and_no_error(
     server: ModelServer, store: Answers, faults: dict[str, float], changes: Any, says: str

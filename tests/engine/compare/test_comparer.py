@@ -10,11 +10,8 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-import engine.search.searcher
-from engine.collections.readers import read_collection
 from engine.compare.comparer import Comparer
 from engine.compare.sensitivity_table import sensitivity
-from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, SHIPPED
@@ -26,9 +23,11 @@ from engine.types.comparisons import (
     VariantRanking,
 )
 from engine.types.corpora import ImportRequest
+from engine.types.evaluations import Collection
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
-from tests.fakes.small_corpus import write_collection
+from tests.fakes.small_corpus import DOCUMENTS
+from tests.support import write_jsonl
 
 SEED, ASPECT = "demo-0232", "method"
 BASE = Variant("base", RESEARCH.aspects[1].instruction)
@@ -119,25 +118,15 @@ def test_a_judged_seed_has_measures(compared: Comparison) -> None:
 
 
 def test_p_mrr_is_that_of_the_whole_collection_for_this_seed_and_aspect(
-    compared: Comparison, explorer: Explorer
+    compared: Comparison, explorer: Explorer, demo_collection: Collection
 ) -> None:
-    demo = read_collection(DEMO)
-    one = replace(demo, topics=tuple(t for t in demo.topics if t.seed == SEED))
+    topics = tuple(t for t in demo_collection.topics if t.seed == SEED)
+    one = replace(demo_collection, topics=topics)
     (table,) = sensitivity(explorer.searcher("demo"), one, ["aspect"], ["base"]).systems
     found = {v.variant.name: v.measures["p-MRR"] for v in compared.variants}
     assert found["base"] == pytest.approx(table.rows[0].by_aspect[ASPECT]["p-MRR"])
     assert found["base"] > found["generic"]
     assert found["dense"] == 0.0, "it ranks alike for every aspect"
-
-
-def test_the_figures_of_a_variant_do_not_depend_on_those_beside_it(
-    compared: Comparison, explorer: Explorer
-) -> None:
-    (alone,) = explorer.comparing.compare(
-        ComparisonRequest("demo", SEED, None, ASPECT, (BASE,))
-    ).variants
-    beside = named(compared, "base")
-    assert (alone.likeness, alone.measures) == (beside.likeness, beside.measures)
 
 
 def test_likeness_grows_in_the_aspect_that_is_asked_for(compared: Comparison) -> None:
@@ -195,47 +184,21 @@ def test_subset_uses_the_sentences_of_the_aspect_and_nothing_else(explorer: Expl
     assert len(cut.sentences) == len(expected)
 
 
-def test_of_a_long_seed_a_subset_is_as_long_as_a_pasted_text_and_says_so(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = explorer.library.open("demo")
-    seed, texts = next(
-        (document.doc_id, texts)
-        for document in opened.documents(opened.doc_ids)
-        if len(texts := [s.text for s in document.sentences if s.role == 1]) > 2
-    )
-    monkeypatch.setattr(engine.search.searcher, "PASTED_CHARS", len(" ".join(texts[:2])) + 1)
-    cut = explorer.searcher("demo").subset(opened.seed(seed), ASPECT)
-    assert cut is not None
-    assert [s.text for s in cut.document.sentences] == texts[:2]
-    (found,) = explorer.comparing.compare(
-        ComparisonRequest("demo", seed, None, ASPECT, (SUBSET,))
-    ).variants
-    assert found.notes == ("Of the seed's sentences of the aspect, the first 2 are used.",)
+REFUSED: list[tuple[tuple[Variant, ...], str, str]] = [
+    ((BASE, BASE), ASPECT, "Two variants are called 'base'"),
+    ((), ASPECT, "no variant"),
+    ((replace(BASE, instruction="x" * 2001),), ASPECT, "2,001 characters"),
+    ((replace(BASE, steer=1.5),), ASPECT, "steer is 1.5"),
+    ((replace(BASE, system="magic"),), ASPECT, "no system 'magic'"),
+    ((BASE,), "taste", "no aspect 'taste'"),
+]
 
 
-def test_one_variant_is_enough(explorer: Explorer) -> None:
-    found = explorer.comparing.compare(ComparisonRequest("demo", SEED, None, ASPECT, (SUBSET,)))
-    assert (len(found.variants), len(found.pairs), found.movers) == (1, 1, ())
-    assert found.seed == explorer.document("demo", SEED), "the whole seed is shown"
-
-
-@pytest.mark.parametrize(
-    ("variants", "aspect", "error", "says"),
-    [
-        ([BASE, BASE], ASPECT, BadInputError, "Two variants are called 'base'"),
-        ([], ASPECT, BadInputError, "no variant"),
-        ([replace(BASE, instruction="x" * 2001)], ASPECT, BadInputError, "2,001 characters"),
-        ([replace(BASE, steer=1.5)], ASPECT, BadInputError, "steer is 1.5"),
-        ([replace(BASE, system="magic")], ASPECT, UnknownNameError, "no system 'magic'"),
-        ([BASE], "taste", UnknownNameError, "no aspect 'taste'"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(
-    variants: list[Variant], aspect: str, error: type[Exception], says: str, small: Explorer
-) -> None:
-    with pytest.raises(error, match=says):
-        small.comparing.compare(ComparisonRequest("small", "bees-network", None, aspect, variants))
+def test_what_cannot_be_compared_is_refused(small: Explorer) -> None:
+    for variants, aspect, says in REFUSED:
+        request = ComparisonRequest("small", "bees-network", None, aspect, variants)
+        with pytest.raises((BadInputError, UnknownNameError), match=says):
+            small.comparing.compare(request)
 
 
 def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer: Explorer) -> None:
@@ -275,26 +238,22 @@ def test_ones_own_grades_are_judgments(small_copy: Explorer) -> None:
 def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(
     fresh: Explorer, tmp_path: Path
 ) -> None:
-    source = write_collection(tmp_path / "judged")
+    source = tmp_path / "judged"
+    source.mkdir()
+    write_jsonl(source / "corpus.jsonl", DOCUMENTS[:3])
+    topic = {"query_id": f"{DOCUMENTS[0]['doc_id']}_method", "seed": DOCUMENTS[0]["doc_id"]}
+    write_jsonl(source / "topics.jsonl", [{**topic, "aspect": "method"}])
+    (source / "qrels.txt").write_text(f"{topic['query_id']} 0 {DOCUMENTS[1]['doc_id']} 1\n")
     fresh.library.import_documents(ImportRequest(source, "judged"))
     comparing, version = fresh.comparing, fresh.library.open("judged").version
-    topic = comparing.collection("judged").topics[0]
     stamps = [comparing.stamp("judged")]
     assert comparing.stamp("judged") == stamps[0]
 
     document = fresh.library.open("judged").doc_ids[-1]
     with (source / "qrels.txt").open("a", encoding="utf-8") as qrels:  # the folder stays as old
-        qrels.write(f"{topic.query_id} 0 {document} 3\n")
+        qrels.write(f"{topic['query_id']} 0 {document} 3\n")
     stamps.append(comparing.stamp("judged"))
-    assert comparing.collection("judged").qrels[topic.query_id][document] == 3
-
-    (source / "qrels.txt").rename(source / "moved")
-    stamps.append(comparing.stamp("judged"))
-    with pytest.raises(BadInputError, match="did not come from a test collection"):
-        comparing.collection("judged")
-    (source / "moved").rename(source / "qrels.txt")
-    assert comparing.stamp("judged") == stamps[1]
-    assert comparing.collection("judged").topics, "what failed before is tried again"
+    assert comparing.collection("judged").qrels[topic["query_id"]][document] == 3
 
     fresh.scenarios.run(ScenarioRequest("judged", "extractive"))
     assert comparing.stamp("judged", ["dense"]) == stamps[1]
@@ -306,14 +265,6 @@ def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(
     stamps.append(comparing.stamp("judged"))
     assert fresh.library.open("judged").version == version, "the numbers do not tell them apart"
     assert len(set(stamps)) == len(stamps)
-
-
-def test_a_pasted_text_without_words_is_compared_all_the_same(small: Explorer) -> None:
-    lexical = Variant("words", "similar method", system="bm25")
-    found = small.comparing.compare(ComparisonRequest("small", None, "🐝", ASPECT, (lexical, BASE)))
-    assert named(found, "words").ranking.doc_ids == ()
-    for variant in found.variants:
-        assert all(math.isfinite(gain) for _, gain in variant.likeness)
 
 
 def test_runs_are_read_by_other_tools(
@@ -349,19 +300,3 @@ def test_the_frontier_begins_at_no_instruction_following(
         ComparisonRequest("small", "bees-network", None, ASPECT), DENSE
     )
     assert len({(p.relevance, p.instruction_following) for p in level.points}) == 1
-
-
-def test_presets_are_the_wordings_of_the_aspect(small: Explorer) -> None:
-    found = small.comparing.presets("small", ASPECT, steer=0.3)
-    aspect = RESEARCH.aspects[1]
-    names = [f"paraphrase-{i}" for i in range(1, len(aspect.paraphrases) + 1)]
-    assert [v.name for v in found] == ["base", "generic", "definition", *names, "subset"]
-    assert found[0] == replace(BASE, steer=0.3)
-    assert found[-1] == replace(SUBSET, steer=0.3)
-    words = (aspect.instruction, RESEARCH.generic, aspect.definition, *aspect.paraphrases)
-    assert tuple(v.instruction for v in found[:-1]) == words
-
-
-def test_a_corpus_without_a_collection_has_no_table_of_one(small: Explorer) -> None:
-    with pytest.raises(BadInputError, match="'small' did not come from a test collection"):
-        small.comparing.start_sensitivity("small", ["dense"])

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.collections.readers import read_collection
 from engine.compare.sensitivity_table import NDCG, sensitivity
-from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
@@ -16,6 +14,7 @@ from engine.lenses.definitions import RESEARCH
 from engine.lenses.variants import SETS
 from engine.measures.p_mrr import P_MRR
 from engine.search.systems import SYSTEMS
+from engine.search.topics import sampled
 from engine.types.comparisons import Sensitivity, SensitivityRow
 from engine.types.evaluations import CSFCUBE_NDCG, Collection
 from tests.support import ended
@@ -25,11 +24,18 @@ VARIANTS = {"base", "generic", "definition", "subset"} | {
 }
 
 
-def sample(seeds: int, first: int = 0) -> Collection:
-    """The demo collection with these many of its seeds, from all over it, three aspects each."""
-    demo = read_collection(DEMO)
-    chosen = sorted({t.seed or "" for t in demo.topics})[first :: 480 // seeds][:seeds]
-    return replace(demo, topics=tuple(t for t in demo.topics if t.seed in chosen))
+@pytest.fixture(scope="module")
+def six(demo_collection: Collection) -> Collection:
+    """The demo collection with six of its seeds, from all over it, three aspects each."""
+    chosen = sorted({t.seed or "" for t in demo_collection.topics})[::80]
+    topics = tuple(t for t in demo_collection.topics if t.seed in chosen)
+    return replace(demo_collection, topics=topics)
+
+
+@pytest.fixture(scope="module")
+def two(collection: Collection) -> Collection:
+    """Two seeds of a small collection, three aspects each."""
+    return replace(collection, topics=sampled(collection.topics, 2))
 
 
 def rows(found: Sensitivity, system: str) -> dict[str, SensitivityRow]:
@@ -38,9 +44,9 @@ def rows(found: Sensitivity, system: str) -> dict[str, SensitivityRow]:
 
 
 @pytest.fixture(scope="module")
-def studied(explorer: Explorer) -> Sensitivity:
+def studied(explorer: Explorer, six: Collection) -> Sensitivity:
     """Six seeds under every wording, on a system that reads wordings and one that does not."""
-    return sensitivity(explorer.searcher("demo"), sample(6), ["dense", "aspect"])
+    return sensitivity(explorer.searcher("demo"), six, ["dense", "aspect"])
 
 
 def test_every_system_has_a_row_for_every_variant(studied: Sensitivity) -> None:
@@ -106,77 +112,68 @@ def test_relevant_documents_rise_with_a_wording_and_fall_with_its_reverse_on_asp
     assert found["base"].metrics["WISE"] != found["generic"].metrics["WISE"]
 
 
-def test_the_reverse_wording_is_a_row_where_it_is_asked_for(explorer: Explorer) -> None:
-    searcher, few = explorer.searcher("demo"), sample(2)
-    found = rows(sensitivity(searcher, few, ["aspect"], ["reverse", "base"]), "aspect")
+def test_the_reverse_wording_is_a_row_where_it_is_asked_for(
+    tiny: Explorer, two: Collection
+) -> None:
+    searcher = tiny.searcher("lab")
+    found = rows(sensitivity(searcher, two, ["aspect"], ["reverse", "base"]), "aspect")
     assert list(found) == ["base", "reverse"]
     assert found["reverse"].read_as_asked == 1.0
     assert found["reverse"].metrics["SICR"] is None, "it has no reverse itself"
     assert found["reverse"].metrics[CSFCUBE_NDCG] < found["base"].metrics[CSFCUBE_NDCG]
-    alone = rows(sensitivity(searcher, few, ["aspect"], ["base"]), "aspect")
+    alone = rows(sensitivity(searcher, two, ["aspect"], ["base"]), "aspect")
     assert alone["base"].metrics == found["base"].metrics
 
 
 def test_robustness_is_the_ndcg_of_the_worst_wording(
-    studied: Sensitivity, explorer: Explorer
+    studied: Sensitivity, explorer: Explorer, six: Collection
 ) -> None:
     dense, aspect = studied.systems
-    plain = evaluate(explorer.searcher("demo"), sample(6), ["dense"]).systems["dense"]
+    plain = evaluate(explorer.searcher("demo"), six, ["dense"]).systems["dense"]
     assert dense.robustness == pytest.approx(plain.metrics["nDCG@10"]), "all wordings rank alike"
-    assert 0.0 < aspect.robustness < 1.0
-    generic = sensitivity(explorer.searcher("demo"), sample(1), ["aspect"], ["generic"])
-    assert generic.systems[0].robustness is None, "no wording asks for the aspect"
+    assert 0.0 < (aspect.robustness or 0) < 1.0
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
 def test_a_wording_that_names_no_aspect_moves_nothing_from_aspect_to_aspect(
-    system: str, explorer: Explorer
+    tiny: Explorer, two: Collection
 ) -> None:
-    found = sensitivity(explorer.searcher("demo"), sample(2), [system], ["generic"])
-    (row,) = found.systems[0].rows
-    assert row.metrics[P_MRR] == 0.0
-    assert {values[P_MRR] for values in row.by_aspect.values()} == {0.0}
-    assert row.metrics["rbo"] is None, "there is no base to compare with"
+    for system in sensitivity(tiny.searcher("lab"), two, [*SYSTEMS], ["generic"]).systems:
+        (row,) = system.rows
+        assert row.metrics[P_MRR] == 0.0, system.system
+        assert {values[P_MRR] for values in row.by_aspect.values()} == {0.0}
+        assert row.metrics["rbo"] is None, "there is no base to compare with"
+        assert system.robustness is None, "no wording asks for the aspect"
 
 
-def test_the_aspect_system_obeys_the_aspect_and_dense_does_not(explorer: Explorer) -> None:
-    found = evaluate(explorer.searcher("demo"), sample(30, first=7), ["dense", "aspect"])
-    assert found.systems["dense"].metrics[P_MRR] == 0.0
-    assert found.systems["aspect"].metrics[P_MRR] > 0.10
-    assert found.systems["aspect"].metrics[NDCG] > found.systems["dense"].metrics[NDCG]
-
-
-def test_steer_0_silences_every_wording(explorer: Explorer) -> None:
-    searcher = explorer.searcher("demo")
+def test_steer_0_silences_every_wording(tiny: Explorer, two: Collection) -> None:
+    searcher = tiny.searcher("lab")
     sets = ("base", "definition")
-    found = sensitivity(searcher, sample(2), ["aspect", "transport"], sets, steer=0.0)
+    found = sensitivity(searcher, two, ["aspect", "transport"], sets, steer=0.0)
     for system in ("aspect", "transport"):
         for row in rows(found, system).values():
             assert row.metrics[P_MRR] == 0.0
             assert row.metrics["rbo"] == 1.0
 
 
-def test_seeds_judged_for_one_aspect_have_no_p_mrr(explorer: Explorer) -> None:
-    few = sample(3)
-    one = replace(few, topics=tuple(t for t in few.topics if t.aspect == "method"))
-    found = sensitivity(explorer.searcher("demo"), one, ["aspect"], ("base", "generic"))
+def test_seeds_judged_for_one_aspect_have_no_p_mrr(tiny: Explorer, two: Collection) -> None:
+    one = replace(two, topics=tuple(t for t in two.topics if t.aspect == "method"))
+    found = sensitivity(tiny.searcher("lab"), one, ["aspect"], ("base", "generic"))
     assert found.single_aspect
-    assert found.queries == 3
+    assert found.queries == 2
     for row in found.systems[0].rows:
         assert (row.metrics[P_MRR], row.intervals[P_MRR]) == (None, None)
         assert row.metrics["rbo"] is not None
 
 
-def test_judged_pools_are_ranked_whole_and_alone(explorer: Explorer) -> None:
-    few = sample(2)
-    pools = {t.query_id: tuple(sorted(few.qrels[t.query_id]))[:9] for t in few.topics}
+def test_judged_pools_are_ranked_whole_and_alone(tiny: Explorer, two: Collection) -> None:
+    pools = {t.query_id: tuple(sorted(two.qrels[t.query_id]))[:9] for t in two.topics}
     pooled = replace(
-        few,
-        topics=tuple(replace(t, pool=pools[t.query_id]) for t in few.topics),
-        qrels={q: {d: few.qrels[q][d] for d in pool} for q, pool in pools.items()},
+        two,
+        topics=tuple(replace(t, pool=pools[t.query_id]) for t in two.topics),
+        qrels={q: {d: two.qrels[q][d] for d in pool} for q, pool in pools.items()},
     )
     steps: list[int] = []
-    searcher = explorer.searcher("demo")
+    searcher = tiny.searcher("lab")
     found = sensitivity(
         searcher, pooled, ["bm25"], ("base", "subset"), on_query=lambda: steps.append(1)
     )
@@ -184,15 +181,19 @@ def test_judged_pools_are_ranked_whole_and_alone(explorer: Explorer) -> None:
     assert rows(found, "bm25")["subset"].metrics["overlap@20"] == 1.0, "the same nine documents"
 
 
-def test_what_has_no_wording_to_vary_is_refused(explorer: Explorer) -> None:
-    few = sample(2)
-    plain = replace(few, topics=tuple(replace(t, aspect=None) for t in few.topics))
-    with pytest.raises(BadInputError, match="No query of demo has a seed and an aspect"):
-        sensitivity(explorer.searcher("demo"), plain, ["dense"])
+def test_what_has_no_wording_to_vary_is_refused(
+    tiny: Explorer, small: Explorer, two: Collection
+) -> None:
+    searcher = tiny.searcher("lab")
+    plain = replace(two, topics=tuple(replace(t, aspect=None) for t in two.topics))
+    with pytest.raises(BadInputError, match="No query of lab has a seed and an aspect"):
+        sensitivity(searcher, plain, ["dense"])
     with pytest.raises(UnknownNameError, match=r"no set of variants 'rhymes'.*base, generic"):
-        sensitivity(explorer.searcher("demo"), few, ["dense"], ["rhymes"])
+        sensitivity(searcher, two, ["dense"], ["rhymes"])
     with pytest.raises(UnknownNameError, match="no system 'magic'"):
-        sensitivity(explorer.searcher("demo"), few, ["magic"])
+        sensitivity(searcher, two, ["magic"])
+    with pytest.raises(BadInputError, match="'small' did not come from a test collection"):
+        small.comparing.start_sensitivity("small", ["dense"])
 
 
 def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(

@@ -17,7 +17,7 @@ from engine.corpora.indexing import role_probabilities
 from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.ingest.values import role, role_labels
+from engine.ingest.documents import role, role_labels
 from engine.lenses.definitions import CONVERSATIONS, POSTS, RESEARCH
 from engine.lenses.roles import prototypes, prototypes_from
 from engine.numeric import FloatArray

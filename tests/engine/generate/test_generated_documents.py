@@ -42,6 +42,7 @@ def examples(request: pytest.FixtureRequest) -> list[Example]:
 
 def test_no_document_says_what_its_query_names(examples: list[Example]) -> None:
     for example in examples:
+        assert re.findall(r"\w+", example.answer)[-1] in example.document
         assert leaked(example.document, example.scene.implicit) is None
         assert leaked(example.question, example.scene.implicit), example.question
 
@@ -81,11 +82,6 @@ def test_every_query_has_one_document(examples: list[Example]) -> None:
         assert len({e.opening_post for e in found}) == 1
 
 
-def test_the_answer_stands_in_the_document(examples: list[Example]) -> None:
-    for example in examples:
-        assert re.findall(r"\w+", example.answer)[-1] in example.document
-
-
 def test_chats_have_ten_messages_by_two_people() -> None:
     for category in CATEGORIES:
         for example in examples_of(ImplicitRequest(category, "uni", 1, 5), 0):
@@ -99,10 +95,10 @@ def test_chats_have_ten_messages_by_two_people() -> None:
 def test_topics_and_main_conversants_never_come_twice(category: Any, style: Any) -> None:
     request = ImplicitRequest(category, style, MOST_SETS, 1, 15)
     shared = set()
-    for number in (*range(40), *range(1960, 2000)):
+    for number in (*range(20), *range(1980, 2000)):
         scene = bind(request, tuple_set(request, number))[0]
         shared.add(scene.speaker if style == "uni" else (scene.topic, scene.item, scene.activity))
-    assert len(shared) == 80
+    assert len(shared) == 40
 
 
 @pytest.mark.parametrize(

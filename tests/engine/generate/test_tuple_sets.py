@@ -1,11 +1,9 @@
-"""Tuple sets meet every constraint of the paper, and a set that does not is found out."""
+"""Tuple sets meet every constraint of the paper."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, timedelta
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -13,14 +11,11 @@ import pytest
 from engine.generate.implicit_records import (
     CATEGORIES,
     STYLES,
-    DateTuple,
     ImplicitRequest,
-    PlaceTuple,
-    PriceTuple,
     TupleSet,
 )
 from engine.generate.scenes import tuple_set
-from engine.generate.tuple_sets import UnsatisfiableError, band_of, constraints_for, solve
+from engine.generate.tuple_sets import UnsatisfiableError, solve
 from tests.engine.generate.constraints import broken
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
@@ -33,7 +28,7 @@ def made(category: Any, style: Any, seed: int = 7, documents: int = 30) -> Tuple
 
 
 @pytest.mark.parametrize(("category", "style"), KINDS)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_every_set_meets_every_constraint(category: Any, style: Any, seed: int) -> None:
     for documents in SIZES.get((category, style), (1, 2, 7, 30, 60)):
         found = made(category, style, seed, documents)
@@ -45,94 +40,6 @@ def test_sets_differ_and_do_not_depend_on_how_many_there_are() -> None:
     few, many = (ImplicitRequest("arithmetic", "multi", sets, 3) for sets in (2, 50))
     assert tuple_set(few, 1) == tuple_set(many, 1) != tuple_set(few, 0)
     assert tuple_set(few, 1) != tuple_set(replace(few, seed=4), 1)
-
-
-# -- each constraint can fail --------------------------------------------------------------
-
-START = date(2025, 3, 3)
-
-
-def changed(found: TupleSet, *changes: tuple[int, dict[str, Any]]) -> TupleSet:
-    """The set with some of its tuples changed."""
-    tuples: list[Any] = list(found.tuples)
-    for number, values in changes:
-        tuples[number] = replace(tuples[number], **values)
-    return replace(found, tuples=tuple(tuples))
-
-
-def prices(*tuples: PriceTuple) -> TupleSet:
-    return TupleSet("arithmetic", "multi", 0, tuples, 200, 200 + 100 * len(tuples))
-
-
-def places(*tuples: PlaceTuple) -> TupleSet:
-    return TupleSet("world", "multi", 0, tuples)
-
-
-def thread(*pairs: tuple[int, int]) -> TupleSet:
-    """(message, target) as days after the start; a band is ten days wide."""
-    tuples = tuple(
-        DateTuple(START + timedelta(base), (START + timedelta(target),)) for base, target in pairs
-    )
-    low = START.toordinal()
-    return TupleSet("temporal", "multi", 0, tuples, low, low + 10 * len(pairs))
-
-
-DOUBLE = PriceTuple(120, Fraction(2), False, 240)
-HALF = PriceTuple(760, Fraction(1, 2), False, 380)
-BREMEN = PlaceTuple("Rostock", "Germany", "DE")
-BROKEN = [
-    (prices(replace(DOUBLE, base=130), HALF), "prices follow"),
-    (prices(DOUBLE, PriceTuple(120, Fraction(3), False, 360)), "prices distinct"),
-    (prices(PriceTuple(125, Fraction(2), False, 250), HALF), "prices round"),
-    (prices(DOUBLE, PriceTuple(140, Fraction(2), False, 280)), "prices spread"),
-    (prices(DOUBLE, PriceTuple(80, Fraction(4), False, 320)), "prices spread"),
-    (prices(PriceTuple(160, Fraction(13, 8), False, 260), HALF), "multipliers simple"),
-    (places(BREMEN, replace(BREMEN, code="AT")), "places unique"),
-    (places(BREMEN, PlaceTuple("Nigeria", "Niger", "NE")), "places say nothing"),
-    (places(BREMEN, PlaceTuple("the old harbour", "France", "FR")), "places specific"),
-    (places(BREMEN, replace(BREMEN, place="Bochum")), "countries distinct"),
-    (thread((5, 3), (17, 5)), "dates unique"),
-    (thread((5, 3), (8, 12)), "dates spread"),
-    (thread((5, 3), (17, 9)), "dates spread"),
-    (thread((0, 15), (17, 9)), "offsets limited"),
-    (thread((5, 5), (17, 12)), "messages apart"),
-]
-
-
-@pytest.mark.parametrize(("found", "constraint"), BROKEN)
-def test_a_set_that_breaks_a_constraint_is_found_out(found: TupleSet, constraint: str) -> None:
-    assert constraint in constraints_for(found.category, found.style)
-    assert constraint in broken(found)
-
-
-def test_sets_made_by_hand_that_break_nothing_pass() -> None:
-    good = (prices(DOUBLE, HALF), places(BREMEN), thread((5, 3), (17, 12)))
-    assert [broken(found) for found in good] == [[], [], []]
-
-
-@pytest.mark.parametrize(
-    ("repetition", "targets", "constraint"),
-    [
-        ("once", (0, 1), "kinds complete"),
-        ("running", (0, 2, 3), "repetitions true"),
-        ("apart", (0, 1, 2), "repetitions true"),
-    ],
-)
-def test_a_schedule_that_breaks_a_constraint_is_found_out(
-    repetition: str, targets: Sequence[int], constraint: str
-) -> None:
-    found = made("temporal", "uni")
-    number = next(i for i, t in enumerate(found.tuples) if t.repetition == repetition)  # type: ignore[union-attr]
-    days = tuple(date.fromordinal(found.low + day) for day in targets)
-    assert constraint in broken(changed(found, (number, {"targets": days})))
-
-
-def test_a_schedule_with_two_things_at_once_is_found_out() -> None:
-    found = made("temporal", "uni")
-    singles = [i for i, t in enumerate(found.tuples) if len(t.targets) == 1]  # type: ignore[union-attr]
-    first: Any = found.tuples[singles[0]]
-    double = changed(found, (singles[1], {"targets": first.targets, "part": first.part}))
-    assert {"lots apart", "dates unique"} <= set(broken(double))
 
 
 # -- the search ----------------------------------------------------------------------------
@@ -149,11 +56,6 @@ def test_the_search_takes_choices_back() -> None:
 def test_a_search_without_an_answer_says_how_far_it_came() -> None:
     with pytest.raises(UnsatisfiableError, match=r"3 pigeons .*2 of 3 could be placed"):
         solve(range(3), lambda _: (1, 2), lambda _, one, before: one not in before, "3 pigeons")
-
-
-def test_bands_cover_a_range_without_gaps() -> None:
-    bands = [band_of(i, 7, 200, 3200) for i in range(7)]
-    assert [n for first, last in bands for n in range(first, last)] == list(range(200, 3200))
 
 
 # -- what cannot be made ---------------------------------------------------------------------

@@ -16,8 +16,6 @@ from engine.config import Settings
 from engine.errors import BadInputError
 from engine.generate.generator import BuiltCollection, Generation, GenerationRequest
 from engine.generate.implicit_records import (
-    CATEGORIES,
-    STYLES,
     DateTuple,
     Example,
     ImplicitRequest,
@@ -26,13 +24,11 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.wording import long_date, money
-from engine.llm.endpoints import EndpointError
 from engine.types.models import TaskReport
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer
 
-KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 DOCUMENTS = 15
 
 
@@ -85,7 +81,9 @@ def _opening(example: Example) -> str:
     return " ".join(example.scene.opening)
 
 
-@pytest.fixture(params=KINDS, ids="-".join)
+@pytest.fixture(
+    params=[("arithmetic", "multi"), ("world", "uni"), ("temporal", "multi")], ids="-".join
+)
 def asked(request: pytest.FixtureRequest) -> ImplicitRequest:
     return ImplicitRequest(*request.param, sets=1, seed=5, documents=DOCUMENTS)
 
@@ -200,16 +198,7 @@ def test_templates_stand_in_when_the_budget_is_reached(build: Any) -> None:
     assert counts.by_model + counts.by_templates == DOCUMENTS == len(texts(found.result))
 
 
-def test_an_endpoint_that_fails_leaves_no_collection(
-    build: Any, server: ModelServer, tmp_path: Path
-) -> None:
-    server.behaviour.faults = {"500": 1.0}
-    with pytest.raises(EndpointError):
-        build(Author(MULTI), MULTI)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("tries", [0, 11, -1])
-def test_tries_have_limits(build: Any, tries: int) -> None:
-    with pytest.raises(BadInputError, match=f"tries is {tries}"):
-        build(Author(MULTI), MULTI, tries=tries)
+def test_tries_have_limits(build: Any) -> None:
+    for tries in (0, 11):
+        with pytest.raises(BadInputError, match=f"tries is {tries}"):
+            build(Author(MULTI), MULTI, tries=tries)

@@ -18,6 +18,7 @@ from engine.ingest import (
     check,
     detect_format,
     open_source,
+    unique_documents,
 )
 from engine.lenses.definitions import RESEARCH
 from storage import parquet_files
@@ -188,7 +189,8 @@ def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_s
         "journal": {"name": "Ponds", "pages": "1-3", "places": {}},
     }
     notes = Notes()
-    (document,) = open_source(write("a.jsonl", json.dumps(row)), lens=RESEARCH).read(notes)
+    source = open_source(write("a.jsonl", json.dumps(row)), lens=RESEARCH)
+    (document,) = unique_documents(source, notes)
     assert document.title == "Crayfish of deep ponds"
     assert document.authors == ("Ann Lee", "Jan P. Q. van der Berg", "Chen Wu", "Okafor")
     assert document.metadata == {

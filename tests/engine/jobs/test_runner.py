@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.jobs.runner import UNEXPECTED, CancelledWorkError, JobRunner
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job
-from tests.support import ended, wait_until
+from tests.support import ended
 
 PEOPLE = 8
 
@@ -97,34 +95,3 @@ def test_work_that_raises_ends_its_job_with_words_for_it(
     with pytest.raises(type(error)):
         jobs.result(job_id)
     assert jobs.running("broken") is None
-
-
-class Corpus:
-    """Something that takes memory."""
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_what_work_held_goes_when_it_has_ended(fails: bool) -> None:
-    jobs = JobRunner()
-
-    def start() -> tuple[str, weakref.ref[Corpus]]:
-        corpus = Corpus()
-
-        def work(*_: object, held: Corpus = corpus) -> Done:
-            try:
-                raise KeyError(held)
-            except KeyError as error:
-                if fails:
-                    raise BadInputError("No.", "Never.") from error
-            return Done()
-
-        return jobs.start("k", work, 0), weakref.ref(corpus)
-
-    job_id, corpus = start()
-    assert ended(lambda: jobs.job(job_id)).state == ("failed" if fails else "done")
-
-    def is_gone() -> bool:
-        gc.collect()
-        return corpus() is None
-
-    wait_until(is_gone, what="memory given back")

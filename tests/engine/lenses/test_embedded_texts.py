@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import engine.lenses.embedded_texts
 from engine.corpora.library import Library
 from engine.explorer import Explorer
 from engine.lenses.embedded_texts import EmbeddedTexts
@@ -37,18 +36,6 @@ def test_a_text_is_embedded_once_for_each_model(tmp_path: Path) -> None:
     one(["method", "same"])
     one(["samemethod"])
     assert model.asked == 4
-
-
-def test_the_folder_holds_so_many_files_and_may_be_unwritable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine.lenses.embedded_texts, "MOST_FILES", 3)
-    embed = EmbeddedTexts(tmp_path / "kept", "model", Lengths())
-    for length in range(1, 7):
-        embed(["x" * length])
-    assert len(list((tmp_path / "kept").iterdir())) == 3
-    (tmp_path / "file").touch()
-    assert EmbeddedTexts(tmp_path / "file", "model", Lengths())(["same"]).tolist() == [[4, 1]]
 
 
 def test_a_wording_that_was_searched_with_before_needs_no_model(

@@ -52,34 +52,6 @@ def test_a_shipped_lens_says_enough_of_every_aspect(lens: Lens) -> None:
     assert len(set(phrases)) == len(phrases), "a phrase that two aspects claim tells nothing"
 
 
-def test_the_research_lens_keeps_the_keys_and_letters_that_corpora_were_indexed_with() -> None:
-    assert [(a.key, a.letter) for a in RESEARCH.aspects] == [
-        ("background", "B"),
-        ("method", "M"),
-        ("result", "R"),
-    ]
-
-
-def test_the_wording_sets_are_sound_and_apart_from_each_other_and_from_the_lenses() -> None:
-    own = {s.lower().strip(" .?") for lens in SHIPPED for s in _wordings(lens)}
-    seen: set[str] = set()
-    for name in ("dev", "test"):
-        lines = (ASSETS / "wordings" / f"{name}.jsonl").read_text("utf-8").splitlines()
-        assert len(lines) >= 90
-        for entry in map(json.loads, lines):
-            keys = {a.key for a in find_lens(entry["lens"]).aspects}
-            assert {*entry["wants"], *entry["avoids"]} <= keys
-            assert not set(entry["wants"]) & set(entry["avoids"])
-            text = entry["text"].lower().strip(" .?")
-            assert text not in seen | own, text
-            seen.add(text)
-
-
-def _wordings(lens: Lens) -> list[str]:
-    texts = [[a.definition, a.instruction, *a.phrases, *a.paraphrases] for a in lens.aspects]
-    return [lens.generic, *(text for group in texts for text in group)]
-
-
 # JSON
 
 
@@ -142,23 +114,19 @@ def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(
         ({"aspects": [aspect(1)]}, "x: name: it is missing"),
         ({"name": " ", "aspects": [aspect(1)]}, "x: name: it is empty"),
         ({"name": "X"}, "x: aspects: it is missing"),
-        ({"name": "X", "aspects": []}, "x: aspects: list should have at least 1 item"),
         ({"name": "X", "aspects": [aspect(i) for i in range(9)]}, "aspects: list should have at"),
         ({"name": "X", "aspects": ["Y"]}, "x, aspect 1: an object with fields is needed"),
         (
             {"name": "X", "aspects": [aspect(1), aspect(1, name="aspect 1")]},
             "x, aspect 2 (aspect 1): the name is there twice",
         ),
-        ({"name": "X", "aspects": [aspect(1, definition=" ")]}, "definition: it is empty"),
         (
             {"name": "X", "aspects": [aspect(1, examples=["One.", " "])]},
             "examples: give at least 2",
         ),
-        ({"name": "X", "aspects": [aspect(1, examples=["A.", "A."])]}, "examples: give at least 2"),
         ({"name": "X", "aspects": [aspect(1, examples="One. Two.")]}, "examples: input should be"),
         ({"name": "X", "aspects": [aspect(1, definition="x" * 601)]}, "at most 600 characters"),
         ({"name": "X", "aspects": [aspect(1, definition="a\x1bb")]}, "characters that cannot be"),
-        ({"name": "X", "aspects": [aspect(1, definition=7)]}, "definition: input should be a"),
         ({"name": "X", "aspects": [aspect(1, key="Bad Key")]}, "key: it has characters that"),
         ({"name": "X", "aspects": [aspect(1), aspect(2, key="aspect")]}, "the key 'aspect'"),
         ({"name": "X", "aspects": [aspect(1, letter="X"), aspect(2, letter="x")]}, "letter 'X'"),

@@ -13,7 +13,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import OTHERS, PAIRS, compared, judged
 
 
-@pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "malformed", "html"])
+@pytest.mark.parametrize("fault", ["429", "503", "cut", "malformed"])
 def test_a_passing_fault_costs_a_repeat_and_no_answer(
     server: ModelServer, store: Answers, fault: str
 ) -> None:
@@ -39,11 +39,11 @@ def test_a_request_that_is_never_answered_is_given_up_and_sent_again(
 def test_a_pause_that_the_endpoint_asks_for_is_kept(server: ModelServer, store: Answers) -> None:
     compared(server, store)
     server.behaviour.faults = {"429": 0.1}
-    server.behaviour.retry_after = 0.6
+    server.behaviour.retry_after = 0.3
     began = time.monotonic()
     outcome = judged(server, store, lambda j: j.compare([(b, a) for a, b in PAIRS]))
     assert outcome.usage.failed == 0
-    assert time.monotonic() - began > 0.6
+    assert time.monotonic() - began > 0.3
 
 
 def test_a_pause_of_an_hour_is_not_waited_for(server: ModelServer, store: Answers) -> None:
@@ -54,12 +54,11 @@ def test_a_pause_of_an_hour_is_not_waited_for(server: ModelServer, store: Answer
     assert server.seen.requests == 1
 
 
-@pytest.mark.parametrize("fault", ["empty", "prose"])
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more_then_nobodys(
-    server: ModelServer, store: Answers, fault: str
+    server: ModelServer, store: Answers
 ) -> None:
     compared(server, store)
-    server.behaviour.faults = {fault: 1.0}
+    server.behaviour.faults = {"prose": 0.7, "empty": 0.3}
     swapped = [(b, a) for a, b in PAIRS]
     outcome = judged(server, store, lambda judge: judge.compare(swapped))
     assert outcome.value[0] == [None] * len(PAIRS)
@@ -91,50 +90,16 @@ def test_with_a_third_of_all_calls_failing_for_good_the_rest_is_right(
     assert None not in again.value[0]
 
 
-def test_a_request_that_is_refused_puts_no_kept_answer_out_of_reach(
-    server: ModelServer, store: Answers
-) -> None:
-    compared(server, store)
-    server.behaviour.faults = {"400": 1.0}
-    odd = [(PAIRS[0][1], PAIRS[0][0])]
-    refused = judged(server, store, lambda judge: judge.compare([*odd, *PAIRS]))
-    assert (refused.usage.failed, refused.usage.cached) == (1, len(PAIRS))
-    server.stop()
-    outcome = compared(server, store)
-    assert (outcome.usage.calls, outcome.usage.stopped) == (0, "")
-    assert None not in outcome.value[0]
-
-
-def test_what_an_endpoint_has_come_to_refuse_is_left_out_from_then_on(
-    server: ModelServer, store: Answers
-) -> None:
-    compared(server, store)
-    swapped = [(b, a) for a, b in PAIRS]
-    server.behaviour.refuses = frozenset({"logprobs"})
-    outcome = judged(server, store, lambda judge: judge.compare(swapped))
-    assert (outcome.usage.failed, outcome.usage.answered) == (0, len(PAIRS))
-    assert "logprobs" not in server.seen.bodies[-1]
-    assert judged(server, store, lambda judge: judge.compare(swapped)).usage.calls == 0
-    others = [(OTHERS[0], OTHERS[1])]
-    assert judged(server, store, lambda judge: judge.compare(others)).usage.calls == 1
-
-
-def test_a_wrong_key_stops_the_run_at_the_first_call(server: ModelServer, store: Answers) -> None:
-    server.behaviour.key = "another"
-    with pytest.raises(RefusedError, match=r"does not accept the key.*OPENAI_API_KEY"):
-        compared(server, store)
-    assert server.seen.turned_away <= 2  # its list of models, and the first question
-
-
-def test_an_unknown_model_stops_the_run_and_the_known_ones_are_named(
+def test_an_endpoint_that_is_set_up_wrongly_stops_the_run_at_the_first_call(
     server: ModelServer, store: Answers
 ) -> None:
     with pytest.raises(RefusedError, match=r"has no model 'gpt-0'.*It offers: judge\."):
         compared(server, store, model="gpt-0")
     assert server.seen.requests == 1
-
-
-def test_an_address_where_nobody_listens_is_an_error_that_names_it(store: Answers) -> None:
+    server.behaviour.key = "another"
+    with pytest.raises(RefusedError, match=r"does not accept the key.*OPENAI_API_KEY"):
+        compared(server, store)
+    assert server.seen.turned_away <= 2  # its list of models, and the first question
     with pytest.raises(EndpointError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached"):
         compared("http://127.0.0.1:9/v1", store)
 

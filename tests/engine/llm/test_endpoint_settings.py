@@ -94,15 +94,9 @@ def test_limits_and_prices_come_from_the_settings() -> None:
     assert budget.price is not None
     with pytest.raises(BadInputError, match="price"):
         connect(Settings(llm_max_cost=0.5), endpoint)
-
-
-@pytest.mark.parametrize(
-    "name", ["llm_max_cost", "llm_daily_cost", "llm_input_price", "llm_output_price"]
-)
-@pytest.mark.parametrize("endless", ["inf", "nan"])
-def test_costs_and_prices_are_numbers(name: str, endless: str) -> None:
-    with pytest.raises(ValueError, match=name):
-        Settings(**{name: endless})
+    for name in ("llm_max_cost", "llm_daily_cost", "llm_input_price", "llm_output_price"):
+        with pytest.raises(ValueError, match=name):
+            Settings(**{name: "nan"})
 
 
 @pytest.mark.parametrize(
@@ -119,14 +113,8 @@ def test_who_enters_a_limit_of_calls_cannot_raise_that_of_the_settings(
     ("said", "kind"),
     [
         ("Input validation error: `inputs` must have less than 4096 tokens. Given: 5120", None),
-        (
-            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. "
-            "Given: 4000 `inputs` tokens and 500 `max_new_tokens`",
-            None,
-        ),
         ("Please reduce the length of the messages or completion.", None),
         ("The decoder prompt (length 9000) is longer than the maximum model length of 8192.", None),
-        ("The prompt has 9000 tokens, but max_model_len is 8192.", None),
         ("Unsupported parameter: 'max_tokens'.", UnsupportedError),
         ("max_tokens must be at least 16.", UnsupportedError),
     ],

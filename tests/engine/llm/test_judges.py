@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from engine.assist.assist_prompts import Explanation, explaining, noting
-from engine.llm.client import Client, complete
 from engine.llm.judges import ModelJudge
 from storage.answers import Answers
 from tests.fakes.model_server import ModelServer
@@ -16,8 +14,6 @@ from tests.fakes.model_sessions import (
     SEED,
     TEXTS,
     compared,
-    connection,
-    criterion,
     judged,
 )
 
@@ -42,22 +38,6 @@ def test_pairs_lists_and_single_documents_are_judged_by_the_criterion(
     assert usage.rounds == 4
     asked = sum(len(prompt) // 4 for prompt in server.seen.prompts)
     assert asked < usage.input_tokens < asked + 100, "trying it out counts as well"
-
-
-def test_explanations_are_asked_for_in_the_form_that_the_endpoint_keeps(
-    server: ModelServer, store: Answers
-) -> None:
-    async def work(client: Client) -> list[Explanation | None]:
-        return await client.ask([explaining(criterion(), TEXTS[SEED], TEXTS[ALIKE[0]])])
-
-    for refuses in ("", "response_format"):
-        server.behaviour.refuses = frozenset({refuses})
-        server.behaviour.model = model = f"judge-{refuses}"
-        (found,) = complete(connection(server.url, model=model), store, work).value
-        assert found is not None
-        assert TEXTS[ALIKE[0]].startswith(found.from_candidate[0][:20])
-        assert found.unfounded == 1
-        assert ("response_format" in server.seen.bodies[-1]) is (not refuses)
 
 
 def test_requests_go_out_together_but_never_more_than_allowed(
@@ -125,44 +105,10 @@ def test_a_context_that_the_endpoint_kept_to_itself_is_met_with_shorter_texts(
     assert (whole.usage.cached, whole.usage.answered, whole.usage.shortened) == (0, 1, 0)
 
 
-def test_what_was_too_long_once_is_not_sent_at_that_length_again(
-    server: ModelServer, store: Answers
-) -> None:
-    compared(server, store)
-    server.behaviour.context = 700
-    texts = {d: t + " More was said about it." * 500 for d, t in TEXTS.items()}
-    outcome = judged(server, store, lambda j: j.compare(PAIRS), texts=texts, concurrency=1)
-    assert None not in outcome.value[0]
-    assert outcome.usage.shortened == outcome.usage.answered == len(PAIRS)
-    assert outcome.usage.calls < len(PAIRS) + 5, "one that was hardly shorter may be tried"
-
-
-def test_explanations_and_notes_are_asked_for_with_shorter_texts_too(
-    server: ModelServer, store: Answers
-) -> None:
-    compared(server, store)
-    server.behaviour.context = 1100
-    texts = {d: t + " More was said about it." * 500 for d, t in TEXTS.items()}
-
-    async def work(client: Client) -> list[object]:
-        shown = {doc_id: texts[doc_id] for doc_id in ALIKE}
-        return [
-            *await client.ask([explaining(criterion(), texts[SEED], texts[ALIKE[0]])]),
-            *await client.ask([noting("How are they found?", [], shown)]),
-        ]
-
-    outcome = complete(connection(server.url), store, work)
-    assert None not in outcome.value
-    assert outcome.usage.shortened == 2
-
-
 @pytest.mark.parametrize(
     "refuses",
     [
-        {"max_tokens", "temperature", "logprobs"},
         {"top_logprobs"},
-        {"system"},
-        {"response_format"},
         {"logprobs", "temperature", "system", "response_format", "max_tokens"},
         {"max_tokens", "max_completion_tokens", "logprobs"},
     ],
@@ -197,18 +143,6 @@ def test_log_probabilities_dropped_without_a_word_leave_plain_answers(
     server.behaviour.logprobs = False
     assert compared(server, store).value[0] == [1.0] * len(PAIRS)
     assert "logprobs" not in server.seen.bodies[0]
-
-
-def test_log_probabilities_that_go_missing_later_are_noted(
-    server: ModelServer, store: Answers
-) -> None:
-    judged(server, store, lambda judge: judge.grade_each(ALIKE))
-    server.behaviour.logprobs = False
-    outcome = compared(server, store)
-    assert outcome.value[0] == [1.0] * len(PAIRS)
-    assert "log probabilities" in outcome.usage.notes[0]
-    again = compared(server, store).usage
-    assert (again.calls, again.notes) == (0, outcome.usage.notes), "kept answers are no better"
 
 
 def test_an_answer_by_another_model_is_noted(server: ModelServer, store: Answers) -> None:

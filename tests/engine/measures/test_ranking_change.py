@@ -39,13 +39,6 @@ def test_equal_rankings_are_exactly_one_by_every_measure() -> None:
         assert compare_rankings(ids, tuple(ids)) == RankingChange(1.0, 1.0, 1.0)
 
 
-def test_exchanging_the_rankings_changes_no_measure() -> None:
-    for a, b in random_pairs(50):
-        one, two = compare_rankings(a, b), compare_rankings(b, a)
-        assert (one.rbo, one.overlap) == (two.rbo, two.overlap)
-        assert one.tau == pytest.approx(two.tau)
-
-
 def test_nothing_against_nothing_is_undefined_and_against_something_disjoint() -> None:
     assert compare_rankings([], []) == RankingChange(None, None, None)
     assert compare_rankings(["a", "b"], []) == RankingChange(0.0, None, 0.0)
@@ -103,13 +96,6 @@ def test_rbo_is_the_sum_over_all_depths() -> None:
     for a, b in random_pairs(30):
         for p in (0.5, 0.9, 0.98):
             assert rank_biased_overlap(a, b, p) == pytest.approx(the_long_way(a, b, p))
-
-
-def test_rbo_says_all_of_a_ranking_and_its_beginning_and_nothing_of_strangers() -> None:
-    ids = [f"d{i}" for i in range(100)]
-    assert rank_biased_overlap(ids, ids[:10]) == pytest.approx(1.0)
-    assert rank_biased_overlap(ids[:50], ids[50:]) == 0.0
-    assert all(0 <= (rank_biased_overlap(a, b) or 0) <= 1 for a, b in random_pairs(50))
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, -0.1, 90])
@@ -170,13 +156,6 @@ def test_movers_by_hand() -> None:
     assert [m.doc_id for m in movers(before, after, 1)] == ["a"]
     assert movers(before, after, 0) == ()
     assert movers(before, before, 10) == ()
-
-
-def test_a_short_way_at_the_top_counts_more_than_a_long_way_deep_down() -> None:
-    before = [f"d{i}" for i in range(1000)]
-    after = [before[1], before[0], *before[2:500], before[999], *before[500:999]]
-    assert {m.doc_id for m in movers(before, after, 2)} == {"d0", "d1"}
-    assert movers(before, after, 3)[2] == Move("d999", 1000, 501, pytest.approx(0.0112, abs=1e-4))
 
 
 def test_who_comes_and_goes_stands_behind_the_last_rank() -> None:

@@ -76,39 +76,6 @@ def test_the_position_term_is_found_however_strong() -> None:
         assert found.first == pytest.approx(first, abs=0.35)
 
 
-def test_a_first_stage_that_is_upside_down_is_overruled() -> None:
-    n = 40
-    truth = np.linspace(-3, 3, n)
-    found = BradleyTerry(n).fit(played(truth, 0.5, 6 * n, seed=1))
-    assert np.corrcoef(found.values, truth)[0, 1] > 0.85
-
-
-def test_answers_make_a_document_surer_and_their_order_does_not_matter() -> None:
-    answers = played(np.linspace(2, -2, 20), 0.4, 120, seed=2)
-    none, some, all_of_them = (BradleyTerry(20).fit(answers[:k]) for k in (0, 60, 120))
-    assert none.order == list(range(20))
-    assert (some.deviations <= none.deviations + 1e-9).all()
-    assert all_of_them.deviations.mean() < some.deviations.mean()
-    turned = BradleyTerry(20).fit(answers[::-1])
-    assert turned.values == pytest.approx(all_of_them.values, abs=1e-6)
-
-
-def test_a_warm_start_changes_nothing() -> None:
-    answers = played(np.linspace(2, -2, 25), 0.4, 200, seed=4)
-    model = BradleyTerry(25)
-    for k in (25, 60, 110, 200):
-        found = model.fit(answers[:k])
-    assert found.values == pytest.approx(BradleyTerry(25).fit(answers).values, abs=1e-6)
-
-
-def test_perfect_answers_stay_finite() -> None:
-    n = 60
-    answers = [Answer(a, b, 1.0) for a in range(n) for b in range(a + 1, n)] * 5
-    found = BradleyTerry(n).fit(answers)
-    assert np.isfinite(found.values).all()
-    assert found.order == list(range(n))
-
-
 def test_the_first_round_joins_all_documents_in_one_ring() -> None:
     for n in (3, 4, 9, 50):
         pairs = neighbours(n)

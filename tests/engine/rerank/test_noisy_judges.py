@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
-from engine.llm.client import finish
 from engine.measures.metrics import csfcube_ndcg
-from engine.rerank import MODES, Options
+from engine.rerank import MODES
 from tests.engine.rerank.test_rerank import (
     COMPARING,
     ByUtility,
@@ -110,11 +109,6 @@ def test_confidence_is_least_at_the_cut(mode: str) -> None:
     assert min(sure[:3] + sure[-20:]) > max(sure[19:21])
 
 
-def test_confidence_is_certainty_where_nothing_is_cut_off() -> None:
-    found = run(ByUtility(hashed), "pairwise", 10, options=Options(top=20))
-    assert set(found.confidence.values()) == {1.0}
-
-
 @pytest.mark.parametrize("mode", ["pointwise", "tournament"])
 def test_what_was_not_compared_claims_no_confidence(mode: str) -> None:
     found = run(ByUtility(hashed), mode)
@@ -136,20 +130,3 @@ def test_with_a_judge_that_errs_the_default_beats_heapsort_at_half_the_questions
         assert csfcube_ndcg(found.order, grades) > csfcube_ndcg(docs, grades)
     assert gained["pairwise"] > gained["heapsort"]
     assert calls["pairwise"] < 0.55 * calls["heapsort"]
-
-
-def test_simulated_judges_err_as_they_say() -> None:
-    """As many documents of each grade: errors are a little rarer than in a pool of mostly 0."""
-    docs = candidates(60)
-    grades = {d: (i % 8) // 2 for i, d in enumerate(docs)}
-    judge = SimulatedJudge(MIDDLE, "q", grades)
-    again = SimulatedJudge(MIDDLE, "q", grades)
-    pairs = [(a, b) for a in docs for b in docs if a != b]
-    answers = finish(judge.compare(pairs))
-    assert answers == finish(again.compare(pairs))
-    given = [(p, a) for p, a in zip(pairs, answers, strict=True) if a is not None]
-    assert 0.99 < len(given) / len(pairs) < 1
-    assert 0.55 < sum(a for _, a in given) / len(given) < 0.65
-    different = [(p, a) for p, a in given if grades[p[0]] != grades[p[1]]]
-    right = sum((grades[x] > grades[y]) == (a > 0.5) for (x, y), a in different)
-    assert 0.8 < right / len(different) < 0.95

@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from engine.errors import BadInputError, ModelMissingError
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.scenarios.distillation import distill, question, read_answer, split
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest, Training
-from engine.types.searches import Query
 from tests.fakes.model_answers import MODEL, shown_document
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import knowledge
-from tests.fakes.tiny_models import save_writer
 from tests.support import make_explorer, write_jsonl
 
 needs_extra = pytest.mark.skipif(
@@ -33,9 +31,6 @@ THINGS = {
     "hedges": "Hedges vanish from farms.",
     "glaze": "Glaze melts in the kiln.",
 }
-QUICK = Training(learning_rate=5e-3, epochs=3, batch=6, accumulation=1, dropout=0.0)
-TIMES = 16
-"""How often a lesson is read in an epoch: an epoch takes longer than learning does here."""
 
 
 def briefly(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -62,62 +57,6 @@ def taught(home: Path, tmp_path: Path, teacher: ModelServer) -> Explorer:
     return explorer
 
 
-@pytest.fixture
-def base(tmp_path: Path, taught: Explorer) -> Path:
-    """A tiny model that knows nothing."""
-    texts = [text for x in taught.scenarios.lessons("things") for text in (x.prompt, x.completion)]
-    return save_writer(tmp_path / "base", texts, window=256)
-
-
-@pytest.mark.nightly
-@needs_extra
-def test_a_tiny_model_learns_to_write_scenarios_that_can_be_searched(
-    taught: Explorer, teacher: ModelServer, base: Path, tmp_path: Path
-) -> None:
-    found = taught.scenarios.lessons("things") * TIMES
-    told: list[float] = []
-    out = tmp_path / "learned"
-    done = distill(
-        found, str(base), out, QUICK, lambda _a, _b, loss: told.append(loss) if loss else None
-    )
-    assert done.lessons + done.held_out == len(found)
-    assert told[-1] < told[0] / 5
-
-    asked = teacher.seen.questions
-    request = ScenarioRequest("things", "distilled", folder=str(out))
-    assert taught.scenarios.estimate(request).items == 0, "the teacher's stay where they are"
-    taught.scenarios.remove("things")
-    report = taught.scenarios.run(request)
-    assert teacher.seen.questions == asked
-    assert report.result.written + report.failed == len(THINGS)
-    assert report.result.written >= 4, "what it learned by heart it can write"
-    [author] = [a for a in taught.scenarios.status("things").authors if a.source == "distilled"]
-    assert (author.documents, author.model) == (report.result.written, report.model)
-    results = taught.search(Query("things", seed="bees", system="scenario")).results
-    assert any(r.scenario and r.scenario.scenario.source == "distilled" for r in results)
-    assert taught.scenarios.estimate(request).items == report.failed
-
-
-@pytest.mark.nightly
-@needs_extra
-def test_what_an_ignorant_model_writes_is_counted_and_not_stored(
-    taught: Explorer, base: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "ignorant"
-    distill(taught.scenarios.lessons("things"), str(base), out, Training(epochs=1))
-    taught.scenarios.remove("things")
-    report = taught.scenarios.run(ScenarioRequest("things", "distilled", folder=str(out)))
-    assert (report.result.written, report.failed) == (0, len(THINGS))
-    assert taught.scenarios.status("things").authors == ()
-
-
-def test_the_defaults_are_the_papers() -> None:
-    paper = Training()
-    assert (paper.learning_rate, paper.weight_decay, paper.epochs) == (2e-5, 0.1, 10)
-    assert (paper.batch, paper.accumulation, paper.patience) == (4, 2, 4)
-    assert (paper.rank, paper.alpha, paper.dropout) == (32, 64, 0.1)
-
-
 def test_lessons_hold_the_document_and_the_teachers_answer(taught: Explorer) -> None:
     found = taught.scenarios.lessons("things")
     assert [lesson.doc_id for lesson in found] == list(THINGS)
@@ -129,13 +68,6 @@ def test_lessons_hold_the_document_and_the_teachers_answer(taught: Explorer) -> 
         assert written.scenarios[0].information_need == f"Use of {lesson.doc_id.title()}?"
     train, held_out = split(found)
     assert {x.doc_id for x in train} | {x.doc_id for x in held_out} == set(THINGS)
-
-
-@pytest.mark.nightly
-@needs_extra
-def test_a_base_model_that_is_nowhere_is_refused(taught: Explorer, tmp_path: Path) -> None:
-    with pytest.raises(ModelMissingError, match="nowhere"):
-        distill(taught.scenarios.lessons("things"), str(tmp_path / "nowhere"), tmp_path / "out")
 
 
 @needs_extra

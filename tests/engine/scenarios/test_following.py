@@ -11,38 +11,21 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
-from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL
-from tests.fakes.model_server import ModelServer
-from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import write_jsonl
-
-
-def changed(tmp_path: Path, **texts: str) -> Path:
-    """The small corpus with other texts for some documents."""
-    rows = [
-        {"doc_id": d["doc_id"], "title": d["title"], "text": texts[d["doc_id"].replace("-", "_")]}
-        if d["doc_id"].replace("-", "_") in texts
-        else d
-        for d in DOCUMENTS
-    ]
-    return write_jsonl(tmp_path / "changed.jsonl", rows)
+from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS
 
 
 def test_scenarios_of_a_document_that_has_changed_are_left_aside_until_they_are_written_anew(
-    small_copy: Explorer, tmp_path: Path
+    small_copy: Explorer,
 ) -> None:
     small_copy.scenarios.run(EXTRACTS)
-    source = changed(tmp_path, plain="Glass is blown by hand. The furnace never goes out.")
-    small_copy.library.import_documents(ImportRequest(source, "small"))
+    text = "Glass is blown by hand. The furnace never goes out."
+    small_copy.library.add("small", [{"doc_id": "plain", "title": "Glass", "text": text}])
     state = small_copy.scenarios.status("small")
     assert (state.covered, state.outdated) == (COUNT - 1, 1)
     assert small_copy.scenarios.of_document("small", "plain") == ()
     assert small_copy.scenarios.run(EXTRACTS).result.written == 1
     found = small_copy.scenarios.of_document("small", "plain")
-    assert {s.explanation for s in found} <= {
-        "Glass is blown by hand.",
-        "The furnace never goes out.",
-    }
+    assert all(s.explanation in text for s in found)
     assert small_copy.scenarios.status("small").outdated == 0
 
 
@@ -55,35 +38,14 @@ def test_scenarios_go_with_their_corpus_and_come_back_with_it(
     with pytest.raises(UnknownNameError):
         small_copy.scenarios.status("small")
     small_copy.library.restore("small")
+    small_copy.library.set_lens("small", POSTS)
     state = small_copy.scenarios.status("small")
-    assert (state.scenarios, state.weight) == (written, 0.4)
+    assert (state.scenarios, state.weight) == (written, 0.4), "another lens leaves them"
 
     small_copy.library.delete("small")
     small_copy.library.empty_trash()
     small_copy.library.import_documents(ImportRequest(small_source, "small"))
     assert small_copy.scenarios.status("small").scenarios == 0
-
-
-def test_another_lens_leaves_the_scenarios_as_they_are(small_copy: Explorer) -> None:
-    written = small_copy.scenarios.run(EXTRACTS).result.scenarios
-    small_copy.scenarios.set_weight("small", 0.4)
-    small_copy.library.set_lens("small", POSTS)
-    state = small_copy.scenarios.status("small")
-    assert (state.scenarios, state.covered, state.weight) == (written, COUNT, 0.4)
-
-
-def test_removing_scenarios_leaves_the_documents_and_the_ledgers_answers(
-    taught: Explorer, writer: ModelServer
-) -> None:
-    first = taught.scenarios.run(SMALL)
-    asked = writer.seen.questions
-    taught.scenarios.remove("small")
-    assert taught.scenarios.status("small").scenarios == 0
-    again = taught.scenarios.run(SMALL)
-    assert (again.result.scenarios, again.cached) == (first.result.scenarios, COUNT - 1), (
-        "twins are one question"
-    )
-    assert writer.seen.questions == asked
 
 
 def test_requests_that_cannot_be_met_are_refused_at_the_door(small_copy: Explorer) -> None:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.config import ROOT
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
@@ -23,10 +18,10 @@ from engine.sentences import split_sentences
 from engine.types.corpora import ImportRequest
 from engine.types.documents import Document, Sentence
 from engine.types.scenarios import ScenarioRequest
-from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL, connected, wait
+from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL, wait
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer
-from tests.support import wait_until, write_jsonl
+from tests.support import write_jsonl
 
 # Without a model
 
@@ -36,6 +31,8 @@ def test_extracts_are_the_documents_own_words_and_labelled_as_such(small_copy: E
     assert (report.result.written, report.failed, report.left) == (COUNT, 0, 0)
     state = small_copy.scenarios.status("small")
     assert (state.covered, state.scenarios, state.generated) == (COUNT, report.result.scenarios, 0)
+    assert small_copy.scenarios.estimate(EXTRACTS).items == 0
+    assert small_copy.scenarios.run(EXTRACTS).result.written == 0
 
     found = small_copy.scenarios.of_document("small", "bees-network")
     document = small_copy.document("small", "bees-network")
@@ -60,14 +57,6 @@ def test_extracts_go_by_the_lens_that_a_corpus_has(fresh: Explorer, tmp_path: Pa
     assert {s.aspect for s in found} <= {a.name for a in POSTS.aspects}
     assert all(s.topic.startswith("Does anyone know") for s in found)
     assert "posts" in need("Paint", "Problem", POSTS, "It sticks.")
-
-
-def test_a_second_run_has_nothing_to_do(small_copy: Explorer) -> None:
-    first = small_copy.scenarios.run(EXTRACTS)
-    estimate = small_copy.scenarios.estimate(EXTRACTS)
-    assert (estimate.items, estimate.counts["done"]) == (0, COUNT)
-    assert small_copy.scenarios.run(EXTRACTS).result.written == 0
-    assert small_copy.scenarios.status("small").scenarios == first.result.scenarios
 
 
 # By a model
@@ -99,6 +88,8 @@ def test_what_a_model_wrote_is_not_replaced_by_extracts_and_extracts_give_way(
     assert authors == {"extractive": COUNT - 5, "generated": 5}
     assert taught.scenarios.run(EXTRACTS).result.written == 0
     assert taught.scenarios.run(SMALL).result.written == COUNT - 5
+    taught.scenarios.remove("small")
+    assert taught.scenarios.run(SMALL).calls == 0, "the answers stay in the ledger"
     assert [a.source for a in taught.scenarios.status("small").authors] == ["generated"]
 
 
@@ -171,47 +162,3 @@ def test_a_corpus_is_not_deleted_while_scenarios_are_written(
     assert ended.report is not None
     assert 8 <= ended.report.result.written < COUNT
     assert taught.scenarios.status("small").covered == ended.report.result.written
-
-
-KILLED = """
-import sys
-from pathlib import Path
-from engine.types.scenarios import ScenarioRequest
-from tests.support import make_explorer
-explorer = make_explorer(Path(sys.argv[1]), openai_base_url=sys.argv[2], llm_model=sys.argv[3])
-explorer.scenarios.batch = 4
-explorer.scenarios.run(ScenarioRequest("small"))
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_a_process_killed_half_way_loses_the_batch_at_hand_at_most(
-    small_copy: Explorer, writer: ModelServer
-) -> None:
-    home = small_copy.home.root
-    writer.behaviour.latency = 0.15
-    versions = home / "corpora/small/scenarios.lance/_versions"
-    command = [sys.executable, "-c", KILLED, str(home), writer.url, MODEL]
-    with subprocess.Popen(command, cwd=ROOT, env={**os.environ}) as process:
-
-        def begun() -> bool:
-            assert process.poll() is None, "it was done before it was killed"
-            return len(list(versions.glob("*.manifest"))) >= 4
-
-        try:
-            wait_until(begun, what="the first batches", seconds=120, pause=0.002)
-        finally:
-            process.send_signal(signal.SIGKILL)
-    after = connected(home, writer)
-    left = after.scenarios.status("small")
-    assert 8 <= left.covered < COUNT
-    assert left.covered % 4 == 0, "a batch is there as a whole or not at all"
-    assert left.scenarios > 2 * left.covered, "each of them has all of its own"
-
-    writer.behaviour.latency = 0.0
-    report = after.scenarios.run(SMALL)
-    assert report.result.written == COUNT - left.covered
-    assert writer.seen.questions <= COUNT + 12
-    whole = after.scenarios.status("small")
-    assert (whole.covered, whole.outdated) == (COUNT, 0)
