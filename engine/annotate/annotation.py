@@ -12,6 +12,7 @@ from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
     PoolFilling,
+    Searcher,
     but_seed,
     check_pool,
     find_unjudged,
@@ -35,7 +36,6 @@ from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, check_length
 from engine.permissions import check_lead, check_own, check_sees, leads_only
-from engine.search.searcher import Searcher
 from engine.types.annotating import (
     Agreement,
     AgreementPoint,

@@ -58,7 +58,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError, check_known
 from engine.permissions import all_for_leads
-from engine.search.queries import check_query, query_from_dict, query_to_dict, query_to_json
+from engine.queries import check_query, query_from_dict, query_to_dict, query_to_json
 from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
@@ -203,6 +203,7 @@ class JudgmentImport:
     project: Project
     corpus: OpenCorpus
     queries: Mapping[str, Query]  # of the project
+    systems: Sequence[str]  # names of all that there are
     # bare names of models that grade in the project; refused as names of people
     models: frozenset[str] = frozenset()
     by_model: bool = False  # the whole file is a model's
@@ -313,7 +314,7 @@ class JudgmentImport:
                 )
             return here
         if offered is not None:
-            check_query(offered, self.corpus.lens)
+            check_query(offered, self.corpus.lens, self.systems)
             if offered.seed is not None:
                 self._check_document(offered.seed)
         query = offered or named
@@ -599,6 +600,7 @@ class JudgmentFiles(ForPerson):
             target,
             self._library.open(target.corpus),
             self._projects.queries(target, retired=True),
+            self._library.every_system,
             frozenset(own_name(row.annotator) for row in history if row.origin == "model"),
             by_model,
         )

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, create_model
 
 from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.annotate.agreement import check_model, models_of
-from engine.annotate.pool import unaskable
+from engine.annotate.pool import Searcher, unaskable
 from engine.annotate.projects import (
     BUILT,
     BY_MODEL,
@@ -35,7 +35,6 @@ from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import PROMPTS, cut_text, fenced, harmless, harmless_line
 from engine.permissions import all_for_leads
-from engine.search.searcher import Searcher, criterion_for
 from engine.text import counted
 from engine.types.annotating import (
     MOST_ANCHORS,
@@ -367,7 +366,7 @@ def _asked(plan: GradingPlan, query_id: str, searcher: Searcher) -> Asked:
     if query.text is not None and not said:
         words = in_words(query.text)  # a text by itself needs no encoder
     else:
-        words = criterion_for(searcher, query, searcher.seed(query)).text
+        words = searcher.criterion(query, searcher.seed(query)).text
     return Asked(project.scale, words, guidelines_for(project, query.aspect))
 
 

@@ -24,7 +24,7 @@ from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError, check_between, check_known, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
-from engine.search.queries import check_query, query_from_json, query_id, query_to_json
+from engine.queries import check_query, query_from_json, query_id, query_to_json
 from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
@@ -470,7 +470,7 @@ class ProjectStore(ForPerson):
     def add_queries(
         self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
     ) -> list[str]:
-        """Add queries, by their ids or named by :func:`engine.search.queries.query_id`, and return
+        """Add queries, by their ids or named by :func:`engine.queries.query_id`, and return
         the ids; known ones stay as they are, retired ones become active."""
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
@@ -478,7 +478,7 @@ class ProjectStore(ForPerson):
         lens = self._library.lens(project.corpus)
         opened = self._library.open(project.corpus)
         for query in asked:
-            check_query(query, lens)
+            check_query(query, lens, self._library.every_system)
             if query.seed is not None:
                 opened.document(query.seed)
         new, here = dict(zip(ids, asked, strict=True)), self._every_query(project)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
-from engine.assist.reranking import usage_report
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import ScenarioStore, has_scenarios
 from engine.errors import BadInputError, SeedLensError
@@ -19,6 +18,7 @@ from engine.llm.endpoints import EndpointError, TooLongError
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, answer_so_far
 from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.llm.texts import PROMPTS, cut_text, estimate_tokens, fenced, harmless_line
+from engine.search.model.reranking import usage_report
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Span
 from engine.types.jobs import JobState

@@ -15,7 +15,6 @@ from statistics import fmean
 from pydantic import BaseModel, Field
 
 from engine.ask.answering import SCENARIO_TOKENS, fitting, need_scenarios, scenarios_of
-from engine.assist.reranking import usage_report
 from engine.errors import BadInputError, check_between
 from engine.llm.judges import document_text, halved
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, json_prompt, without_reasoning
@@ -24,6 +23,7 @@ from engine.llm.texts import PROMPTS, cut_text, fenced
 from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
 from engine.rerank.candidates import merged, shuffled
+from engine.search.model.reranking import usage_report
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics

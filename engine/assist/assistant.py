@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.assist.assist_prompts import explaining, read_wordings, reading_of_wording
-from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.reranking import KEPT, Estimates, KeptRanking, RankDocuments, recalled
 from engine.config import Settings
 from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
@@ -17,10 +14,18 @@ from engine.llm.endpoints import Connection, Endpoint, EndpointError, find_endpo
 from engine.llm.judges import document_text
 from engine.llm.tasks import OnProgress, TaskRunner, estimator
 from engine.llm.texts import Quoted
-from engine.rerank import MODES
-from engine.search.queries import check_query
+from engine.rerank.modes import MODES
+from engine.search.model.prompts import explaining, read_wordings, reading_of_wording
+from engine.search.model.reranking import (
+    KEPT,
+    Estimates,
+    KeptRanking,
+    RankDocuments,
+    recalled,
+)
+from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.scenario_index import ranked_from
-from engine.search.searcher import Searcher, criterion_for
+from engine.search.searcher import Searcher
 from engine.types.callbacks import tell_nobody
 from engine.types.documents import Document
 from engine.types.models import Estimate
@@ -154,9 +159,9 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
         shown as generated."""
         connection = self.connection(endpoint)
         searcher = self._searcher(query.corpus)
-        check_query(query, searcher.corpus.lens)
+        searcher.check(query)
         seed, document = searcher.seed(query), searcher.corpus.document(doc_id)
-        criterion = criterion_for(searcher, query, seed)
+        criterion = searcher.criterion(query, seed)
         prompt = explaining(criterion, document_text(seed.document), document_text(document))
 
         unfounded = EndpointError(

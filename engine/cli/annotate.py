@@ -169,7 +169,7 @@ def pool(
         unjudged --unjudged --holes: Pool nothing; list the unjudged documents of each top K.
     """
     from engine.annotate.pool import check_pool
-    from engine.lenses.variants import check_sets
+    from engine.lenses.definitions import check_sets
 
     names = () if runs and not systems.strip() else tuple(system_names(systems))
     sets = tuple(check_sets(parts_of(variants))) if parts_of(variants) else ()

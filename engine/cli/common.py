@@ -37,7 +37,7 @@ def open_explorer(**settings: Any) -> Explorer:
 
 def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
     """The filters of ``--filter``."""
-    from engine.search.queries import parse_filter
+    from engine.queries import parse_filter
 
     return tuple(map(parse_filter, texts))
 
@@ -100,7 +100,7 @@ def system_names(text: str, *, by_model: bool = False) -> list[str]:
 
     asking: Container[str] = ()
     if by_model:
-        from engine.assist.model_systems import MODEL_SYSTEMS
+        from engine.search.model.systems import MODEL_SYSTEMS
 
         asking = MODEL_SYSTEMS
     names = parts_of(text)

@@ -26,7 +26,7 @@ from engine.cli.common import (
 from engine.cli.options import command
 from engine.cli.terminal import Figure, advancing, bar_of, cell, say, show, table
 from engine.errors import SeedLensError
-from engine.lenses.variants import SETS
+from engine.lenses.definitions import SETS
 from engine.search.reports import evaluation_report, gap_report
 from engine.text import counted
 from engine.types.comparisons import Sensitivity
@@ -74,11 +74,11 @@ def evaluate(
         own_runs --run FILE: A TREC run to measure beside the systems. Repeatable.
         run_out DIR: Write one TREC run per system into DIR.
     """
-    from engine.assist.reranking import Plan
     from engine.collections.readers import read_collection
     from engine.collections.trec import write_run
     from engine.evaluate.evaluation_run import needs_model
     from engine.evaluate.measuring import check_annotators
+    from engine.search.model.reranking import Plan
 
     collection = read_collection(path)
     names = system_names(systems, by_model=True)
@@ -187,7 +187,7 @@ def sensitivity(
     """
     from engine.collections.readers import read_collection
     from engine.compare.sensitivity_table import sensitivity as run
-    from engine.lenses.variants import check_sets
+    from engine.lenses.definitions import check_sets
     from engine.search.reports import sensitivity_report
 
     collection = read_collection(path)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from engine.types.maps import CorpusMap
 
 MODEL_SYSTEM_NAMES = ("rewrite", "multi-hop")
-"""Of engine.assist.model_systems, which is loaded late."""
+"""Of engine.search.model.systems, which is loaded late."""
 MAP_COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
 
 
@@ -86,7 +86,7 @@ def search(
         symmetric: late-interaction: score both directions.
         model_reading: Let a language model read the wording of --instruction: one question.
     """
-    from engine.search.queries import parse_reading
+    from engine.queries import parse_reading
     from engine.search.reports import search_report
 
     check_depth(rerank, depth)
@@ -146,7 +146,7 @@ def _read_by_model(
 def _search_with_model(
     assistant: Assistant, query: Query, mode: str | None, depth: int | None, most_calls: int | None
 ) -> None:
-    from engine.rerank import DEFAULT_MODE
+    from engine.rerank.modes import DEFAULT_MODE
     from engine.search.reports import reranking_report
 
     if mode is not None and query.system in assistant.systems:

@@ -17,7 +17,23 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from engine.assist.reranking import (
+from engine.collections.readers import cached_collection, signature_of
+from engine.collections.trec import run_lines
+from engine.compare.comparer import Comparer
+from engine.compare.sensitivity_table import sensitivity, topics_to_vary
+from engine.config import Settings
+from engine.corpora.library import Library
+from engine.corpora.opened import OpenCorpus
+from engine.errors import BadInputError
+from engine.jobs.runner import CancelledWorkError, JobRunner
+from engine.lenses.definitions import SETS, built_in_variants, check_variants
+from engine.llm.client import Client
+from engine.llm.endpoints import Endpoint
+from engine.llm.judges import Criterion
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
+from engine.permissions import check_sees
+from engine.rerank.protocols import Progress, Reranked
+from engine.search.model.reranking import (
     Assignment,
     Finished,
     Plan,
@@ -28,25 +44,9 @@ from engine.assist.reranking import (
     rerank_one,
     texts_of,
 )
-from engine.collections.readers import cached_collection, signature_of
-from engine.collections.trec import run_lines
-from engine.compare.comparer import Comparer
-from engine.compare.sensitivity_table import sensitivity, topics_to_vary
-from engine.config import Settings
-from engine.corpora.library import Library
-from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError
-from engine.jobs.runner import CancelledWorkError, JobRunner
-from engine.lenses.variants import SETS, built_in_variants, check_variants
-from engine.llm.client import Client
-from engine.llm.endpoints import Endpoint
-from engine.llm.judges import Criterion
-from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
-from engine.permissions import check_sees
-from engine.rerank import Progress, Reranked
 from engine.search.reports import sensitivity_report
 from engine.search.scenario_index import ranked_from
-from engine.search.searcher import Searcher, criterion_for
+from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.callbacks import Ask
 from engine.types.comparisons import (
@@ -170,7 +170,7 @@ def rankings_of(comparer: Comparer, request: VariantsRequest) -> list[Reordering
 
     def add(variant: Variant, name: str) -> Reordering:
         ranked = comparer.rank(variant)
-        criterion = criterion_for(comparer.searcher, comparer.asked(variant), ranked.seed)
+        criterion = comparer.searcher.criterion(comparer.asked(variant), ranked.seed)
         assignment = Assignment(name, criterion, ranked.doc_ids, load)
         return found.setdefault((criterion, ranked.doc_ids), Reordering(assignment))
 

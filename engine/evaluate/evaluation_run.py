@@ -8,23 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
-from engine.assist.reranking import (
-    DOCUMENTS,
-    SAMPLE,
-    Assignment,
-    Counted,
-    Plan,
-    count_for_reranking,
-    count_for_system,
-    estimate_cost,
-    model_report,
-    ranking_sizes,
-    rerank_all,
-    texts_of,
-    usage_report,
-)
-from engine.assist.reranking import Sample as SampledQuery
 from engine.corpora.contracts import Request, Seed
 from engine.errors import BadInputError, SeedLensError
 from engine.evaluate.measuring import (
@@ -47,8 +30,25 @@ from engine.llm.judges import Criterion
 from engine.llm.tasks import Estimator, TaskRun
 from engine.measures.per_query import query_rows
 from engine.measures.significance import significance
-from engine.rerank import MODES
-from engine.search.searcher import Searcher, criterion_for
+from engine.rerank.modes import MODES
+from engine.search.model.reranking import (
+    DOCUMENTS,
+    SAMPLE,
+    Assignment,
+    Counted,
+    Plan,
+    count_for_reranking,
+    count_for_system,
+    estimate_cost,
+    model_report,
+    ranking_sizes,
+    rerank_all,
+    texts_of,
+    usage_report,
+)
+from engine.search.model.reranking import Sample as SampledQuery
+from engine.search.model.systems import MODEL_SYSTEMS, SystemRanking, find_model_system
+from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import (
     Ranker,
@@ -102,7 +102,7 @@ def needs_model(request: EvaluationRequest) -> bool:
 
 def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
     """What a topic's documents are judged by."""
-    return criterion_for(searcher, *_asked(searcher, topic))
+    return searcher.criterion(*_asked(searcher, topic))
 
 
 def _asked(searcher: Searcher, topic: Topic) -> tuple[Query, Seed]:

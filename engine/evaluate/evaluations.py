@@ -13,8 +13,6 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, TypeAdapter
 
-from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.reranking import KEPT, Counted, Plan
 from engine.collections.trec import run_lines
 from engine.config import ASSETS, Settings, __version__
 from engine.corpora.recent import Recent
@@ -35,7 +33,9 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import Estimator, ModelTask, R, TaskRun, TaskRunner
 from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
-from engine.rerank import DEFAULT_MODE
+from engine.rerank.modes import DEFAULT_MODE
+from engine.search.model.reranking import KEPT, Counted, Plan
+from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.reports import evaluation_report, llm_report
 from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher

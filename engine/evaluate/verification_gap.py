@@ -13,17 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from engine.assist.reranking import (
-    Assignment,
-    Counted,
-    Finished,
-    Plan,
-    count_for_reranking,
-    model_report,
-    ranking_sizes,
-    rerank_all,
-    texts_of,
-)
 from engine.errors import BadInputError
 from engine.evaluate.evaluation_run import topic_criterion
 from engine.evaluate.evaluations import (
@@ -42,6 +31,17 @@ from engine.measures.per_query import query_rows
 from engine.measures.significance import confidence_interval
 from engine.permissions import all_for_leads
 from engine.rerank.candidates import merged, shuffled
+from engine.search.model.reranking import (
+    Assignment,
+    Counted,
+    Finished,
+    Plan,
+    count_for_reranking,
+    model_report,
+    ranking_sizes,
+    rerank_all,
+    texts_of,
+)
 from engine.search.reports import gap_report
 from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher

@@ -22,9 +22,9 @@ from engine.types.people import ForPerson
 from storage.answers import Answers
 
 R = TypeVar("R")
-Item = TypeVar("Item")
 Request = TypeVar("Request")
 Value = TypeVar("Value")
+Item = TypeVar("Item")
 OnProgress = Callable[[Any], None]
 """Called with a :class:`TaskProgress`, or what the task has in its place."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from engine.search.queries import query_to_dict
+from engine.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo
 from engine.types.documents import Document, FactMatch
@@ -18,7 +18,7 @@ from engine.types.reranking import Gap, Reranking
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence, SearchResults, TermPassage
 
-_EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
+_EVALUATION, _GAP, _CORPUS = TypeAdapter(Evaluation), TypeAdapter(Gap), TypeAdapter(CorpusInfo)
 _evidence = partial(TypeAdapter(Evidence).dump_python, mode="json", exclude={"seed_role", "role"})
 
 
@@ -113,18 +113,11 @@ def evaluation_report(found: Evaluation) -> dict[str, Any]:
 
 def corpus_report(info: CorpusInfo) -> dict[str, Any]:
     """One entry of ``seedlens corpora --json``."""
+    exclude = {"lens", "sources", "source_format"}
     return {
-        "name": info.name,
-        "documents": info.documents,
-        "expected": info.expected,
-        "state": info.state,
-        "systems": list(info.systems),
-        "encoder": info.encoder,
+        **_CORPUS.dump_python(info, mode="json", exclude=exclude),
         "aspects": [a.key for a in info.lens.aspects],
-        "bytes": info.bytes,
-        "source": info.source,
         "format": info.source_format,
-        "updated_at": info.updated_at,
         "services": [
             {"query": str(one.query), "documents": one.documents, "updated_at": one.updated_at}
             for one in info.sources

@@ -24,7 +24,7 @@ from engine.corpora.schema import aspect_column, facet, matrix, to_batch, vector
 from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
 from engine.numeric import FloatArray, narrowed, unit
-from engine.search.queries import parse_filter
+from engine.queries import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.systems.aspect_system import (

@@ -24,6 +24,7 @@ LONG = 100_000
     [
         (json_text, "``` a" + " \n" * LONG + "x"),
         (without_reasoning, "<think>" * LONG),
+        (without_reasoning, "<|channel|>analysis" * LONG),
         (answer_so_far, "<think>" + "<" * LONG),
         (lambda text: read_citations(text, (), complete=False), "a" + " \t" * LONG + "b"),
     ],

@@ -17,8 +17,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.assist.assist_prompts import noting, rewording
-from engine.assist.model_systems import HOPS, MODEL_SYSTEMS, PER_HOP, find_model_system, question
 from engine.corpora.contracts import RankedDocuments, Rows, ScoredDocument, Seed
 from engine.corpora.recent import Recent
 from engine.errors import NotAllowedError, check_between, check_known
@@ -29,11 +27,14 @@ from engine.llm.judges import Criterion, JudgeReport, ModelJudge, document_text,
 from engine.llm.messages import Prompt
 from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.measures.metrics import mean
-from engine.rerank import MODES, OnRound, Options, Progress, Reranked, estimate, find_mode, rerank
 from engine.rerank.listwise import BATCH, LENGTH
+from engine.rerank.modes import MODES, estimate, find_mode, rerank
+from engine.rerank.protocols import OnRound, Options, Progress, Reranked
 from engine.search.interpretation import Interpretation
+from engine.search.model.prompts import noting, rewording
+from engine.search.model.systems import HOPS, MODEL_SYSTEMS, PER_HOP, find_model_system, question
 from engine.search.scenario_index import ranked_from
-from engine.search.searcher import FirstStage, Searcher, criterion_for
+from engine.search.searcher import FirstStage, Searcher
 from engine.types.evaluations import Topic
 from engine.types.models import Estimate, ModelReport, ModelUsage, TaskReport, summed
 from engine.types.reranking import DEFAULT_DEPTH, Move, RankingProgress, Reranking, RerankRequest
@@ -413,5 +414,5 @@ def page_of(
 def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:
     """The first stage's ranking as work for a model."""
     doc_ids = tuple(s.doc_id for s in stage.ranking)
-    criterion = criterion_for(searcher, stage.query, stage.seed)
+    criterion = searcher.criterion(stage.query, stage.seed)
     return Assignment("", criterion, doc_ids, texts_of(searcher))

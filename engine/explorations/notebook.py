@@ -13,7 +13,7 @@ from engine.annotate.projects import checked_note, one_line
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
-from engine.search.queries import StoredQuery, check_text, query_id
+from engine.queries import StoredQuery, check_text, query_id
 from engine.types.annotating import Judgment
 from engine.types.limits import LONGEST_TRAIL, MOST_NAME, MOST_REFERENCES
 from engine.types.people import ForPerson
@@ -223,7 +223,7 @@ class Notebook(ForPerson):
 
     def export_trail(self, trail_id: str, kind: str) -> str:
         """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/searches.py``)."""
-        from engine.search.trails import export_trail
+        from engine.explorations.exports import export_trail
 
         steps = self.trail(trail_id)
         titles = {q.seed: t for q, t in zip(steps, self.seed_titles(steps), strict=True) if q.seed}
@@ -231,7 +231,7 @@ class Notebook(ForPerson):
 
     def export_documents(self, corpus: str, doc_ids: Sequence[str], kind: str) -> str:
         """Documents of a corpus in one of the forms of ``EXPORT_FORMATS``, in their order."""
-        from engine.search.trails import export_trail
+        from engine.explorations.exports import export_trail
 
         if len(doc_ids) > MOST_REFERENCES:
             raise BadInputError(
@@ -246,7 +246,7 @@ class Notebook(ForPerson):
     ) -> Iterator[str]:
         """Documents of a corpus with all fields in one of ``DOCUMENT_FORMATS``, part by part; in
         the order of ``doc_ids``, None for all."""
-        from engine.search.trails import export_documents
+        from engine.explorations.exports import export_documents
 
         opened = self._library.open(corpus)
         ids = opened.doc_ids if doc_ids is None else [opened.known(one) for one in doc_ids]

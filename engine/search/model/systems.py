@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.assist.assist_prompts import NOTED_TOKENS, QUESTION_TOKENS, noting, rewording
 from engine.corpora.contracts import RankedDocuments, Request, VectorPart
 from engine.errors import check_known
 from engine.llm.client import Client
 from engine.llm.judges import Criterion, document_text
 from engine.llm.texts import estimate_tokens
 from engine.numeric import FloatArray, distinct
+from engine.search.model.prompts import NOTED_TOKENS, QUESTION_TOKENS, noting, rewording
 from engine.search.searcher import Searcher
 
 HOPS = 4
