@@ -326,10 +326,7 @@ class InferFacts(ModelTask[Counts]):
         run.progress(0, len(doc_ids))
         try:
             tokens = _part_tokens(await run.context())
-            for start in range(0, len(doc_ids), BATCH):
-                if run.stopped:
-                    break
-                group = doc_ids[start : start + BATCH]
+            for group in run.groups(doc_ids, BATCH):
                 documents = await asyncio.to_thread(corpus.documents, group)
                 replies = await ask_groups(
                     partial(run.ask, items=len(group)),

@@ -183,10 +183,7 @@ class _GradePairs(ModelTask[Groups]):
     async def run(self, run: TaskRun) -> TaskReport[Groups]:
         groups: list[AspectGroup] = []
         failed, total = 0, len(self.questions)
-        for start in range(0, total, BATCH):
-            if run.stopped:
-                break
-            batch = self.questions[start : start + BATCH]
+        for batch in run.groups(self.questions, BATCH):
             prompts = await asyncio.to_thread(prompts_of, self.corpus, batch)
             answers = await run.ask(prompts, len(batch))
             found = [(q, a) for q, a in zip(batch, answers, strict=True) if a is not None]

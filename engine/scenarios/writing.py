@@ -156,10 +156,7 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         saving: asyncio.Task[None] | None = None
         tell()
         try:
-            for start in range(0, len(doc_ids), self._batch):
-                if run.stopped:
-                    break
-                group = doc_ids[start : start + self._batch]
+            for group in run.groups(doc_ids, self._batch):
                 documents = await asyncio.to_thread(store.corpus.documents, group)
                 outcomes = await writer.write(documents)
                 if saving is not None:
