@@ -21,7 +21,7 @@ from engine.corpora.stored_facts import FACT_TYPE
 from engine.facts import VERSION
 from engine.facts.places import atlas
 from engine.lenses.definitions import RESEARCH
-from engine.search.queries import parse_filters
+from engine.queries import parse_filters
 from engine.types.lenses import Lens
 
 SIZE = 60_000

@@ -29,14 +29,15 @@ from benchmarks import homes
 from benchmarks.figures import Figure
 from benchmarks.homes import CORPUS, CSFCUBE
 from benchmarks.simulated_judges import CHARACTERS, MIDDLE, Character, SimulatedJudge
-from engine.assist.reranking import Assignment, Finished, Plan, rerank_one, texts_of
 from engine.collections.readers import read_collection
 from engine.config import ROOT
 from engine.evaluate.evaluation_run import topic_criterion
 from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection, Endpoint
 from engine.measures.metrics import csfcube_ndcg
-from engine.rerank import MODES, Options, Progress, rerank
+from engine.rerank.modes import MODES, rerank
+from engine.rerank.protocols import Options, Progress
+from engine.search.model.reranking import Assignment, Finished, Plan, rerank_one, texts_of
 from engine.types.evaluations import CSFCUBE_NDCG, Grades, Topic
 from engine.types.searches import Query
 from storage.answers import Answers

@@ -27,7 +27,7 @@ from engine.config import Settings
 from engine.corpora.contracts import DEPTH, RankedDocuments
 from engine.corpora.schema import matrix, rows_of
 from engine.explorer import Explorer
-from engine.search.queries import parse_filters
+from engine.queries import parse_filters
 from engine.search.systems.late_interaction import max_similarities
 from engine.types.corpora import ImportRequest, Progress
 from engine.types.searches import PAGE_SIZE, Query

@@ -10,46 +10,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.collections.readers import read_collection
-    from engine.collections.trec import write_run
-    from engine.config import Settings
+    from engine.collections.readers import read_collection as read_collection
+    from engine.collections.trec import write_run as write_run
+    from engine.config import Settings as Settings
     from engine.config import __version__ as __version__
-    from engine.errors import SeedLensError
-    from engine.explorer import Explorer
-    from engine.lenses.definitions import read_lens
-    from engine.types.comparisons import Comparison, ComparisonRequest, Sensitivity, Variant
-    from engine.types.corpora import ImportReport, ImportRequest, Repairs
-    from engine.types.documents import Document
-    from engine.types.evaluations import Collection, Evaluation, Topic
-    from engine.types.lenses import Aspect, Lens
-    from engine.types.searches import Filter, Query, Ranking, Result, SearchResults
-
-__all__ = [
-    "Aspect",
-    "Collection",
-    "Comparison",
-    "ComparisonRequest",
-    "Document",
-    "Evaluation",
-    "Explorer",
-    "Filter",
-    "ImportReport",
-    "ImportRequest",
-    "Lens",
-    "Query",
-    "Ranking",
-    "Repairs",
-    "Result",
-    "SearchResults",
-    "SeedLensError",
-    "Sensitivity",
-    "Settings",
-    "Topic",
-    "Variant",
-    "read_collection",
-    "read_lens",
-    "write_run",
-]
+    from engine.errors import SeedLensError as SeedLensError
+    from engine.explorer import Explorer as Explorer
+    from engine.lenses.definitions import read_lens as read_lens
+    from engine.types.comparisons import Comparison as Comparison
+    from engine.types.comparisons import ComparisonRequest as ComparisonRequest
+    from engine.types.comparisons import Sensitivity as Sensitivity
+    from engine.types.comparisons import Variant as Variant
+    from engine.types.corpora import ImportReport as ImportReport
+    from engine.types.corpora import ImportRequest as ImportRequest
+    from engine.types.corpora import Repairs as Repairs
+    from engine.types.documents import Document as Document
+    from engine.types.evaluations import Collection as Collection
+    from engine.types.evaluations import Evaluation as Evaluation
+    from engine.types.evaluations import Topic as Topic
+    from engine.types.lenses import Aspect as Aspect
+    from engine.types.lenses import Lens as Lens
+    from engine.types.searches import Filter as Filter
+    from engine.types.searches import Query as Query
+    from engine.types.searches import Ranking as Ranking
+    from engine.types.searches import Result as Result
+    from engine.types.searches import SearchResults as SearchResults
 
 _NAMES_OF = {
     "engine.collections.readers": ("read_collection",),
@@ -66,6 +51,7 @@ _NAMES_OF = {
     "engine.types.searches": ("Filter", "Query", "Ranking", "Result", "SearchResults"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names}
+__all__ = [name for name in _MODULE_OF if name[0] != "_"]
 
 
 def __getattr__(name: str) -> Any:

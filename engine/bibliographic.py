@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 _YEAR = re.compile(r"(?<!\d)([12]\d{3})(?!\d)")
 _COMPACT_DATE = re.compile(r"([12]\d{3})\d{4}\Z")
@@ -119,6 +119,42 @@ def doi_in(value: Any) -> str | None:
         end -= 1
         open_ += found[end] == ")"
     return found[:end].lower()
+
+
+LINK_CHARS = 2_000  # in every list of results; browsers take little more
+_UNSAFE = re.compile(r"[\s\x00-\x1f\x7f\\]")
+"""What browsers drop or turn into something else before they read the scheme or the host."""
+
+
+def web_address(text: str) -> str | None:
+    """A text as an address that a page may link to; None for anything else.
+
+    A DOI becomes ``https://doi.org/...``. Otherwise ``http`` and ``https`` with a host pass; no
+    spaces, control characters or user name, at most `LINK_CHARS` characters. The host is in ASCII
+    form, so that look-alikes of other alphabets show.
+
+    >>> web_address("10.1000/182")
+    'https://doi.org/10.1000/182'
+    >>> web_address("javascript:alert(1)")
+    """
+    text = text.strip()
+    if len(text) > LINK_CHARS:
+        return None
+    if doi := doi_of(text):
+        return "https://doi.org/" + quote(doi, safe="/:;()._-~+,=@!*'%")
+    if _UNSAFE.search(text):
+        return None
+    try:
+        parts = urlsplit(text)
+        host = (parts.hostname or "").encode("idna").decode("ascii")
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:  # UnicodeError is one: no such host or port
+        return None
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc:
+        return None
+    if ":" in host:
+        host = f"[{host}]"
+    return urlunsplit((parts.scheme, host + port, parts.path, parts.query, parts.fragment))
 
 
 def year_in(value: Any) -> int | None:

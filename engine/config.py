@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr, field_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 __version__ = "0.1.0"
@@ -31,6 +31,10 @@ def _absolute_path(path: Path) -> Path:
         raise ValueError("~ stands for a home folder, and there is none of that name") from error
 
 
+Folder = Annotated[Path, AfterValidator(_absolute_path)]
+"""Absolute: the app runs in another folder than the command that starts it."""
+
+
 class Settings(BaseSettings):
     """What a person may set: every field is an environment variable (``SEEDLENS_HOME`` ...)."""
 
@@ -42,22 +46,11 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    @field_validator("home")
-    @classmethod
-    def _absolute(cls, home: Path) -> Path:
-        # The app runs in another folder than the command that starts it.
-        return _absolute_path(home)
-
     @field_validator("import_roots", mode="before")
     @classmethod
     def _folders(cls, value: object) -> object:
         """Folders as the system's search paths have them: ``/data:/srv/papers``."""
         return value.split(os.pathsep) if isinstance(value, str) and value else value or ()
-
-    @field_validator("import_roots")
-    @classmethod
-    def _absolute_roots(cls, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-        return tuple(map(_absolute_path, roots))
 
     @field_validator("service_addresses", mode="before")
     @classmethod
@@ -68,7 +61,7 @@ class Settings(BaseSettings):
         pairs = (pair.partition("=") for pair in value.split(",") if pair.strip())
         return {key.strip(): address.strip().rstrip("/") for key, _, address in pairs}
 
-    home: Path = Field(default_factory=lambda: user_data_path("seedlens", appauthor=False))
+    home: Folder = Field(default_factory=lambda: user_data_path("seedlens", appauthor=False))
     """The folder where everything is kept."""
     max_document_chars: int = Field(default=1_000_000, gt=0)
     """Longer documents are refused at import, with the row that holds them."""
@@ -98,7 +91,7 @@ class Settings(BaseSettings):
     annotator: str = "me"
     """The name that grades are stored under when none is given."""
 
-    import_roots: Annotated[tuple[Path, ...], NoDecode] = ()
+    import_roots: Annotated[tuple[Folder, ...], NoDecode] = ()
     """With login: folders from which leads may import, separated by ``:``."""
 
     # Services that documents are retrieved from; see engine/sources.

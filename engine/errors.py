@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from storage.errors import (
-    CorpusBusyError,
-    CorpusMissingError,
-    LedgerBusyError,
-    QueryError,
-    SeedLensError,
-    StorageError,
-    StorageFullError,
-)
-
-__all__ = [
-    "BadInputError",
-    "ClusterError",
-    "CorpusBusyError",
-    "CorpusMissingError",
-    "LedgerBusyError",
-    "ModelMissingError",
-    "QueryError",
-    "SeedLensError",
-    "ServiceError",
-    "StorageError",
-    "StorageFullError",
-    "UnknownNameError",
-]
+from storage.errors import CorpusBusyError as CorpusBusyError
+from storage.errors import CorpusMissingError as CorpusMissingError
+from storage.errors import LedgerBusyError as LedgerBusyError
+from storage.errors import QueryError as QueryError
+from storage.errors import SeedLensError as SeedLensError
+from storage.errors import StorageError as StorageError
+from storage.errors import StorageFullError as StorageFullError
 
 
 class BadInputError(SeedLensError):

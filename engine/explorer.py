@@ -9,9 +9,9 @@ from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.notebook import Notebook
 from engine.ask.reader import Reader
 from engine.assist.assistant import Assistant
 from engine.build.collection_builds import CollectionBuilds
@@ -20,33 +20,34 @@ from engine.compare.comparisons import Comparisons
 from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
+from engine.corpora.opened import OpenCorpus
 from engine.corpora.registry import adding, home_of
 from engine.corpora.selections import Selections
-from engine.errors import BadInputError, SeedLensError, StorageError
+from engine.errors import BadInputError, SeedLensError, StorageError, UnknownNameError
 from engine.evaluate.analysis import Analysis
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.evaluations import Evaluations
 from engine.evaluate.measuring import human_rows
 from engine.evaluate.verification_gap import Gaps
+from engine.explorations.notebook import Notebook
 from engine.facts import find_facts as facts_in
+from engine.lenses.definitions import ALL_SETS, SETS
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
-from engine.lenses.variants import ALL_SETS, SETS
 from engine.maps.facade import Maps
 from engine.numeric import FloatArray
 from engine.permissions import check_operator, leads_only, operator_only
+from engine.queries import parse_filters as filters_in
+from engine.queries import parse_reading as reading_in
 from engine.scenarios.pair_grading import PairGrading
 from engine.scenarios.writing import Scenarios
 from engine.search.finding import find_documents
 from engine.search.interpretation import lens_words, load_network
-from engine.search.queries import check_held
-from engine.search.queries import parse_filters as filters_in
-from engine.search.queries import parse_reading as reading_in
 from engine.search.searcher import Searcher
-from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
+from engine.search.systems import PREPARED, READ_STEER, SYSTEM_NAMES, SYSTEMS, find_system
 from engine.search.systems import reads_wording as wording_counts
-from engine.text import size
+from engine.text import counted, size
 from engine.types.annotating import Project
 from engine.types.comparisons import Sensitivity
 from engine.types.documents import Document, Fact
@@ -59,6 +60,8 @@ from storage.ledger import Ledger
 
 log = logging.getLogger("seedlens")
 DEMO_SEED = "demo-0232"
+MOST_NAMED = 5
+"""Documents that a message names."""
 
 
 class Explorer(ForPerson):
@@ -74,7 +77,7 @@ class Explorer(ForPerson):
 
     demo_corpus = DEMO_CORPUS
     systems = tuple(SYSTEMS)  # of every corpus; `systems_of` has those of one
-    known_systems = (*SYSTEMS, *PREPARED)  # that a corpus may have
+    known_systems = SYSTEM_NAMES  # that a corpus may have
     model_systems = Assistant.systems  # that need a language model
     rerank_modes = Assistant.modes  # name -> one line for people
     wording_sets = ALL_SETS  # built-in wordings for a whole collection
@@ -206,8 +209,8 @@ class Explorer(ForPerson):
         The same documents make the same filter.
         """
         opened = self.library.open(corpus)
-        check_held(opened, doc_ids)
-        key = Selections(self.ledger, corpus, opened.table.path).add(doc_ids)
+        _check_held(opened, doc_ids)
+        key = Selections(self._ledger, corpus, opened.table.path).add(doc_ids)
         return Filter(SELECTION, "=", key)
 
     def starting_point(self, corpus: str) -> tuple[str, str]:
@@ -298,3 +301,18 @@ class Explorer(ForPerson):
         """Documents in the order of the corpus."""
         opened = self.library.open(corpus)
         return opened.documents(opened.doc_ids[offset : offset + limit])
+
+
+def _check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
+    """Refuse a selection of no document, or of documents that the corpus does not have."""
+    if not doc_ids:
+        raise BadInputError("The selection has no document.", "Select at least one.")
+    asked = pa.array(doc_ids, pa.string())
+    known = pc.is_in(asked, value_set=corpus.doc_ids.array)
+    if unknown := asked.filter(pc.invert(known)).to_pylist():
+        named, more = ", ".join(map(repr, unknown[:MOST_NAMED])), len(unknown) - MOST_NAMED
+        raise UnknownNameError(
+            f"The corpus '{corpus.name}' does not have {counted(len(unknown), 'document')} of the "
+            f"selection: {named}{f' and {more:,} more' if more > 0 else ''}.",
+            "Check the ids: they are the doc_id that the import read.",
+        )

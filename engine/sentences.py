@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import sentencex
 
 from engine.config import ASSETS
-from engine.types.documents import Span
 
+Span = tuple[int, int]
 WINDOW = 20_000
 """Characters that are split at once: of a thousand quotation marks each is compared with all the
 others. A sentence that is longer is cut."""

@@ -1,11 +1,9 @@
-"""Words for people: numbers with what they count, links, Markdown, cells of spreadsheets."""
+"""Words for people: numbers with what they count, Markdown, cells of spreadsheets."""
 
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, urlsplit, urlunsplit
-
-from engine.bibliographic import doi_of
+from urllib.parse import quote
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -52,42 +50,6 @@ def spreadsheet_cell(text: str) -> str:
     return text
 
 
-LINK_CHARS = 2_000  # in every list of results; browsers take little more
-_UNSAFE = re.compile(r"[\s\x00-\x1f\x7f\\]")
-"""What browsers drop or turn into something else before they read the scheme or the host."""
-
-
-def web_address(text: str) -> str | None:
-    """A text as an address that a page may link to; None for anything else.
-
-    A DOI becomes ``https://doi.org/...``. Otherwise ``http`` and ``https`` with a host pass; no
-    spaces, control characters or user name, at most `LINK_CHARS` characters. The host is in ASCII
-    form, so that look-alikes of other alphabets show.
-
-    >>> web_address("10.1000/182")
-    'https://doi.org/10.1000/182'
-    >>> web_address("javascript:alert(1)")
-    """
-    text = text.strip()
-    if len(text) > LINK_CHARS:
-        return None
-    if doi := doi_of(text):
-        return "https://doi.org/" + quote(doi, safe="/:;()._-~+,=@!*'%")
-    if _UNSAFE.search(text):
-        return None
-    try:
-        parts = urlsplit(text)
-        host = (parts.hostname or "").encode("idna").decode("ascii")
-        port = "" if parts.port is None else f":{parts.port}"
-    except ValueError:  # UnicodeError is one: no such host or port
-        return None
-    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc:
-        return None
-    if ":" in host:
-        host = f"[{host}]"
-    return urlunsplit((parts.scheme, host + port, parts.path, parts.query, parts.fragment))
-
-
 def escaped_address(address: str) -> str:
     """An address of ASCII letters, digits and the signs of addresses alone: no bracket, brace,
     quote or backslash of it ends a link in Markdown or a field in BibTeX.
@@ -111,9 +73,3 @@ def plain(text: str, *, lines: bool = False) -> str:
     words = (text if lines else " ".join(text.split())).translate(_MARKUP)
     words = re.sub(r":(?=//)", r"\:", re.sub(r"(?i)\b(www)\.", r"\1\.", words))
     return re.sub(r"(?m)^(\d*)([-+=.)])", r"\1\\\2", words)
-
-
-def link(url: str) -> str:
-    """A web address as a link that cannot end its own brackets; any other text as words."""
-    address = web_address(url)
-    return f"<{escaped_address(address)}>" if address else plain(url)

@@ -1,22 +1,17 @@
-"""Collections under construction in the ledger: labels, and results of steps.
-
-Append-only: a person's label counts, whatever a model says later.
-"""
+"""Labels of collections under construction, append-only: a person's label counts, whatever a model
+says later."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import CheckConstraint, Index, Select, case, func, select
 
 from storage.database import LedgerTables
-from storage.records import Packed
-from storage.tables import columns_of, first, insert, records, table
-
-EventKind = Literal["run", "edit"]
+from storage.tables import columns_of, insert, records, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,32 +29,12 @@ class LabelRow:
     time: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
-    """The result of a run of a step, or a person's edit of it."""
-
-    corpus: str
-    build: str
-    step: str
-    kind: EventKind
-    content: Packed  # a JSON text owned by the engine; "" for a run without stored content
-    basis: str  # a digest of the step's input, owned by the engine
-    changes: int  # number of a person's changes; 0 for a run
-    author: str  # who started the run, or edited
-    model: str  # that was asked; "" for none
-    time: datetime
-
-
 LABELS = table("build_labels", LabelRow, CheckConstraint("maker IN ('model', 'person')"))
-STEPS = table("build_steps", StepRow, CheckConstraint("kind IN ('run', 'edit')"))
-for _table in (LABELS, STEPS):
-    Index(f"{_table.name}_by_build", _table.c.corpus, _table.c.build)
+Index("build_labels_by_build", LABELS.c.corpus, LABELS.c.build)
 
 
 class Builds(LedgerTables):
-    """The tables of builds of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    # Labels
+    """The labels of builds of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
     def add_labels(self, rows: Iterable[LabelRow]) -> None:
         """Append labels, all of them or, on an error, none."""
@@ -87,38 +62,6 @@ class Builds(LedgerTables):
         place = ("labels", corpus, build)
         return [*self._database.remembered(place, stamp, lambda c: records(c, LabelRow, query))]
 
-    # Steps
-
-    def add_step(self, row: StepRow) -> None:
-        """Append what a run made."""
-        self._insert(STEPS, [row])
-
-    def change(
-        self, corpus: str, build: str, step: str, change: Callable[[StepRow | None], StepRow | None]
-    ) -> None:
-        """Change the result of a step, in an exclusive transaction.
-
-        Args:
-            change: current result (None: none yet) -> new one (None: leave it). Must not use the
-                ledger; what it raises undoes everything.
-        """
-        with self._database.write() as connection:
-            changed = change(first(connection, StepRow, _last_step(corpus, build, step)))
-            if changed is not None:
-                insert(connection, STEPS, [changed])
-
-    def last(self, corpus: str, build: str, step: str) -> StepRow | None:
-        """What a step made, as people left it; None when it made nothing yet."""
-        query, stamp = _last_step(corpus, build, step), select(func.max(STEPS.c.id))
-        place = ("step", corpus, build, step)
-        return self._database.remembered(place, stamp, lambda c: first(c, StepRow, query))
-
-    def steps(self, corpus: str, build: str) -> list[StepRow]:
-        """Every run and every edit, in their order, without their content."""
-        query = select(*columns_of(STEPS, StepRow, without="content"))
-        query = query.where(STEPS.c.corpus == corpus, STEPS.c.build == build)
-        return self._database.records(StepRow, query.order_by(STEPS.c.id))
-
 
 def _labels(corpus: str, build: str) -> Select[Any]:
     of_people = func.max(case((LABELS.c.maker == "person", LABELS.c.id)))
@@ -129,9 +72,3 @@ def _labels(corpus: str, build: str) -> Select[Any]:
     )
     columns = columns_of(LABELS, LabelRow)
     return select(*columns).where(LABELS.c.id.in_(current)).order_by(LABELS.c.id)
-
-
-def _last_step(corpus: str, build: str, step: str) -> Select[Any]:
-    place = (STEPS.c.corpus == corpus, STEPS.c.build == build, STEPS.c.step == step)
-    query = select(*columns_of(STEPS, StepRow)).where(*place, func.length(STEPS.c.content) > 0)
-    return query.order_by(STEPS.c.id.desc()).limit(1)

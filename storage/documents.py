@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import zlib
 from collections.abc import Callable, Iterator
@@ -54,6 +55,13 @@ _OF_SCOPE = _IN_ORDER.where(_SCOPE)
 _ONE = _ALL.where(_SCOPE, _KEY)
 _GONE = DOCUMENTS.delete().where(_KIND, _SCOPE, _KEY)
 _adapter = lru_cache(maxsize=None)(TypeAdapter)
+MOST_KEPT = 65_536
+"""Compressed bytes of a record that is kept in memory once it was read."""
+
+
+def key_of(*parts: str) -> str:
+    """The key of a record that is known by texts of any length."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 class Documents(LedgerTables, Generic[T]):
@@ -70,6 +78,11 @@ class Documents(LedgerTables, Generic[T]):
     def get(self, key: str, scope: str = "") -> Stored[T] | None:
         """The record of this key; None when there is none."""
         return self._database.first(self._stored, _ONE, kind=self._kind, scope=scope, key=key)
+
+    def value(self, key: str, scope: str = "") -> T | None:
+        """The record of this key without what the ledger knows of it."""
+        stored = self.get(key, scope)
+        return None if stored is None else stored.value
 
     def find(self, connection: Connection, key: str, scope: str = "") -> Stored[T] | None:
         """As :meth:`get`, in a transaction."""
@@ -162,7 +175,8 @@ class Documents(LedgerTables, Generic[T]):
 
     def _stored(self, key: str, owner: str, time: datetime, content: bytes) -> Stored[T]:
         try:
-            return Stored(key, _read(self._form, content), owner, time)
+            read = _read if len(content) <= MOST_KEPT else _read.__wrapped__
+            return Stored(key, read(self._form, content), owner, time)
         except ValidationError as error:
             raise StorageError(
                 f"The {self._kind} '{key}' was stored by another version of SeedLens.",

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Table, TypeDecorator
 from storage.database import ROWS_AT_ONCE, copied_tables
 from storage.errors import LedgerBusyError, StorageError
 from storage.judgment_events import CURRENT, fill_current
-from storage.migrations import fill_documents
+from storage.migrations import fill_documents, fill_studies
 from storage.tables import put
 
 OLDEST, NEWEST = 4, 9
@@ -75,7 +75,8 @@ def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path)
     for table in copied_tables():
         if table.name in tables and table is not CURRENT:
             for rows in _rows(source, table.name, tables[table.name]):
-                put(target, table, [_typed(table, row, target) for row in rows])
+                kept = [row for row in rows if not row.get("uploaded")]
+                put(target, table, [_typed(table, row, target) for row in kept])
 
     def before(name: str) -> Iterable[dict[str, Any]]:
         if name == "ended_logins":
@@ -83,6 +84,7 @@ def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path)
         return chain.from_iterable(_rows(source, name, tables[name])) if name in tables else ()
 
     fill_documents(target, before)
+    fill_studies(target, before)
 
 
 def _rows(

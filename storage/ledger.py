@@ -14,11 +14,11 @@ from storage.builds import Builds
 from storage.database import Database, copy_ledger
 from storage.documents import DOCUMENTS, Documents
 from storage.errors import StorageError
-from storage.experiments import Experiments
 from storage.judgment_events import Judging
 from storage.locks import WAIT_SECONDS, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
+from storage.rankings import Rankings
 from storage.records import CorpusRow
 from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
@@ -58,11 +58,11 @@ class Ledger:
             _on_server(url, wait_seconds) if url else SqliteDatabase(path, wait_seconds)
         )
         self.locks = Locks(self._database)  # for what one run at a time may do
-        self.experiments = Experiments(self._database)  # runs and evaluations
+        self.rankings = Rankings(self._database)  # of test collections
         self.answers = Answers(self._database)  # of language models
         self.judging = Judging(self._database)
         self.projects = Projects(self._database)  # queries and pools of annotation projects
-        self.builds = Builds(self._database)  # labels and results of collections being built
+        self.builds = Builds(self._database)  # labels of collections being built
         self._texts = Documents[str](self._database, "text", str)
         self.leases = Leases(self._database)  # of items that are being judged
         self.ended_logins = EndedLogins(self._database)  # of people who logged out
@@ -167,8 +167,7 @@ class Ledger:
 
     def text(self, text_id: str) -> str | None:
         """The pasted text of that id, None when there is none."""
-        stored = self._texts.get(text_id)
-        return None if stored is None else stored.value
+        return self._texts.value(text_id)
 
 
 def _on_server(url: str, wait_seconds: float) -> Database:

@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import (
@@ -16,12 +17,13 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    false,
     func,
     inspect,
     select,
 )
 
-from storage.documents import DOCUMENTS, DocumentRow
+from storage.documents import DOCUMENTS, DocumentRow, key_of
 from storage.errors import StorageError
 from storage.judgment_events import CURRENT, fill_current
 from storage.tables import METADATA, insert
@@ -49,19 +51,34 @@ def m0013_documents(connection: Connection) -> None:
     if CURRENT.name not in there:
         fill_current(connection)
 
-    def rows(name: str) -> list[Row]:
-        if name not in there:
-            return []
-        table = Table(name, MetaData(), autoload_with=connection)
-        order = [table.c[one] for one in ("id", "position") if one in table.c]
-        query = select(table).order_by(*order)
-        return [dict(row) for row in connection.execute(query).mappings()]
-
-    fill_documents(connection, rows)
+    fill_documents(connection, partial(_rows, connection))
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("ALTER TABLE answers ALTER rowid DROP IDENTITY IF EXISTS")
-    for name in there.intersection(BEFORE_DOCUMENTS):
-        connection.exec_driver_sql(f"DROP TABLE {name}")
+    for name in BEFORE_DOCUMENTS:
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
+
+
+def m0014_studies(connection: Connection) -> None:
+    """Evaluations, gaps, uploaded files and steps of builds as documents."""
+    fill_studies(connection, partial(_rows, connection))
+    for name in ("evaluations", "qrels_files", "build_steps"):
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
+    if "uploaded" in {column["name"] for column in inspect(connection).get_columns("runs")}:
+        connection.exec_driver_sql("DELETE FROM runs WHERE uploaded")
+        connection.exec_driver_sql("DROP INDEX IF EXISTS runs_by_collection")
+        for name in ("collection", "uploaded"):
+            connection.exec_driver_sql(f"ALTER TABLE runs DROP COLUMN {name}")
+
+
+def _rows(connection: Connection, name: str) -> list[Row]:
+    """The rows of a table of earlier versions, in order of arrival; of runs the uploaded ones."""
+    if not inspect(connection).has_table(name):
+        return []
+    table = Table(name, MetaData(), autoload_with=connection)
+    query = select(table).order_by(*(table.c[n] for n in ("id", "position") if n in table.c))
+    if name == "runs":
+        query = query.where(table.c.uploaded if "uploaded" in table.c else false())
+    return [dict(row) for row in connection.execute(query).mappings()]
 
 
 Row = dict[str, Any]
@@ -79,12 +96,7 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
     made: list[DocumentRow] = []
 
     def add(kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]) -> None:
-        times = [
-            row["time"].astimezone(UTC) if row["time"].tzinfo else row["time"].replace(tzinfo=UTC)
-            for row in of
-        ]
-        packed = zlib.compress(content.encode())
-        made.append(DocumentRow(kind, scope, key, owner, min(times), max(times), packed))
+        made.append(_document(kind, scope, key, owner, content, of))
 
     for kind in ("project", "build"):
         for (corpus, name), of in _grouped(rows(f"{kind}_versions"), "corpus", kind).items():
@@ -137,6 +149,83 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
     insert(connection, DOCUMENTS, made)
 
 
+def fill_studies(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
+    """Store evaluations and gaps, uploaded judgments and runs, and steps of builds as documents."""
+    made: list[DocumentRow] = []
+
+    def add(kind: str, scope: str, key: str, content: Any, of: list[Row]) -> None:
+        text = json.dumps(content, ensure_ascii=False)
+        made.append(_document(kind, scope, key, "", text, of))
+
+    asked = ("corpus_version", "systems", "settings")
+    for (place, *key), of in _grouped(rows("evaluations"), "collection", *asked).items():
+        scope, kind = (
+            place.removeprefix("gap:"),
+            "gap" if place.startswith("gap:") else "evaluation",
+        )
+        result, settings, record = (
+            json.loads(one)
+            for one in (_unpacked(of[-1]["result"]), of[-1]["settings"], of[-1]["summary"])
+        )
+        if kind == "gap":
+            systems = json.loads(of[-1]["systems"])
+            record["request"] = {**settings, "collection": scope, "systems": systems}
+            result["report"] = result.pop("llm")
+        else:
+            record |= {"request": settings["request"], "corpus": of[-1]["corpus"]}
+            result["rankings"] = {}
+        add(kind, scope, key_of(*key), {**record, "time": _second(of[-1])}, of)
+        add(f"{kind} result", scope, key_of(*key), result, of)
+    for row in rows("qrels_files"):
+        content = {"corpus": row["corpus"], "name": row["name"], "qrels": _unpacked(row["qrels"])}
+        add("uploaded judgments", "", str(row["id"]), content, [row])
+    for row in rows("runs"):
+        if row["uploaded"]:
+            run = {name: row[name] for name in ("id", "collection")} | json.loads(row["settings"])
+            run |= {"name": row["system"], "time": _second(row)}
+            add("uploaded run", "", str(row["id"]), run, [row])
+            add("text of an uploaded run", "", str(row["id"]), _unpacked(row["run"]), [row])
+    steps = _grouped(rows("build_steps"), "corpus", "build", "step")
+    for (corpus, build, step), of in steps.items():
+        contents = [row["content"] for row in of if row["content"]]
+        value = json.loads(_unpacked(contents[-1])) if contents else None
+        if step == "verbalise":
+            value = [_nested(query) for query in value or []]
+        last = next((row for row in reversed(of) if row["kind"] == "run"), None)
+        run = {} if last is None else {name: last[name] for name in ("basis", "model")}
+        ran = None if last is None else _utc(last["time"]).isoformat()
+        edits = sum(row["changes"] for row in of)
+        add(f"build {step}", corpus, build, {"value": value, **run, "ran": ran, "edits": edits}, of)
+    insert(connection, DOCUMENTS, made)
+
+
+def _document(
+    kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]
+) -> DocumentRow:
+    times = [_utc(row["time"]) for row in of]
+    packed = zlib.compress(content.encode())
+    return DocumentRow(kind, scope, key, owner, min(times), max(times), packed)
+
+
+def _nested(query: Row) -> Row:
+    """A query of a build; the first versions stored its overlap flat."""
+    if "share" not in query:
+        return query
+    return {**query, "overlap": {"share": query["share"], "words": query["words"]}}
+
+
+def _utc(time: datetime) -> datetime:
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _second(row: Row) -> str:
+    return str(_utc(row["time"]).isoformat(timespec="seconds"))
+
+
+def _unpacked(content: bytes) -> str:
+    return zlib.decompress(content).decode()
+
+
 def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -145,7 +234,7 @@ def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row
 
 
 Migration = Callable[[Connection], None]
-MIGRATIONS: list[Migration] = [m0013_documents]
+MIGRATIONS: list[Migration] = [m0013_documents, m0014_studies]
 """In order: the first takes a ledger to schema version :data:`FIRST`, and so on."""
 
 

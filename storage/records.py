@@ -35,51 +35,6 @@ class CorpusRow:
     generation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """The rankings of one system for the topics of a collection.
-
-    ``settings`` is a JSON text owned by the engine, ``run`` too, or an uploaded text.
-    ``corpus_version`` identifies the ranked corpus; "" for an uploaded run.
-    """
-
-    id: int
-    collection: str
-    corpus: str
-    corpus_version: str
-    system: str
-    settings: str
-    uploaded: bool
-    seconds: float
-    run: Packed
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationRow:
-    """What an evaluation found. ``systems`` to ``result`` are JSON texts owned by the engine."""
-
-    collection: str
-    corpus: str
-    corpus_version: str
-    systems: str
-    settings: str
-    summary: str
-    result: Packed
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class QrelsRow:
-    """A file of TREC judgments that somebody brought for a corpus."""
-
-    id: int
-    corpus: str
-    name: str
-    qrels: Packed
-    time: datetime
-
-
 Verdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
 Origin = Literal["person", "model", "import", "adjudication", "audit"]
 

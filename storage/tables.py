@@ -6,7 +6,6 @@ Each is defined beside its record; :data:`METADATA` has all once :mod:`storage.l
 from __future__ import annotations
 
 import json
-import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -31,7 +30,6 @@ from sqlalchemy import (
     TypeDecorator,
     bindparam,
     func,
-    literal,
     select,
 )
 from sqlalchemy.dialects import sqlite
@@ -136,13 +134,9 @@ def table(
     return Table(name, METADATA, *more, *columns, info={"number": "" if key else number})
 
 
-def columns_of(table: Table, record: type[Any], without: str = "") -> list[ColumnElement[Any]]:
-    """The columns of a record in the order of its fields; ``without`` names a compressed text to
-    leave empty."""
-    return [
-        literal("").label(field.name) if field.name == without else table.c[field.name]
-        for field in fields(record)
-    ]
+def columns_of(table: Table, record: type[Any]) -> list[ColumnElement[Any]]:
+    """The columns of a record in the order of its fields."""
+    return [table.c[field.name] for field in fields(record)]
 
 
 def records(
@@ -230,14 +224,6 @@ def _insert(
         changed = {n: statement.excluded[n] for n in names if n not in (*key, *kept)}
         statement = statement.on_conflict_do_update(index_elements=key, set_=changed)
     return statement.execution_options(preserve_rowcount=True)
-
-
-def insert_one(connection: Connection, table: Table, row: Any) -> int:
-    """Append a record and return its id, which none had before: milliseconds since 1970."""
-    last = connection.scalar(select(func.max(table.c.id))) or 0
-    id_ = max(last + 1, time.time_ns() // 1_000_000)
-    put(connection, table, [{"id": id_, **values_of(row)}])
-    return id_
 
 
 def pieces(values: Sequence[Record]) -> list[Sequence[Record]]:

@@ -10,12 +10,17 @@ import statistics
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from engine.text import counted
-from engine.types.annotating import Disagreement, Item, Judgment, Scale
+from engine.types.annotating import ADJUDICATED, Disagreement, Item, Judgment, Scale
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
+DECIDED_FIELDS = (
+    *("query_id", "doc_id", "relevance", "annotator", "note", "time"),
+    *("basis", "by", "annotators"),
+)
+"""Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,19 @@ class Decision:
     def item(self) -> Item:
         return (self.query_id, self.doc_id)
 
+    def row(self) -> dict[str, Any]:
+        """:data:`DECIDED_FIELDS` as JSON-ready values."""
+        decided = self.decided
+        return {
+            **{name: getattr(self, name) for name in ("query_id", "doc_id", "relevance")},
+            "annotator": ADJUDICATED,
+            "note": "" if decided is None else decided.note,
+            "time": None if decided is None else decided.time.isoformat(),
+            "basis": self.basis,
+            "by": "" if decided is None else decided.annotator,
+            "annotators": list(self.annotators),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class DecidedQrels:
@@ -52,6 +70,10 @@ class DecidedQrels:
             if decision.relevance is not None:
                 by_query.setdefault(decision.query_id, {})[decision.doc_id] = decision.relevance
         return by_query
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The grades as rows of a table."""
+        return [one.row() for one in self.decisions if one.relevance is not None]
 
     @property
     def undecided(self) -> int:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -23,7 +22,6 @@ from engine.types.annotating import (
     Item,
     Judgment,
     ModelCheck,
-    PoolItem,
     Scale,
 )
 from engine.types.evaluations import Interval
@@ -306,32 +304,6 @@ def models_of(judgments: Iterable[Judgment]) -> list[str]:
     """The models that graded something, the latest to do so last."""
     graded = [j.annotator for j in judgments if j.origin == "model" and j.relevance is not None]
     return list(dict.fromkeys(reversed(graded)))[::-1]
-
-
-def draw_sample(
-    pool: Iterable[PoolItem],
-    judgments: Sequence[Judgment],
-    count: int,
-    seed: int = 0,
-    annotator: str = "",
-    known: Collection[str] | None = None,
-) -> list[Item]:
-    """A random sample of items that a model graded and no person has, without those that
-    ``annotator`` skipped; the same seed gives the same order. ``known``: documents of the corpus,
-    None for any."""
-    graded = {j.item for j in judgments if j.origin == "model" and j.relevance is not None}
-    seen = {
-        j.item
-        for j in judgments
-        if j.origin != "model" and (j.verdict in ("grade", "unsure") or j.annotator == annotator)
-    }
-    unseen = graded - seen
-    left = {i.item for i in pool if i.item in unseen and (known is None or i.doc_id in known)}
-    return sorted(left, key=lambda item: _drawn(seed, item))[: max(0, count)]
-
-
-def _drawn(seed: int, item: Item) -> str:
-    return hashlib.sha256("\x00".join((str(seed), *item)).encode()).hexdigest()
 
 
 def check_model(

@@ -8,11 +8,11 @@ from dataclasses import replace
 from engine.annotate.adjudication import find_disagreements
 from engine.annotate.agreement import agreement_over_time, find_agreement
 from engine.annotate.judgment_io import JudgmentFiles
-from engine.annotate.judgments import MADE, check_decision, check_not_seed, checked, store
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
     PoolFilling,
+    Searcher,
     but_seed,
     check_pool,
     find_unjudged,
@@ -21,13 +21,21 @@ from engine.annotate.pool import (
     tops_of,
     unaskable,
 )
-from engine.annotate.projects import ProjectStore, check_annotator, guideline_template
+from engine.annotate.projects import (
+    MADE,
+    ProjectStore,
+    check_annotator,
+    check_decision,
+    check_not_seed,
+    checked,
+    guideline_template,
+    store,
+)
 from engine.annotate.queueing import Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, check_length
 from engine.permissions import check_lead, check_own, check_sees, leads_only
-from engine.search.searcher import Searcher
 from engine.types.annotating import (
     Agreement,
     AgreementPoint,

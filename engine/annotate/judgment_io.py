@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import itertools
-import json
-import re
 import zipfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -23,13 +21,14 @@ from pydantic import (
     ValidationError,
 )
 
-from engine.annotate.adjudication import DecidedQrels, Decision, decide, own_grades
-from engine.annotate.judgments import MADE, checked
+from engine.annotate.adjudication import DECIDED_FIELDS, DecidedQrels, decide, own_grades
 from engine.annotate.projects import (
+    MADE,
     PROJECTS,
     ProjectStore,
     check_annotator,
     check_project,
+    checked,
     is_free,
     is_model,
     model_annotator,
@@ -38,16 +37,19 @@ from engine.annotate.projects import (
     read_query_id,
 )
 from engine.collections.judgment_formats import (
+    Exported,
     Rows,
     beir_file,
     beir_lines,
     csv_lines,
+    file_names,
     json_lines,
     json_rows,
     judgment_field,
     judgment_rows,
     numbered_lines,
     parse_json,
+    plain_name,
     text_of,
 )
 from engine.collections.readers import read_collection, wording_of
@@ -56,7 +58,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError, check_known
 from engine.permissions import all_for_leads
-from engine.search.queries import check_query, query_from_json, query_to_dict, query_to_json
+from engine.queries import check_query, query_from_dict, query_to_dict, query_to_json
 from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
@@ -68,10 +70,9 @@ from engine.types.annotating import (
     Verdict,
 )
 from engine.types.evaluations import Qrels
-from engine.types.limits import EXPORT_BYTES, LONGEST_INSTRUCTION, MEGABYTE
+from engine.types.limits import LONGEST_INSTRUCTION
 from engine.types.people import ForPerson
 from engine.types.searches import Query
-from storage.files import write_whole
 from storage.judgment_events import Changed
 from storage.ledger import Ledger
 from storage.records import new_event
@@ -116,8 +117,9 @@ Span = tuple[NonNegativeInt, NonNegativeInt]
 
 
 class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
-    """A judgment as CSV and JSONL have it, in the order of columns; only query_id, doc_id,
-    relevance and an annotator are required."""
+    """A judgment as CSV and JSONL have it; only query_id, doc_id, relevance and an annotator are
+    required. The first fields, up to ``event``, are columns in this order; only some files have the
+    others: undone events, and of adjudicated grades what each rests on, who decided, who graded."""
 
     query_id: Text = ""
     doc_id: Text = ""
@@ -134,12 +136,6 @@ class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
     instruction: Clean = ""
     blind: bool = False
     event: Clean = ""
-
-
-class AnyLine(JudgmentLine):
-    """With what only some files have: undone events, and of adjudicated grades what each rests on,
-    who decided, and who graded."""
-
     undoes: Clean = ""
     basis: str = ""
     by: Text = ""
@@ -148,8 +144,8 @@ class AnyLine(JudgmentLine):
 
 GRADED = ("agreed", "single", "model")
 """What our adjudicated grades rest on where nobody decided."""
-FIELDS = tuple(JudgmentLine.model_fields)
-"""What a line has, in the order of the columns."""
+FIELDS = tuple(JudgmentLine.model_fields)[:-4]
+"""The columns of a judgment, in their order."""
 
 
 def to_fields(judgment: Judgment) -> dict[str, Any]:
@@ -170,7 +166,7 @@ def from_fields(
     if given.get("basis") not in ("adjudicated", *GRADED):
         given |= {"basis": "", "by": "", "annotators": ""}  # columns of somebody else's
     try:
-        line = AnyLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
+        line = JudgmentLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         value = str(first["input"])[:40].encode("utf-8", "backslashreplace").decode()
@@ -207,6 +203,7 @@ class JudgmentImport:
     project: Project
     corpus: OpenCorpus
     queries: Mapping[str, Query]  # of the project
+    systems: Sequence[str]  # names of all that there are
     # bare names of models that grade in the project; refused as names of people
     models: frozenset[str] = frozenset()
     by_model: bool = False  # the whole file is a model's
@@ -214,11 +211,12 @@ class JudgmentImport:
     offered: dict[str, Query] = field(default_factory=dict)
     # needed by its judgments and missing in the project
     new_queries: dict[str, Query] = field(default_factory=dict)
-    _rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
-    _problems: list[str] = field(default_factory=list)
+    # lines and judgments by what they are about; the last one counts
+    rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
+    _problems: list[str] = field(default_factory=list)  # of the first broken lines
     _broken: int = 0
-    _seeds: list[int] = field(default_factory=list)
-    _changed: list[int] = field(default_factory=list)
+    _seeds: list[int] = field(default_factory=list)  # lines that judge the seed of their query
+    _changed: list[int] = field(default_factory=list)  # lines that differ from one before
 
     def read(self, rows: Rows, annotator: str = "", *, adjudicated: bool = False) -> None:
         """Take in the rows of a file, or note what is wrong with them; ``annotator`` and
@@ -240,7 +238,7 @@ class JudgmentImport:
         if query is not None and query.seed == given.doc_id:
             self._seeds.append(line)
             return
-        rows = self._rows.setdefault(_key(judgment), [])
+        rows = self.rows.setdefault(_key(judgment), [])
         if given.verdict == "undo":
             rows[:] = [row for row in rows if row[1].event != given.undoes] or [(line, judgment)]
             return
@@ -259,26 +257,21 @@ class JudgmentImport:
                 f"{self.file}: {count} broken and nothing was imported. {' '.join(self._problems)}",
                 "Correct them and import the file again.",
             )
-        if not self._rows:
+        if not self.rows:
             raise BadInputError(f"{self.file} has no judgments.", "Choose another file.")
-
-    @property
-    def last(self) -> list[Judgment]:
-        """The last judgment of each annotator and item."""
-        return [rows[-1][1] for rows in self._rows.values()]
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about lines that were left out or replaced."""
-        seeds = counted(len(self._seeds), "judgment is", "judgments are")
-        changed = counted(len(self._changed), "line differs", "lines differ")
-        said = {
-            f"{seeds} of the query's own seed, and left out": self._seeds,
-            f"{changed} from one before about the same item; the last one counts": self._changed,
-        }
+        differ = "from one before about the same item; the last one counts"
+        notes = (
+            (self._seeds, "judgment is/judgments are", "of the query's own seed, and left out"),
+            (self._changed, "line differs/lines differ", differ),
+        )
         return tuple(
-            f"{words} (first: line {lines[0]:,})." if lines[0] else f"{words}."
-            for words, lines in said.items()
+            f"{counted(len(lines), *what.split('/'))} {words}"
+            + (f" (first: line {lines[0]:,})." if lines[0] else ".")
+            for lines, what, words in notes
             if lines
         )
 
@@ -291,22 +284,19 @@ class JudgmentImport:
         for row, judgment in sorted(stored, key=lambda one: one[0].event_id or 0):
             key = (*row.item, "" if row.decided else row.annotator, row.decided)
             current[key] = judgment or (current.get(key) if row.decided else None)
-        new: list[Judgment] = []
-        conflicts: list[str] = []
-        known = 0
-        for key, rows in self._rows.items():
-            line, judgment = rows[-1]
-            here = current.get(key)
-            if _is_known(judgment, here):
-                known += 1
-                continue
-            if key in current:
-                conflicts.append(_conflict(line, judgment, here, overwrite=overwrite))
-            if overwrite or key not in current:
-                new.append(_named(judgment, taken))
+        last = {key: rows[-1] for key, rows in self.rows.items()}
+        others = {k: row for k, row in last.items() if not _is_known(row[1], current.get(k))}
+        conflicts = [
+            _conflict(*row, current[key], overwrite=overwrite)
+            for key, row in others.items()
+            if key in current
+        ]
+        new = [
+            _named(j, taken) for key, (_, j) in others.items() if overwrite or key not in current
+        ]
         more = len(conflicts) - MOST_LISTED
         listed = conflicts[:MOST_LISTED] + ([f"And {more:,} more."] if more > 0 else [])
-        return new, known, tuple(listed)
+        return new, len(last) - len(others), tuple(listed)
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -315,8 +305,7 @@ class JudgmentImport:
         self._check_document(given.doc_id)
         query_id = given.query_id
         here = self.queries.get(query_id) or self.new_queries.get(query_id)
-        named = read_query_id(query_id, self.corpus)
-        offered = self.offered.get(query_id)
+        named, offered = read_query_id(query_id, self.corpus), self.offered.get(query_id)
         if here is not None:
             if offered and named is None and not is_free(query_id) and _differs(offered, here):
                 raise BadInputError(
@@ -325,7 +314,7 @@ class JudgmentImport:
                 )
             return here
         if offered is not None:
-            check_query(offered, self.corpus.lens)
+            check_query(offered, self.corpus.lens, self.systems)
             if offered.seed is not None:
                 self._check_document(offered.seed)
         query = offered or named
@@ -368,8 +357,7 @@ def _key(row: Judgment) -> Key:
     return (*row.item, "" if is_decision else row.annotator, is_decision)
 
 
-def _said(row: Judgment) -> tuple[str, int | None]:
-    return (row.verdict, row.relevance)
+_said = attrgetter("verdict", "relevance")
 
 
 def _is_known(row: Judgment, here: Judgment | None) -> bool:
@@ -382,7 +370,7 @@ def _is_known(row: Judgment, here: Judgment | None) -> bool:
 
 
 def _named(row: Judgment, taken: Container[str]) -> Judgment:
-    """With an unused event id; its first word stays, see :data:`engine.annotate.judgments.MADE`."""
+    """With an unused event id; its first word stays, see :data:`engine.annotate.projects.MADE`."""
     if row.event and row.event not in taken:
         return row
     maker = next((made for made in MADE if row.event.startswith(made)), "")
@@ -419,13 +407,11 @@ def _differs(offered: Query, here: Query) -> bool:
 
 def detect(path: Path) -> str:
     """The format of a file or folder, by its ending and its first line."""
-    if path.suffix == ".zip":
-        return "beir"
     if path.is_dir():
         return "csfcube" if any(path.glob(CSFCUBE_FILES)) else "beir"
     if path.suffix in (".jsonl", ".ndjson"):
         return "hand-over" if header(text_of(path)) is not None else "jsonl"
-    return {".csv": "csv", ".tsv": "beir"}.get(path.suffix, "trec")
+    return {".csv": "csv", ".tsv": "beir", ".zip": "beir"}.get(path.suffix, "trec")
 
 
 def header(text: str) -> Mapping[str, Any] | None:
@@ -434,63 +420,13 @@ def header(text: str) -> Mapping[str, Any] | None:
         first = parse_json(text.split("\n", 1)[0])
     except ValueError:
         return None
-    is_one = isinstance(first, dict) and first.get("format") == HAND_OVER
-    return first if is_one else None
-
-
-def read_file(
-    incoming: JudgmentImport,
-    kind: str,
-    path: Path,
-    annotator: str,
-    importable: Callable[[Path], Path],
-    *,
-    adjudicated: bool = False,
-) -> None:
-    """Read a file or folder of a format (``csfcube`` too) into an import. ``importable`` raises
-    NotAllowedError for a path that may not be read."""
-    if kind == "csfcube":
-        collection, name = read_collection(path), incoming.corpus.name
-        incoming.offered.update((one.query_id, one.query(name)) for one in collection.topics)
-        for who, own in collection.annotators.items():
-            incoming.read(_qrels_rows(own), who)
-        who = annotator or collection.name
-        incoming.read(_qrels_rows(collection.qrels), who, adjudicated=True)
-        return
-    if kind == "hand-over":
-        incoming.read(_hand_over_rows(text_of(path), incoming))
-        return
-    if kind in ("trec", "beir"):
-        annotator = check_annotator(annotator, "model")
-    if kind == "beir":
-        rows = _beir_rows(path, incoming, importable)
-    else:
-        rows = (json_rows if kind == "jsonl" else judgment_rows)(text_of(path))
-    incoming.read(rows, annotator, adjudicated=adjudicated)
+    return first if isinstance(first, dict) and first.get("format") == HAND_OVER else None
 
 
 def _qrels_rows(qrels: Mapping[str, Mapping[str, int]]) -> Rows:
     for query_id, grades in qrels.items():
         for doc_id, grade in grades.items():
             yield 0, {"query_id": query_id, "doc_id": doc_id, "relevance": grade}
-
-
-def _beir_rows(path: Path, incoming: JudgmentImport, importable: Callable[[Path], Path]) -> Rows:
-    """A BEIR folder (or zip) with qrels/test.tsv, dev or train, or one such file."""
-    is_zip = path.suffix == ".zip"
-    folder = _zipped_folder(path) if is_zip else path
-    file = path if path.is_file() and not is_zip else beir_file(folder)
-    if file is None:
-        raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
-    with suppress(NotAllowedError):
-        beside = file.parent.parent / "queries.jsonl"
-        queries = beside if is_zip else importable(beside)
-        if queries.is_file():
-            incoming.offered.update(_beir_queries(text_of(queries), incoming.corpus.name))
-    decisions = folder / DECISIONS
-    if decisions.is_file():
-        return json_rows(text_of(decisions))
-    return judgment_rows(text_of(file))
 
 
 def _zipped_folder(archive: Path) -> Path:
@@ -522,9 +458,9 @@ def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
 def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
     """A query of a file, for this corpus; BadInputError when unreadable."""
     try:
-        query = query_from_json(json.dumps({**fields, "corpus": corpus}))
+        query = query_from_dict({**fields, "corpus": corpus})
         query_to_json(query).encode()  # half a character cannot be stored
-    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (TypeError, ValueError) as error:
         raise BadInputError(f"It is no query ({error}).") from error
     return query
 
@@ -542,58 +478,11 @@ def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:
             yield number, f"The query cannot be read: {error}"
 
 
-DECIDED_FIELDS = (
-    *("query_id", "doc_id", "relevance", "annotator", "note", "time"),
-    *("basis", "by", "annotators"),
-)
-"""Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
+TABLES = ("csv", "jsonl")
+"""Formats with all fields of a judgment."""
 BATCH = 1000
 MOST_NAMED = 5
 """Queries that a note names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """Files that are not written yet."""
-
-    files: Mapping[str, Iterable[str]]  # relative path -> its text in pieces, to be read once
-    judgments: int  # grades in them, skips and unsure verdicts included where the format has them
-    notes: tuple[str, ...] = ()  # plain sentences about what is not in them
-
-    def write(self, out: Path) -> tuple[Path, ...]:
-        """Write one file as ``out`` (or into that folder), several into it; each file
-        atomically."""
-        single = len(self.files) == 1 and not out.is_dir()
-        written = []
-        for name, pieces in self.files.items():
-            path = out if single else out / name
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, pieces)
-            except OSError as error:
-                raise BadInputError(
-                    f"{path} cannot be written: {error.strerror or error}.",
-                    "Choose another place with --out.",
-                ) from error
-            written.append(path)
-        return tuple(written)
-
-    def held(self) -> dict[str, bytes]:
-        """The files in memory, for a browser; BadInputError as :func:`check_held`."""
-        made, size = {}, 0
-        for name, pieces in self.files.items():
-            out = io.BytesIO()
-            for piece in pieces:
-                size += out.write(piece.encode())
-                check_held(size, "Choose a format without documents, or: seedlens qrels export.")
-            made[name] = out.getvalue()
-        return made
-
-
-def check_held(size: int, remedy: str) -> None:
-    """Raise BadInputError for files of more than ``EXPORT_BYTES``."""
-    if size > EXPORT_BYTES:
-        raise BadInputError(f"The files have more than {EXPORT_BYTES // MEGABYTE} MB.", remedy)
 
 
 @all_for_leads
@@ -621,16 +510,10 @@ class JudgmentFiles(ForPerson):
         them; a hand-over has all of one annotator's history. ``spreadsheet`` escapes formulas in a
         ``csv``, not to be imported again; ``audit`` adds grades that check a model."""
         check_known("format", kind, JUDGMENT_FORMATS)
-        name, queries = (
-            project.name or project.corpus,
-            self._projects.queries(project, retired=True),
-        )
+        name = project.name or project.corpus
+        queries = self._projects.queries(project, retired=True)
         if kind == "hand-over":
-            # models' names, too
-            who = check_annotator(annotator, "model")
-            events = _of_annotator(project, self._projects.history(project), who)
-            lines = _hand_over_lines(project, who, events, queries)
-            return Exported({f"{name}.{_plain(who)}.jsonl": lines}, len(events))
+            return self._hand_over(project, annotator, queries)
         form = Form(kind, name, queries, self._library.open(project.corpus), spreadsheet)
         if per_annotator or annotator:
             judgments = self._projects.judgments(project)
@@ -645,13 +528,31 @@ class JudgmentFiles(ForPerson):
                 " ".join(exported.notes) or "Judge first.",
             )
         lowest = min(project.scale.values)
-        if not lowest or kind not in ("trec", "beir"):
+        if not lowest or kind in TABLES:
             return exported
         note = (
             f"The lowest grade of the scale is {lowest}: to programs that take grades from 1 on "
             "for relevant, all of these are."
         )
         return replace(exported, notes=(*exported.notes, note))
+
+    def _hand_over(
+        self, project: Project, annotator: str, queries: Mapping[str, Query]
+    ) -> Exported:
+        """All events of one annotator, a person or a model, after settings and queries."""
+        who = check_annotator(annotator, "model")
+        events = _of_annotator(project, self._projects.history(project), who)
+        asked = {row.query_id for row in events}
+        described = [
+            {"query_id": i, "query": query_to_dict(q)} for i, q in queries.items() if i in asked
+        ]
+        first = {
+            **{"format": HAND_OVER, "version": 1, "annotator": who, "corpus": project.corpus},
+            **{"queries": len(described), "events": len(events), "project": asdict(project)},
+        }
+        lines = json_lines(itertools.chain([first], described, map(to_fields, events)))
+        name = f"{project.name or project.corpus}.{plain_name(who)}.jsonl"
+        return Exported({name: lines}, len(events))
 
     def qrels(self, project: Project, *, median: bool = False, audit: bool = False) -> DecidedQrels:
         """The adjudicated grades of active queries, in the project's scale; see :func:`decide`."""
@@ -687,8 +588,6 @@ class JudgmentFiles(ForPerson):
             annotator: where the file does not say; for CSFCube the adjudicator.
             by_model: all are a language model's, like names that begin with ``model:``.
         """
-        if source is not None:
-            source = self._library.importable(source)
         path, kind = self._source(corpus, source, kind)
         if by_model and adjudicated:
             raise BadInputError("A model decides nothing between annotators.", "Import its grades.")
@@ -701,14 +600,13 @@ class JudgmentFiles(ForPerson):
             target,
             self._library.open(target.corpus),
             self._projects.queries(target, retired=True),
+            self._library.every_system,
             frozenset(own_name(row.annotator) for row in history if row.origin == "model"),
             by_model,
         )
-        read_file(
-            incoming, kind, path, annotator, self._library.importable, adjudicated=adjudicated
-        )
+        self._read(incoming, kind, path, annotator, adjudicated=adjudicated)
         incoming.check()
-        last, judging = incoming.last, self._ledger.judging
+        last, judging = [rows[-1][1] for rows in incoming.rows.values()], self._ledger.judging
         if is_new:
             self._projects.put(target, last[0].annotator)
         if incoming.new_queries:
@@ -724,9 +622,48 @@ class JudgmentFiles(ForPerson):
         added = judging.change(*target.key, change)
         return ImportedJudgments(added, known, conflicts, incoming.warnings)
 
+    def _read(
+        self, incoming: JudgmentImport, kind: str, path: Path, annotator: str, *, adjudicated: bool
+    ) -> None:
+        """Read a file or folder of a format, CSFCube's too."""
+        if kind == "csfcube":
+            collection, name = read_collection(path), incoming.corpus.name
+            incoming.offered.update((one.query_id, one.query(name)) for one in collection.topics)
+            for who, own in collection.annotators.items():
+                incoming.read(_qrels_rows(own), who)
+            who = annotator or collection.name
+            incoming.read(_qrels_rows(collection.qrels), who, adjudicated=True)
+        elif kind == "hand-over":
+            incoming.read(_hand_over_rows(text_of(path), incoming))
+        else:
+            if kind in ("trec", "beir"):
+                annotator = check_annotator(annotator, "model")
+            table = self._beir_table(path, incoming) if kind == "beir" else path
+            is_json = kind == "jsonl" or table.name == DECISIONS
+            rows = (json_rows if is_json else judgment_rows)(text_of(table))
+            incoming.read(rows, annotator, adjudicated=adjudicated)
+
+    def _beir_table(self, path: Path, incoming: JudgmentImport) -> Path:
+        """The judgments of a BEIR folder (or zip), or the one file of it that was given; its
+        queries are taken in."""
+        is_zip = path.suffix == ".zip"
+        folder = _zipped_folder(path) if is_zip else path
+        file = path if path.is_file() and not is_zip else beir_file(folder)
+        if file is None:
+            raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
+        with suppress(NotAllowedError):
+            beside = file.parent.parent / "queries.jsonl"
+            queries = beside if is_zip else self._library.importable(beside)
+            if queries.is_file():
+                incoming.offered.update(_beir_queries(text_of(queries), incoming.corpus.name))
+        decisions = folder / DECISIONS
+        return decisions if decisions.is_file() else file
+
     def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
         """The path to read, and its format."""
-        path = source or Path(self._library.corpus(corpus).source)
+        path = Path(self._library.corpus(corpus).source)
+        if source is not None:
+            path = self._library.importable(source)
         if not path.exists():
             raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
         kind = detect(path) if kind == "auto" else kind
@@ -784,10 +721,8 @@ class Form:
 
     def decided(self, decided: DecidedQrels) -> Exported:
         """The adjudicated grades; beside the tables of BEIR also whose they are."""
-        rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
-        if self.kind in ("csv", "jsonl"):
-            return self._table(rows, DECIDED_FIELDS, decided.notes)
-        exported = self._qrels({"": decided.grades}, decided.notes)
+        rows = decided.rows()
+        exported = self._written(rows, DECIDED_FIELDS, {"": decided.grades}, decided.notes)
         if self.kind != "beir":
             return exported
         return replace(exported, files={**exported.files, DECISIONS: json_lines(rows)})
@@ -798,26 +733,28 @@ class Form:
         models = sorted({j.annotator for j in judgments if j.origin == "model"})
         by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
         notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
-        if self.kind in ("csv", "jsonl"):
-            return self._table([*map(to_fields, judgments)], FIELDS, notes)
-        if left := sum(j.verdict in ("skip", "unsure") for j in judgments):
+        left = sum(j.verdict in ("skip", "unsure") for j in judgments)
+        if left and self.kind not in TABLES:
             notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
-        return self._qrels(own_grades(judgments, models=True), notes)
+        rows, grades = [*map(to_fields, judgments)], own_grades(judgments, models=True)
+        return self._written(rows, FIELDS, grades, notes)
 
-    def _table(
-        self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], notes: Sequence[str]
+    def _written(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        columns: Sequence[str],
+        grades: Mapping[str, Qrels],
+        notes: Sequence[str],
     ) -> Exported:
-        in_csv = self.kind == "csv"
-        lines = (
-            csv_lines(rows, columns, spreadsheet=self.spreadsheet) if in_csv else json_lines(rows)
-        )
-        return Exported({f"{self.name}.{self.kind}": lines}, len(rows), tuple(notes))
-
-    def _qrels(self, grades: Mapping[str, Qrels], notes: Sequence[str]) -> Exported:
-        """Grades by annotator ("": adjudicated) as TREC files or a BEIR folder."""
+        """A table of rows, or grades by annotator ("": adjudicated) as TREC files or a BEIR
+        folder."""
+        if self.kind in TABLES:
+            in_csv = csv_lines(rows, columns, spreadsheet=self.spreadsheet)
+            lines = in_csv if self.kind == "csv" else json_lines(rows)
+            return Exported({f"{self.name}.{self.kind}": lines}, len(rows), tuple(notes))
         corpus, queries = self.corpus, self.queries
         count = sum(len(of_query) for qrels in grades.values() for of_query in qrels.values())
-        names = _file_names(filter(None, grades))
+        names = file_names(filter(None, grades))
         files: dict[str, Iterable[str]]
         if self.kind == "trec":
             endings = {who: f".{names[who]}" if who else "" for who in grades}
@@ -844,21 +781,6 @@ class Form:
         return Exported(files, count, tuple(notes))
 
 
-def _decided_fields(decision: Decision) -> dict[str, Any]:
-    decided = decision.decided
-    return {
-        "query_id": decision.query_id,
-        "doc_id": decision.doc_id,
-        "relevance": decision.relevance,
-        "annotator": ADJUDICATED,
-        "note": "" if decided is None else decided.note,
-        "time": None if decided is None else decided.time.isoformat(),
-        "basis": decision.basis,
-        "by": "" if decided is None else decided.annotator,
-        "annotators": list(decision.annotators),
-    }
-
-
 def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[str, Any]:
     """The query as its seed's text; without text where the seed has left the corpus."""
     if query is None:  # judged while exploring, in words that nobody kept
@@ -874,43 +796,3 @@ def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[
         "instruction": query.instruction or aspects.get(query.aspect or "", ""),
         "metadata": {key: value for key, value in about.items() if value is not None},
     }
-
-
-def _plain(annotator: str) -> str:
-    """The name in letters that file names can have."""
-    return re.sub(r"[^\w-]+", "-", annotator).strip("-") or "annotator"
-
-
-def _file_names(annotators: Iterable[str]) -> dict[str, str]:
-    """annotator -> file name, unique on case-insensitive file systems."""
-    names: dict[str, str] = {}
-    for annotator in annotators:
-        taken = {other.casefold() for other in names.values()}
-        numbered = (_plain(annotator) + (f"-{n}" if n > 1 else "") for n in itertools.count(1))
-        names[annotator] = next(name for name in numbered if name.casefold() not in taken)
-    return names
-
-
-def _hand_over_lines(
-    project: Project,
-    annotator: str,
-    events: Sequence[Judgment],
-    queries: Mapping[str, Query],
-) -> Iterator[str]:
-    """All of one annotator's events, undos included, with settings and queries."""
-    asked = {row.query_id for row in events}
-    described = [
-        {"query_id": query_id, "query": query_to_dict(query)}
-        for query_id, query in queries.items()
-        if query_id in asked
-    ]
-    first = {
-        "format": HAND_OVER,
-        "version": 1,
-        "annotator": annotator,
-        "corpus": project.corpus,
-        "queries": len(described),
-        "events": len(events),
-        "project": asdict(project),
-    }
-    return json_lines(itertools.chain([first], described, map(to_fields, events)))

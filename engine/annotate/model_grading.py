@@ -15,23 +15,26 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel, Field, create_model
 
 from engine.annotate.adjudication import Decision, decide, graded_by_model
-from engine.annotate.agreement import check_model, draw_sample, models_of
-from engine.annotate.judgments import BUILT, BY_MODEL, checked, digest
-from engine.annotate.pool import unaskable
-from engine.annotate.projects import ProjectStore, model_annotator, own_name
+from engine.annotate.agreement import check_model, models_of
+from engine.annotate.pool import Searcher, unaskable
+from engine.annotate.projects import (
+    BUILT,
+    BY_MODEL,
+    ProjectStore,
+    checked,
+    digest,
+    model_annotator,
+    own_name,
+)
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.corpora.opened import OpenCorpus
 from engine.errors import UnknownNameError, check_between
-from engine.llm.connecting import Estimator
-from engine.llm.endpoint_errors import EndpointError
-from engine.llm.judges import document_text
-from engine.llm.judging_prompts import SEED_TOKENS, halved
+from engine.llm.endpoints import EndpointError
+from engine.llm.judges import SEED_TOKENS, document_text, halved
 from engine.llm.messages import Prompt, Words, json_prompt
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import PROMPTS, cut_text, fenced, harmless, harmless_line
 from engine.permissions import all_for_leads
-from engine.search.searcher import Searcher, criterion_for
 from engine.text import counted
 from engine.types.annotating import (
     MOST_ANCHORS,
@@ -74,42 +77,6 @@ class GradingPlan:
         query_id, doc_id = item
         others = [a for a in self.anchors.get(query_id, ()) if a[0] != doc_id]
         return others[: self.request.anchors]
-
-
-def make_plan(
-    annotator: str, request: GradingRequest, projects: ProjectStore, corpus: OpenCorpus
-) -> GradingPlan:
-    """The plan for a request; ``annotator`` is the model's name, "" while unknown."""
-    project, known = request.project, corpus.row_of
-    queries, judgments = projects.queries(project), projects.judgments(project)
-    _check(request, queries)
-    before = graded_by_model(judgments, annotator)
-    others = ("model", "audit")
-    by_people = {j.item for j in judgments if j.origin not in others and j.relevance is not None}
-    to_grade: dict[str, list[Item]] = {
-        q: [] for q in queries if q in (request.query_ids or queries)
-    }
-    kinds: Counter[str] = Counter()
-    left_out = {*unaskable(corpus, queries)}
-    for item in (i.item for i in projects.pool(project) if i.query_id in to_grade):
-        if item[1] not in known or item[0] in left_out:
-            kinds["gone"] += 1
-        elif item in before and not request.again:
-            kinds["done"] += 1
-        elif item in by_people and item not in before and not request.judged:
-            kinds["judged"] += 1
-        else:
-            to_grade[item[0]].append(item)
-    candidates = tuple(item for items in to_grade.values() for item in items)[: request.limit]
-    anchors = known_positives(project, queries, judgments, known, annotator)
-    asked = {query_id for query_id, _ in candidates}
-    counts = {name: kinds[name] for name in ("done", "judged")} | {
-        "queries": len(asked),
-        "without_anchors": sum(not anchors.get(query_id) for query_id in asked),
-    }
-    return GradingPlan(
-        annotator, request, queries, candidates, before, anchors, counts, kinds["gone"]
-    )
 
 
 def _check(request: GradingRequest, queries: Mapping[str, Query]) -> None:
@@ -285,9 +252,38 @@ class GradePool(ModelTask[GradeCounts]):
         )
 
     def _plan(self, model: str) -> GradingPlan:
-        corpus = self._facade._library.open(self.request.project.corpus)
-        annotator = model_annotator(model) if model else ""
-        return make_plan(annotator, self.request, self._facade._projects, corpus)
+        """The plan for a model, "" while it is unknown."""
+        request, projects = self.request, self._facade._projects
+        project, annotator = request.project, model_annotator(model) if model else ""
+        corpus = self._facade._library.open(project.corpus)
+        queries, judgments = projects.queries(project), projects.judgments(project)
+        _check(request, queries)
+        before = graded_by_model(judgments, annotator)
+        own = [j for j in judgments if j.origin not in ("model", "audit")]
+        by_people = {j.item for j in own if j.relevance is not None}
+        to_grade: dict[str, list[Item]] = {
+            q: [] for q in queries if q in (request.query_ids or queries)
+        }
+        kinds, left_out = Counter[str](), {*unaskable(corpus, queries)}
+        for item in (i.item for i in projects.pool(project) if i.query_id in to_grade):
+            if item[1] not in corpus.row_of or item[0] in left_out:
+                kinds["gone"] += 1
+            elif item in before and not request.again:
+                kinds["done"] += 1
+            elif item in by_people and item not in before and not request.judged:
+                kinds["judged"] += 1
+            else:
+                to_grade[item[0]].append(item)
+        candidates = tuple(item for items in to_grade.values() for item in items)[: request.limit]
+        anchors = known_positives(project, queries, judgments, corpus.row_of, annotator)
+        asked = {query_id for query_id, _ in candidates}
+        counts = {name: kinds[name] for name in ("done", "judged")} | {
+            "queries": len(asked),
+            "without_anchors": sum(not anchors.get(query_id) for query_id in asked),
+        }
+        return GradingPlan(
+            annotator, request, queries, candidates, before, anchors, counts, kinds["gone"]
+        )
 
     def _prompts(self, plan: GradingPlan, items: Sequence[Item]) -> list[Prompt[Graded]]:
         """The questions about some candidates, in their order."""
@@ -337,10 +333,7 @@ class GradePool(ModelTask[GradeCounts]):
         grades: Counter[int] = Counter()
         changed = failed = 0
         run.progress(0, len(items), phase=self.phase)
-        for start in range(0, len(items), batch):
-            if run.stopped:
-                break
-            group = items[start : start + batch]
+        for group in run.groups(items, batch):
             prompts = await asyncio.to_thread(self._prompts, plan, group)
             answers = await run.ask(prompts, len(group))
             if not run.stopped:  # else some were not asked about
@@ -373,7 +366,7 @@ def _asked(plan: GradingPlan, query_id: str, searcher: Searcher) -> Asked:
     if query.text is not None and not said:
         words = in_words(query.text)  # a text by itself needs no encoder
     else:
-        words = criterion_for(searcher, query, searcher.seed(query)).text
+        words = searcher.criterion(query, searcher.seed(query)).text
     return Asked(project.scale, words, guidelines_for(project, query.aspect))
 
 
@@ -446,11 +439,17 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         self, project: Project, count: int, seed: int = 0, annotator: str = ""
     ) -> list[Item]:
         """A random sample of pool items that a model graded and no person has, without those that
-        ``annotator`` skipped."""
+        ``annotator`` skipped; the same seed gives the same order."""
         known = self._library.open(project.corpus).row_of
-        pool = self._projects.pool(project)
         judgments = self._projects.judgments(project)
-        return draw_sample(pool, judgments, count, seed, annotator, known)
+        graded = {j.item for j in judgments if j.origin == "model" and j.relevance is not None}
+        people = [j for j in judgments if j.origin != "model"]
+        seen = {
+            j.item for j in people if j.verdict in ("grade", "unsure") or j.annotator == annotator
+        }
+        pool = self._projects.pooled(project)
+        left = {item for item in graded - seen if item in pool and item[1] in known}
+        return sorted(left, key=lambda item: digest(str(seed), *item))[:count]
 
     def check(self, project: Project, annotator: str = "") -> ModelCheck:
         """People against a model, on the items that both graded; "" is the model that graded

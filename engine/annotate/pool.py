@@ -10,15 +10,16 @@ import time
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Protocol
 
+from engine.corpora.contracts import RankedDocuments, Seed
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, check_between
 from engine.jobs.runner import JobRunner
-from engine.lenses.variants import built_in_variants
+from engine.lenses.definitions import built_in_variants
+from engine.llm.judges import Criterion
 from engine.measures.metrics import judged_at, mean
 from engine.permissions import all_for_leads
-from engine.search.searcher import Searcher
-from engine.search.systems import find_system
 from engine.types.annotating import (
     DEEPEST_POOL,
     Judgment,
@@ -36,13 +37,21 @@ from storage.projects import PoolRow
 DEPTH = PoolRequest().depth
 
 
+class Searcher(Protocol):
+    """What annotation needs of :class:`engine.search.searcher.Searcher`."""
+
+    @property
+    def corpus(self) -> OpenCorpus: ...
+    def seed(self, query: Query, /) -> Seed: ...
+    def rank(self, query: Query, seed: Seed, /) -> RankedDocuments: ...
+    def criterion(self, query: Query, seed: Seed, /) -> Criterion: ...
+
+
 def check_pool(request: PoolRequest) -> None:
-    """Raise BadInputError or UnknownNameError for a pool that cannot be made."""
+    """Raise BadInputError for a pool that cannot be made."""
     if not request.systems and not request.runs:
         raise BadInputError("The pool has no source.", "Name at least one system or run.")
     check_between("The depth of the pool", request.depth, 1, DEEPEST_POOL)
-    for name in request.systems:
-        find_system(name)
 
 
 def retrieved(

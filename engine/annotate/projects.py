@@ -1,4 +1,4 @@
-"""Projects: their settings, queries, pools and judgments, kept in the ledger."""
+"""Projects: their settings, queries, pools and judgments, checked and kept in the ledger."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, get_args
 
 from pydantic import TypeAdapter
@@ -23,7 +24,7 @@ from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError, check_between, check_known, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
-from engine.search.queries import check_query, query_from_json, query_id, query_to_json
+from engine.queries import check_query, query_from_json, query_id, query_to_json
 from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
@@ -36,14 +37,17 @@ from engine.types.annotating import (
     Project,
     Scale,
     Source,
+    Verdict,
 )
 from engine.types.lenses import Aspect, Lens
-from engine.types.limits import LONGEST_ANNOTATOR, LONGEST_GUIDELINES
+from engine.types.limits import LONGEST_ANNOTATOR, LONGEST_EVENT, LONGEST_GUIDELINES, LONGEST_NOTE
 from engine.types.people import ForPerson
 from engine.types.searches import Query
 from storage.documents import Stored
+from storage.judgment_events import Judging
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow
+from storage.records import new_event
 
 PROJECTS = TypeAdapter(Project)
 """Projects as JSON has them."""
@@ -71,7 +75,7 @@ def model_annotator(model: str) -> str:
     ('model:judge', 'model:judge')
     """
     room = LONGEST_ANNOTATOR - len(MODEL_PREFIX)
-    name = " ".join(printable(model).split())
+    name = one_line(model)
     name = (name[len(MODEL_PREFIX) :].lstrip() if is_model(name) else name) or "unnamed"
     if len(name) > room:
         name = f"{name[: room - 9]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -144,6 +148,15 @@ def printable(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
 
 
+def one_line(text: str) -> str:
+    """Foreign text on one line, without invisible characters.
+
+    >>> one_line(" a  <b>label</b>\\x00 \\n of two lines ")
+    'a <b>label</b> of two lines'
+    """
+    return " ".join(printable(text).split())
+
+
 def read_query_id(query_id: str, corpus: OpenCorpus) -> Query | None:
     """The query of an id ``<seed>_<aspect>`` or ``<seed>_any``; None for ids without a known
     seed."""
@@ -209,6 +222,135 @@ def _cell(words: str) -> str:
 _GUIDELINES = {
     name: (ASSETS / "guidelines" / f"{name}.md").read_text("utf-8") for name in ("all", "aspect")
 }
+
+
+# -- judgments ---------------------------------------------------------------------------------
+
+BY_MODEL, BUILT = MADE = ("grading-", "build-")
+"""First words of the ids of judgments by a model that grades, and of a build, which are known
+positives of its queries."""
+GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
+"""Verdicts that a person can give; an undo is separate."""
+
+
+def checked(project: Project, judgment: Judgment) -> Judgment:
+    """The judgment for its project, with cleaned names, note and instruction; without ``rank`` and
+    ``system`` in a blind project."""
+    annotator = check_annotator(judgment.annotator, judgment.origin)
+    check_length("event", judgment.event, LONGEST_EVENT)
+    _check_verdict(project, judgment)
+    if judgment.origin in ("person", "audit") and not is_member(project, annotator):
+        people = sorted({*project.annotators, *project.leads})
+        raise BadInputError(
+            f"'{annotator}' is not among the annotators of project '{project.name}'.",
+            f"They are {', '.join(people)}; a lead can add others.",
+        )
+    blind = project.blind and bool(project.name)
+    return replace(
+        judgment,
+        corpus=project.corpus,
+        project=project.name,
+        annotator=annotator,
+        note=checked_note(judgment.note),
+        instruction=printable(judgment.instruction),
+        marks=tuple(judgment.marks),
+        rank=None if blind else judgment.rank,
+        system="" if blind else judgment.system,
+        blind=blind,
+        event=judgment.event or new_event(),
+    )
+
+
+def checked_note(note: str) -> str:
+    """The note without control characters; BadInputError when it is too long."""
+    check_length("note", note, LONGEST_NOTE)
+    return printable(note)
+
+
+def _check_verdict(project: Project, judgment: Judgment) -> None:
+    verdict, relevance, values = judgment.verdict, judgment.relevance, project.scale.values
+    if verdict not in GIVEN:
+        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
+    if verdict != "grade":
+        if relevance is not None:
+            raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
+    elif type(relevance) is not int or relevance not in values:  # 2.0 and True are equal to some
+        raise BadInputError(
+            f"The grade is {relevance}.", f"Grades are {', '.join(map(str, values))}."
+        )
+
+
+def check_not_seed(judgment: Judgment, query: Query) -> None:
+    """BadInputError when a query's own seed is judged; withdrawing is allowed."""
+    if judgment.doc_id == query.seed and judgment.verdict != "withdrawn":
+        raise BadInputError(
+            f"Document '{judgment.doc_id}' is the seed of '{judgment.query_id}'.",
+            "Judge what is to be like it.",
+        )
+
+
+def is_member(project: Project, annotator: str) -> bool:
+    """Whether a person judges in a project: one without a list of people is for all."""
+    return not project.annotators or annotator in {*project.annotators, *project.leads}
+
+
+def check_decision(
+    judging: Judging, project: Project, judgment: Judgment, seen: str | None = None
+) -> None:
+    """Refuse a decision by a person who is no lead, without a reason, after one by somebody else
+    that was not ``seen`` (None for any), or that takes back nothing of its annotator's."""
+    by, query_id, doc_id = judgment.annotator.strip(), *judgment.item
+    if project.leads and by not in project.leads:
+        raise BadInputError(
+            f"'{by}' cannot adjudicate in project '{project.name}'.",
+            f"Its leads are {', '.join(sorted(project.leads))}.",
+        )
+    if judgment.relevance is not None and not judgment.note.strip():
+        raise BadInputError("The decision has no reason.", "Say in a few words why.")
+    of_query = judging.latest(*project.key, query_id)
+    decided = [j for j in of_query if j.doc_id == doc_id and j.origin == "adjudication"]
+    last = decided[-1] if decided else None
+    if last and seen is not None and last.annotator != by and last.event != seen:
+        raise BadInputError(
+            f"{last.annotator} decided about document '{doc_id}' for '{query_id}' in the meantime.",
+            "Look at that decision, among those that are decided, and then change it. Nothing was "
+            "changed.",
+        )
+    people = sorted({j.annotator for j in decided})
+    is_new = judgment.verdict == "withdrawn" and by not in people
+    if is_new and judging.find(judgment.event) is None:
+        raise BadInputError(
+            f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'.",
+            f"It was decided by {', '.join(people)}."
+            if people
+            else "There is nothing to take back.",
+        )
+
+
+def digest(*parts: str) -> str:
+    """Names an event by what it is."""
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:24]
+
+
+def store(judging: Judging, judgment: Judgment) -> None:
+    """Keep a judgment; one that was sent before is there already."""
+    if judging.add([judgment]):
+        return
+    stored = judging.find(judgment.event)
+    if stored is None or _content(stored) != _content(judgment):
+        raise BadInputError(
+            f"The event '{judgment.event}' is stored already, and says something else.",
+            "Say it again: what is new has another event. Nothing was changed.",
+        )
+
+
+_content = attrgetter(
+    *("corpus", "project", "item", "annotator", "origin"),
+    *("verdict", "relevance", "note", "marks"),
+)
+
+
+# -- projects ----------------------------------------------------------------------------------
 
 
 class ProjectStore(ForPerson):
@@ -328,7 +470,7 @@ class ProjectStore(ForPerson):
     def add_queries(
         self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
     ) -> list[str]:
-        """Add queries, by their ids or named by :func:`engine.search.queries.query_id`, and return
+        """Add queries, by their ids or named by :func:`engine.queries.query_id`, and return
         the ids; known ones stay as they are, retired ones become active."""
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
@@ -336,7 +478,7 @@ class ProjectStore(ForPerson):
         lens = self._library.lens(project.corpus)
         opened = self._library.open(project.corpus)
         for query in asked:
-            check_query(query, lens)
+            check_query(query, lens, self._library.every_system)
             if query.seed is not None:
                 opened.document(query.seed)
         new, here = dict(zip(ids, asked, strict=True)), self._every_query(project)

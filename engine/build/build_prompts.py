@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-from engine.build.build_records import one_line
-from engine.llm.judging_prompts import halved
-from engine.llm.messages import Prompt, Reply, json_prompt, json_text
-from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
+from engine.annotate.projects import one_line
+from engine.llm.judges import halved
+from engine.llm.messages import Line, Prompt, Reply, Words, json_prompt, json_text
+from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless, harmless_line
 from engine.types.builds import BuildSpec
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
@@ -37,15 +36,6 @@ documents show without saying so, so that whoever searches by words does not fin
 to what the researcher wants to know and to what the texts carry."""
 
 
-def _plain(value: Any) -> Any:
-    return one_line(harmless(value)) if isinstance(value, str) else value
-
-
-Words = Annotated[str, BeforeValidator(_plain)]
-"""A text of one line; control characters and signs that cannot be seen are gone."""
-Said = Annotated[Words, StringConstraints(min_length=1)]
-
-
 # -- labels ------------------------------------------------------------------------------------
 
 
@@ -53,12 +43,12 @@ class Labelled(BaseModel):
     """What one document shows."""
 
     shows: bool = Field(description="whether the document shows the attribute at all")
-    label: Words = Field(
+    label: Line = Field(
         max_length=LONGEST_LABEL,
         description="what it shows, in two to eight words, as one would name a kind; empty when "
         "it does not show it",
     )
-    quote: Words = Field(
+    quote: Line = Field(
         max_length=1000,
         description="the words of the document that this rests on, copied as they stand; empty "
         "when it does not show it",
@@ -126,7 +116,7 @@ def _read_label(reply: Reply, text: str, *, last: bool) -> Labelled | None:
 
 
 def _about(spec: BuildSpec) -> str:
-    parts = [f"Attribute: {one_line(harmless(spec.attribute))}"]
+    parts = [f"Attribute: {harmless_line(spec.attribute)}"]
     if spec.guidance:
         parts.append(f"What counts and what does not:\n{harmless(spec.guidance)}")
     if spec.examples:
@@ -142,7 +132,7 @@ def _about(spec: BuildSpec) -> str:
 class Name(BaseModel):
     """What labels share."""
 
-    name: Said = Field(max_length=LONGEST_LABEL, description="in two to eight words")
+    name: Words = Field(max_length=LONGEST_LABEL, description="in two to eight words")
 
 
 def naming(spec: BuildSpec, labels: Mapping[str, int]) -> Prompt[Name]:
@@ -162,7 +152,7 @@ class Group(BaseModel):
     """Names that say the same."""
 
     members: list[int] = Field(description="their numbers, two or more")
-    name: Said = Field(max_length=LONGEST_LABEL, description="the name that fits them all")
+    name: Words = Field(max_length=LONGEST_LABEL, description="the name that fits them all")
 
 
 class Groups(BaseModel):
@@ -209,7 +199,7 @@ def _listed(labels: Mapping[str, int]) -> str:
 class Verbalised(BaseModel):
     """A query for a kind of document."""
 
-    query: Said = Field(
+    query: Words = Field(
         max_length=600, description="one or two sentences that describe what is looked for"
     )
 

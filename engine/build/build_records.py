@@ -1,4 +1,4 @@
-"""The settings of a build, what its steps leave in the ledger, and the JSON of both."""
+"""The settings of a build, and what its steps leave in the ledger."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import json
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator, TypeAdapter
+from datetime import datetime
+from typing import Any, Generic, TypeVar
 
 from engine.annotate.pool import check_pool
-from engine.annotate.projects import check_project, printable
+from engine.annotate.projects import check_project, one_line, printable
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.search.scenario_index import scenarios_of
+from engine.search.systems import find_system
 from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
-from engine.types.builds import BuildQuery, BuildSpec, Cluster
+from engine.types.builds import BuildQuery, BuildSpec, BuildStep, Cluster
 from engine.types.lenses import Lens
-from storage.builds import StepRow
+
+T = TypeVar("T")
 
 
 def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
@@ -49,6 +50,8 @@ def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
         raise BadInputError(f"The overlap is {spec.overlap}.", "Give a number from 0 to 1.")
     systems = tuple(dict.fromkeys(spec.systems))
     check_pool(PoolRequest(systems, spec.depth))
+    for name in systems:
+        find_system(name)
     return replace(
         spec,
         attribute=attribute,
@@ -57,15 +60,6 @@ def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
         aspect=spec.aspect.lower(),
         systems=systems,
     )
-
-
-def one_line(text: str) -> str:
-    """Foreign text on one line, without invisible characters.
-
-    >>> one_line(" a  <b>label</b>\\x00 \\n of two lines ")
-    'a <b>label</b> of two lines'
-    """
-    return " ".join(printable(text).split())
 
 
 def check_line(text: str, what: str, most: int) -> str:
@@ -143,28 +137,29 @@ class Expanded:
     pooled: str = ""  # a digest of the pool's input; "" before it was filled
 
 
-def _nested(row: Any) -> Any:
-    """A query as stored by earlier versions, with flat overlap."""
-    if isinstance(row, dict) and "share" in row:
-        return {**row, "overlap": {"share": row["share"], "words": row["words"]}}
-    return row
+@dataclass(frozen=True, slots=True)
+class Made(Generic[T]):
+    """What a step made, as people left it, and its last run."""
+
+    value: T
+    basis: str = ""  # a digest of what the run rested on; "" for one that did not come to its end
+    model: str = ""  # that was asked in it; "" for none
+    ran: datetime | None = None  # None: all of it was made by people
+    edits: int = 0  # changes by people
 
 
-CLUSTERING = TypeAdapter(Clustering)
-QUERIES = TypeAdapter(list[Annotated[BuildQuery, BeforeValidator(_nested)]])
-EXPANDED = TypeAdapter(list[Expanded])
-"""The JSON that the ledger keeps of these records."""
+RESULTS: Mapping[BuildStep, Any] = {
+    "label": Made[None],  # labels are rows of their own
+    "collapse": Made[Clustering],
+    "verbalise": Made[tuple[BuildQuery, ...]],
+    "expand": Made[tuple[Expanded, ...]],
+}
+"""Step -> the type of what the ledger keeps of it."""
 
 
-def to_json(form: TypeAdapter[Any], value: Any) -> str:
-    """A record as the ledger keeps it."""
-    return form.dump_json(value).decode()
-
-
-def queries_of(row: StepRow | None) -> dict[str, BuildQuery]:
-    """The queries of a row, by the keys of their clusters."""
-    queries = [] if row is None else QUERIES.validate_json(row.content)
-    return {query.key: query for query in queries}
+def queries_of(made: Made[tuple[BuildQuery, ...]] | None) -> dict[str, BuildQuery]:
+    """The queries of a step, by the keys of their clusters."""
+    return {} if made is None else {query.key: query for query in made.value}
 
 
 def pooling_basis(spec: BuildSpec, corpus: OpenCorpus) -> str:

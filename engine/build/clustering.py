@@ -10,26 +10,24 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.build.build_prompts import merging, naming
 from engine.build.build_records import (
-    CLUSTERING,
     Clustering,
+    Made,
     clustering_basis,
     label_counts,
     shown,
-    to_json,
 )
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.builds import BuildSpec, Cluster
 from engine.types.models import TaskReport
-from storage.builds import StepRow
 
 if TYPE_CHECKING:
     from engine.build.steps import Work
@@ -184,33 +182,33 @@ async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
     build, spec = work.build, work.build.spec
     labels = build.shown_labels()
     # Read once: an edit that comes in from here on is seen when the clusters are kept.
-    started = build.rows.last(spec.corpus, spec.name, "collapse")
-    before = Clustering() if started is None else build.read_clustering(started)
+    started = build.made("collapse")
+    before = build.clustering_of(started) or Clustering()
     work.say(0, len(labels))
     people = kept_by_people(before, labels)
     taken = {doc_id for cluster in people for doc_id in cluster.doc_ids}
     free = {doc_id: label for doc_id, label in labels.items() if doc_id not in taken}
-    made = [Draft(c.name, c.doc_ids, label_counts(labels, c.doc_ids), c) for c in people]
-    made += await asyncio.to_thread(drafts, free, spec.distance, embed)
+    drawn = [Draft(c.name, c.doc_ids, label_counts(labels, c.doc_ids), c) for c in people]
+    drawn += await asyncio.to_thread(drafts, free, spec.distance, embed)
     failed = 0
     if work.run.client is not None and not work.stopped:
-        made, failed = await _with_model(work, made, embed, len(labels))
+        drawn, failed = await _with_model(work, drawn, embed, len(labels))
     if work.stopped and (work.stopped == "cancelled" or started is not None):
         return TaskReport(result=0, failed=failed, left=len(labels))
     place = {doc_id: n for n, doc_id in enumerate(labels)}
-    made = [replace(d, doc_ids=tuple(sorted(d.doc_ids, key=place.__getitem__))) for d in made]
-    clustering = finished(before, made, labels)
+    drawn = [replace(d, doc_ids=tuple(sorted(d.doc_ids, key=place.__getitem__))) for d in drawn]
+    clustering = finished(before, drawn, labels)
     basis = "" if work.stopped else clustering_basis(spec, labels)
 
-    def keep(row: StepRow | None) -> StepRow:
-        if row != started:
+    def keep(made: Made[Any] | None) -> Made[Any]:
+        if made != started:
             raise BadInputError(
                 f"The clusters of '{spec.name}' were edited while they were being made.",
                 "Run the step again: answers are kept.",
             )
-        return work.row(to_json(CLUSTERING, clustering), basis)
+        return work.made(clustering, basis, made)
 
-    await asyncio.to_thread(build.rows.change, spec.corpus, spec.name, "collapse", keep)
+    await asyncio.to_thread(build.change, "collapse", keep, work.author)
     work.say(len(labels), len(labels))
     notes = _notes(clustering, spec, work, failed)
     return TaskReport(result=len(clustering.clusters), failed=failed, notes=notes)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.judgment_io import check_held
 from engine.annotate.projects import check_annotator
-from engine.build.build_records import check_spec
+from engine.build.build_records import RESULTS, check_spec
 from engine.build.collection_export import export, provenance
 from engine.build.opened_build import OpenBuild
 from engine.build.steps import RunStep
+from engine.collections.judgment_formats import check_held
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.recent import Recent
@@ -36,8 +36,7 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
     """Collections built for an attribute; thread- and process-safe.
 
     ``items`` of an estimate are documents, clusters or candidates that are left. Steps without
-    their input raise BadInputError, unknown names of corpora and builds UnknownNameError. Results
-    and edits are stored in the ledger, append-only.
+    their input raise BadInputError, unknown names of corpora and builds UnknownNameError.
     """
 
     # jobs: in the background, by (corpus, build): :data:`StepJob`
@@ -53,6 +52,7 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
         super().__init__(settings, ledger.answers)
         self._ledger = ledger
         self._stored = ledger.documents("build", BuildSpec)
+        self._results = {step: ledger.documents(f"build {step}", r) for step, r in RESULTS.items()}
         self._library, self._annotation = library, annotation
         # Digests and vocabularies of two or three corpora.
         self._recent: Recent[Hashable, Any] = Recent(6)
@@ -77,8 +77,10 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
         return self._opened(known[name].value, known[name].owner, known[name].time)
 
     def _opened(self, spec: BuildSpec, author: str, time: datetime) -> OpenBuild:
-        rows = self._ledger.builds
-        return OpenBuild(spec, author, time, rows, self._library, self._annotation, self._recent)
+        stored = self._ledger.builds, self._results
+        return OpenBuild(
+            *(spec, author, time, *stored, self._library, self._annotation, self._recent)
+        )
 
     def save(self, spec: BuildSpec, author: str, before: BuildSpec | None = None) -> BuildSpec:
         """Create a build or change its settings; dependent results become stale. ``before`` is the

@@ -17,7 +17,6 @@ from engine.build.opened_build import OpenBuild
 from engine.collections.judgment_formats import csv_lines
 from engine.config import __version__
 from engine.errors import BadInputError
-from engine.types.annotating import Judgment
 from engine.types.builds import BuildStep, Provenance
 from storage.files import file_errors, write_whole
 
@@ -73,12 +72,8 @@ def _checked(build: OpenBuild, expanded: Sequence[Expanded]) -> int:
     asked = {one.query_id for one in expanded}
     judgments = build.annotation.judgments(build.project())
     graded = [j for j in judgments if j.relevance is not None and j.query_id in asked]
-    by_model = _items(j for j in graded if j.origin == "model")
-    return len(by_model & _items(j for j in graded if j.origin != "model"))
-
-
-def _items(judgments: Iterable[Judgment]) -> set[tuple[str, str]]:
-    return {(j.query_id, j.doc_id) for j in judgments}
+    by_model = {j.item for j in graded if j.origin == "model"}
+    return len(by_model & {j.item for j in graded if j.origin != "model"})
 
 
 # -- files -------------------------------------------------------------------------------------

@@ -13,11 +13,9 @@ from typing import Any, cast
 from engine.annotate.annotation import Annotation
 from engine.annotate.projects import check_annotator
 from engine.build.build_records import (
-    CLUSTERING,
-    EXPANDED,
-    QUERIES,
     Clustering,
     Expanded,
+    Made,
     check_line,
     clustering_basis,
     digest,
@@ -27,7 +25,6 @@ from engine.build.build_records import (
     queries_of,
     query_basis,
     shown,
-    to_json,
 )
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
@@ -38,7 +35,6 @@ from engine.search.term_matching import stem
 from engine.sentences import stop_words
 from engine.types.annotating import Project
 from engine.types.builds import (
-    BUILD_STEPS,
     BuildQuery,
     BuildSpec,
     BuildState,
@@ -50,8 +46,10 @@ from engine.types.builds import (
     StepState,
 )
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
-from storage.builds import Builds, LabelRow, StepRow
+from storage.builds import Builds, LabelRow
+from storage.documents import Documents, Stored
 
+Queries = tuple[BuildQuery, ...]
 COMMON = 0.2
 """A word in more than this share of the corpus's documents tells none of them: to search for it
 leaves a fifth of the corpus. A word in less of a query's own documents is there by chance, ..."""
@@ -210,7 +208,8 @@ class OpenBuild:
     spec: BuildSpec  # spec, author, time: of the version when it was opened
     author: str
     time: datetime
-    rows: Builds  # of the ledger
+    rows: Builds  # labels, in the ledger
+    results: Mapping[BuildStep, Documents[Made[Any]]]  # of the steps, in the ledger
     library: Library
     annotation: Annotation
     recent: Recent[Hashable, Any]
@@ -298,12 +297,11 @@ class OpenBuild:
 
     def clustering(self) -> Clustering | None:
         """What the labels were collapsed into; None before they were."""
-        row = self.rows.last(*self._place, "collapse")
-        return None if row is None else self.read_clustering(row)
+        return self.clustering_of(self.made("collapse"))
 
-    def read_clustering(self, row: StepRow) -> Clustering:
-        """What a row says of the documents that there are."""
-        return CLUSTERING.validate_json(row.content).within(frozenset(self.scope()))
+    def clustering_of(self, made: Made[Clustering] | None) -> Clustering | None:
+        """The clusters that were made, of the documents that there are."""
+        return None if made is None else made.value.within(frozenset(self.scope()))
 
     def clusters(self) -> list[Cluster]:
         """The clusters, the largest first; those whose size takes them out are ``dropped``."""
@@ -322,18 +320,18 @@ class OpenBuild:
         author, order, changes = check_annotator(author), self.corpus.row_of, 0
         scope = frozenset(self.scope())
 
-        def changed(row: StepRow | None) -> StepRow | None:
+        def changed(made: Made[Clustering] | None) -> Made[Clustering] | None:
             nonlocal changes
-            if row is None:
+            if made is None:
                 raise BadInputError(
                     f"'{self.spec.name}' has no clusters yet.", "Run the step 'collapse' first."
                 )
-            before = CLUSTERING.validate_json(row.content).within(scope)
+            before = made.value.within(scope)
             left = change([shown(cluster, self.spec) for cluster in before.clusters])
             after, changes = edited(before, left, author, self.spec, order)
-            return _edit(row, to_json(CLUSTERING, after), changes, author) if changes else None
+            return replace(made, value=after, edits=made.edits + changes) if changes else None
 
-        self.rows.change(*self._place, "collapse", changed)
+        self.change("collapse", changed, author)
         return changes
 
     def merge(self, keys: Sequence[str], name: str, author: str) -> None:
@@ -393,7 +391,7 @@ class OpenBuild:
 
     def wordings(self) -> dict[str, BuildQuery]:
         """Every query that was ever worded, by the key of its cluster."""
-        return queries_of(self.rows.last(*self._place, "verbalise"))
+        return queries_of(self.made("verbalise"))
 
     def queries(self) -> list[BuildQuery]:
         """The queries of the clusters that become one, in the clusters' order."""
@@ -422,17 +420,15 @@ class OpenBuild:
         worded = None if text is None else self._by_person(cluster, text)
         after: dict[str, BuildQuery] = {}
 
-        def change(row: StepRow | None) -> StepRow | None:
-            before = queries_of(row)
+        def change(made: Made[Queries] | None) -> Made[Queries] | None:
+            before = queries_of(made)
             after[key] = _changed_query(before.get(key), worded, dropped, cluster.name)
             if before.get(key) == after[key]:
                 return None
-            now = datetime.now(UTC)
-            first = StepRow(*self._place, "verbalise", "edit", "", "", 0, "", "", now)
-            queries = to_json(QUERIES, [*{**before, **after}.values()])
-            return _edit(row or first, queries, 1, author)
+            made = made or Made(())
+            return replace(made, value=(*(before | after).values(),), edits=made.edits + 1)
 
-        self.rows.change(*self._place, "verbalise", change)
+        self.change("verbalise", change, author)
         return after[key]
 
     def _by_person(self, cluster: Cluster, text: str) -> BuildQuery:
@@ -445,10 +441,10 @@ class OpenBuild:
 
     # -- the annotation project --------------------------------------------------------
 
-    def expanded(self) -> list[Expanded]:
+    def expanded(self) -> tuple[Expanded, ...]:
         """The queries in the annotation project."""
-        row = self.rows.last(*self._place, "expand")
-        return [] if row is None else EXPANDED.validate_json(row.content)
+        made: Made[tuple[Expanded, ...]] | None = self.made("expand")
+        return () if made is None else made.value
 
     def in_project(self) -> list[Expanded]:
         """The queries that are in the project and that nobody took out since."""
@@ -457,7 +453,7 @@ class OpenBuild:
 
     def has_project(self) -> bool:
         """Whether the project of the build's name is its own: it began to make it."""
-        return self.rows.last(*self._place, "expand") is not None
+        return self.made("expand") is not None
 
     def project(self) -> Project:
         """The annotation project that the build became; UnknownNameError before "expand"."""
@@ -483,30 +479,37 @@ class OpenBuild:
             return 0, 0
         project = self.annotation.project(*self._place)
         asked = {one.query_id for one in expanded}
-        pool = {
-            (i.query_id, i.doc_id) for i in self.annotation.pool(project) if i.query_id in asked
-        }
+        pool = {one.item for one in self.annotation.pool(project) if one.query_id in asked}
         judgments = self.annotation.judgments(project)
-        graded = {(j.query_id, j.doc_id) for j in judgments if j.relevance is not None}
+        graded = {j.item for j in judgments if j.relevance is not None}
         return len(pool & graded), len(pool)
 
     # -- the steps ---------------------------------------------------------------------
 
+    def made(self, step: BuildStep) -> Made[Any] | None:
+        """What a step made; None before it ran or was done by hand."""
+        return self.results[step].value(self.spec.name, self.spec.corpus)
+
+    def change(
+        self, step: BuildStep, change: Callable[[Made[Any] | None], Made[Any] | None], author: str
+    ) -> None:
+        """Change what a step made; see :meth:`storage.documents.Documents.change`."""
+
+        def changed(stored: Stored[Made[Any]] | None) -> Made[Any] | None:
+            return change(None if stored is None else stored.value)
+
+        self.results[step].change(self.spec.name, changed, author, self.spec.corpus)
+
     def state(self) -> BuildState:
         """How far each step is."""
-        rows = self.rows.steps(*self._place)
-        runs = {row.step: row for row in rows if row.kind == "run"}
-        edits = {step: sum(r.changes for r in rows if r.step == step) for step in BUILD_STEPS}
 
         def state(step: BuildStep, done: int, total: int, basis: str) -> StepState:
-            """A step whose last run says what it rested on, "" if it did not come to its end."""
-            run = runs.get(step)
-            if run is None:
-                return StepState(step, done, total, edits=edits[step])
-            stale = run.basis not in ("", basis)
-            return StepState(
-                step, done, total, stale, run.time, edits[step], run.model, not run.basis
-            )
+            made = self.made(step) or Made(None)
+            if made.ran is None:
+                return StepState(step, done, total, edits=made.edits)
+            stale = made.basis not in ("", basis)
+            run = made.ran, made.edits, made.model
+            return StepState(step, done, total, stale, *run, unfinished=not made.basis)
 
         labels = self.shown_labels()
         placed = {doc_id for cluster in self.clusters() for doc_id in cluster.doc_ids}
@@ -521,11 +524,11 @@ class OpenBuild:
         )
         graded, pooled = self.candidates(self.expanded())
         expand = state("expand", graded, pooled, expanding_basis(self.spec, self.asked()))
-        steps = (self._label_state(runs.get("label")), collapse, verbalise, expand)
+        steps = (self._label_state(), collapse, verbalise, expand)
         return BuildState(self.spec, self.author, self.time, steps)
 
-    def _label_state(self, run: StepRow | None) -> StepState:
-        labels = self.labels()
+    def _label_state(self) -> StepState:
+        labels, run = self.labels(), self.made("label")
         pending = sum(map(_is_pending, labels))
         # A run that was killed left its labels, but nothing that says that it ran.
         by_model = [row for row in self.rows.labels(*self._place) if row.maker == "model"]
@@ -534,7 +537,7 @@ class OpenBuild:
             done=len(labels) - pending,
             total=len(self.scope()),
             stale=pending > 0,
-            at=run.time if run else max((row.time for row in by_model), default=None),
+            at=run.ran if run else max((row.time for row in by_model), default=None),
             edits=sum(label.maker == "person" for label in labels),
             model=by_model[-1].author if by_model else "",
         )
@@ -564,8 +567,3 @@ def _changed_query(
     if old is not None:
         new = replace(new, tries=old.tries, dropped=old.dropped)
     return new if dropped is None else replace(new, dropped=dropped)
-
-
-def _edit(row: StepRow, content: str, changes: int, author: str) -> StepRow:
-    row = replace(row, kind="edit", content=content, changes=changes, author=author)
-    return replace(row, model="", time=datetime.now(UTC))

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from engine.annotate.judgments import BUILT, check_member, checked
 from engine.annotate.model_grading import Asked, grading, in_words
-from engine.annotate.projects import check_annotator, model_annotator
+from engine.annotate.projects import BUILT, check_annotator, checked, is_member, model_annotator
 from engine.build.build_prompts import (
     DOCUMENT_TOKENS,
     MOST_LABELS,
@@ -28,25 +28,22 @@ from engine.build.build_prompts import (
     verbalising,
 )
 from engine.build.build_records import (
-    EXPANDED,
-    QUERIES,
     Clustering,
     Expanded,
+    Made,
     expanding_basis,
     label_counts,
     pooling_basis,
     queries_of,
     query_basis,
-    to_json,
     unusable,
 )
 from engine.build.clustering import ROUNDS, WINDOW, collapse
 from engine.build.opened_build import OpenBuild, Vocabulary, different
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
-from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.annotating import (
@@ -72,7 +69,7 @@ from engine.types.encoders import Passage
 from engine.types.lenses import Aspect, Lens
 from engine.types.models import Estimate, TaskReport, summed
 from engine.types.searches import Query
-from storage.builds import LabelRow, StepRow
+from storage.builds import LabelRow
 from storage.ledger import Ledger
 from storage.projects import PoolRow
 
@@ -81,7 +78,7 @@ class Work:
     """A step under way, started by ``author``."""
 
     def __init__(self, build: OpenBuild, step: BuildStep, author: str, run: TaskRun) -> None:
-        self.build, self.spec, self.rows = build, build.spec, build.rows
+        self.build, self.spec = build, build.spec
         self.step, self.author, self.run = step, author, run
 
     @property
@@ -93,11 +90,14 @@ class Work:
         """Report how far it is."""
         self.run.progress(done, total, phase=self.step)
 
-    def row(self, content: str, basis: str) -> StepRow:
-        """A row of the ledger about this run; a run that is not complete has no basis."""
-        place = self.spec.corpus, self.spec.name, self.step
-        now = datetime.now(UTC)
-        return StepRow(*place, "run", content, basis, 0, self.author, self.run.model, now)
+    def made(self, value: Any, basis: str, before: Made[Any] | None) -> Made[Any]:
+        """The result of this run; one that is not complete has no basis."""
+        edits = 0 if before is None else before.edits
+        return Made(value, basis, self.run.model, datetime.now(UTC), edits)
+
+    def keep(self, value: Any, basis: str = "") -> None:
+        """Store the result of this run."""
+        self.build.change(self.step, partial(self.made, value, basis), self.author)
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -117,10 +117,8 @@ async def label(work: Work) -> TaskReport[int]:
     tokens = document_tokens(await work.run.context(), spec) if pending else 0
     made = failed = reached = 0
     work.say(before, len(bases))
-    for start in range(0, len(pending), BATCH):
-        if work.stopped:
-            break
-        documents = await asyncio.to_thread(corpus.documents, pending[start : start + BATCH])
+    for group in work.run.groups(pending, BATCH):
+        documents = await asyncio.to_thread(corpus.documents, group)
         asked = [document for document in documents if _has_text(document)]
         replies = await work.run.ask([labelling(spec, d, aspect, tokens) for d in asked])
         answers = dict.fromkeys((d.doc_id for d in documents), _NOTHING)
@@ -139,7 +137,7 @@ async def label(work: Work) -> TaskReport[int]:
         reached += len(rows) if work.stopped else len(documents)
         failed += 0 if work.stopped else len(documents) - len(rows)
         work.say(before + reached, len(bases))
-    build.rows.add_step(work.row("", ""))
+    work.keep(None)
     left, notes = len(pending) - reached, unusable(failed, "document")
     return TaskReport(result=made, failed=failed, left=left, notes=notes)
 
@@ -205,10 +203,7 @@ async def verbalise(work: Work) -> TaskReport[int]:
         )
     made = failed = 0
     labels = build.shown_labels()
-    for start in range(0, len(asked), WORDED_AT_ONCE):
-        if work.stopped:
-            break
-        group = asked[start : start + WORDED_AT_ONCE]
+    for group in work.run.groups(asked, WORDED_AT_ONCE):
         drafts = await _worded(work, group, labels, vocabulary)
         # What was stopped between two tries is taken up again: its answers are in the ledger.
         ready = [d for d in drafts if d.text and (not work.stopped or d.overlap.share <= limit)]
@@ -276,8 +271,8 @@ async def _worded(
 async def _keep_queries(work: Work, worded: Sequence[BuildQuery]) -> None:
     """Add queries to the current ones, which people may have edited meanwhile."""
 
-    def added(row: StepRow | None) -> StepRow:
-        queries = queries_of(row)
+    def added(made: Made[Any] | None) -> Made[Any]:
+        queries = queries_of(made)
         for query in worded:
             there = queries.get(query.key)
             mine = there is not None and there.maker == "person" and there.basis == query.basis
@@ -285,9 +280,9 @@ async def _keep_queries(work: Work, worded: Sequence[BuildQuery]) -> None:
                 was_dropped = there is not None and there.dropped
                 queries[query.key] = replace(query, dropped=was_dropped)
         # Each query has a basis of its own.
-        return work.row(to_json(QUERIES, [*queries.values()]), "")
+        return work.made((*queries.values(),), "", made)
 
-    await asyncio.to_thread(work.rows.change, work.spec.corpus, work.spec.name, "verbalise", added)
+    await asyncio.to_thread(work.build.change, "verbalise", added, work.author)
 
 
 # -- grades --------------------------------------------------------------------------------------
@@ -315,7 +310,7 @@ async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
     notes += await asyncio.to_thread(_write_positives, work, ledger, project, expanded)
     work.say(0, 0)  # how much there is to grade is known when the pools are filled
     expanded = await asyncio.to_thread(_pooled, work, project, expanded)
-    await asyncio.to_thread(_keep, work, expanded)
+    await asyncio.to_thread(work.keep, (*expanded,))
     request = GradingRequest(project, tuple(one.query_id for one in expanded))
     task = build.annotation.grading.within(request, work.step)
     with task.held():
@@ -326,18 +321,13 @@ async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
             "is in no export. A lead can change that.",
         )
     if not work.stopped:
-        await asyncio.to_thread(_keep, work, expanded, basis)
+        await asyncio.to_thread(work.keep, (*expanded,), basis)
     return TaskReport(
         result=report.result.graded,
         failed=report.failed,
         left=report.left,
         notes=(*notes, *report.notes),
     )
-
-
-def _keep(work: Work, expanded: Sequence[Expanded], basis: str = "") -> None:
-    """Store the state of the project; ``basis`` once it is complete."""
-    work.rows.add_step(work.row(to_json(EXPANDED, list(expanded)), basis))
 
 
 def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[Expanded]:
@@ -360,7 +350,7 @@ def _saved_project(work: Work) -> Project:
     build.check_name()
     if not build.has_project():
         # Before the project is there, so that after a kill it is known whose it is.
-        _keep(work, [])
+        work.keep(())
     known = {project.name: project for project in build.annotation.projects(spec.corpus)}
     if spec.name in known:
         return known[spec.name]
@@ -388,7 +378,7 @@ def _asked(work: Work, project: Project) -> tuple[list[Expanded], tuple[str, ...
     written = {j.query_id for j in annotation.judgments(project) if j.event.startswith(BUILT)}
     # In this order: whatever a kill leaves out, the next run finds what the build asked before.
     gone = annotation.retire(project, (written | pooled.keys()) - asked.keys(), work.author)
-    _keep(work, expanded)
+    work.keep((*expanded,))
     annotation.add_queries(project, asked)
     if not gone:
         return expanded, ()
@@ -453,7 +443,7 @@ def _positives(work: Work, project: Project, expanded: Sequence[Expanded]) -> It
         cluster = clusters.get(one.key, Cluster("", "", ()))
         for doc_id in one.doc_ids:
             person = cluster.put.get(doc_id, "")
-            person = person if person and _may_judge(project, person) else ""
+            person = person if person and is_member(project, person) else ""
             judgment = Judgment(
                 one.query_id,
                 doc_id,
@@ -464,14 +454,6 @@ def _positives(work: Work, project: Project, expanded: Sequence[Expanded]) -> It
                 event=BUILT + secrets.token_hex(12),
             )
             yield checked(project, judgment)
-
-
-def _may_judge(project: Project, person: str) -> bool:
-    try:
-        check_member(project, person)
-    except BadInputError:
-        return False
-    return True
 
 
 def _withdrawn(judgment: Judgment) -> Judgment:

@@ -123,9 +123,9 @@ def command(
 def _documented(text: str) -> tuple[str, Mapping[str, _Described]]:
     """A docstring without its options, and these by name."""
     if "{systems}" in text:
-        from engine.search.systems import PREPARED, SYSTEMS
+        from engine.search.systems import SYSTEM_NAMES
 
-        text = text.replace("{systems}", ", ".join((*SYSTEMS, *PREPARED)))
+        text = text.replace("{systems}", ", ".join(SYSTEM_NAMES))
     section = _SECTION.search(text)
     if section is None:
         return text, {}

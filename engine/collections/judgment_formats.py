@@ -6,16 +6,20 @@ import csv
 import functools
 import gzip
 import io
+import itertools
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError
 from engine.text import spreadsheet_cell
 from engine.types.evaluations import Qrels
-from engine.types.limits import COLLECTION_BYTES, MEGABYTE
+from engine.types.limits import COLLECTION_BYTES, EXPORT_BYTES, MEGABYTE
+from storage.files import write_whole
 
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 TREC_COLUMNS = "query_id 0 doc_id relevance"
@@ -166,6 +170,65 @@ def json_rows(text: str) -> Rows:
 
 
 # -- writing -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Files that are not written yet."""
+
+    files: Mapping[str, Iterable[str]]  # relative path -> its text in pieces, to be read once
+    judgments: int  # grades in them, skips and unsure verdicts included where the format has them
+    notes: tuple[str, ...] = ()  # plain sentences about what is not in them
+
+    def write(self, out: Path) -> tuple[Path, ...]:
+        """Write one file as ``out`` (or into that folder), several into it; each file
+        atomically."""
+        single = len(self.files) == 1 and not out.is_dir()
+        written = []
+        for name, pieces in self.files.items():
+            path = out if single else out / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, pieces)
+            except OSError as error:
+                raise BadInputError(
+                    f"{path} cannot be written: {error.strerror or error}.",
+                    "Choose another place with --out.",
+                ) from error
+            written.append(path)
+        return tuple(written)
+
+    def held(self) -> dict[str, bytes]:
+        """The files in memory, for a browser; BadInputError as :func:`check_held`."""
+        made, size = {}, 0
+        for name, pieces in self.files.items():
+            out = io.BytesIO()
+            for piece in pieces:
+                size += out.write(piece.encode())
+                check_held(size, "Choose a format without documents, or: seedlens qrels export.")
+            made[name] = out.getvalue()
+        return made
+
+
+def check_held(size: int, remedy: str) -> None:
+    """Raise BadInputError for files of more than ``EXPORT_BYTES``."""
+    if size > EXPORT_BYTES:
+        raise BadInputError(f"The files have more than {EXPORT_BYTES // MEGABYTE} MB.", remedy)
+
+
+def plain_name(annotator: str) -> str:
+    """The name in letters that file names can have."""
+    return re.sub(r"[^\w-]+", "-", annotator).strip("-") or "annotator"
+
+
+def file_names(annotators: Iterable[str]) -> dict[str, str]:
+    """annotator -> file name, unique on case-insensitive file systems."""
+    names: dict[str, str] = {}
+    for annotator in annotators:
+        taken = {other.casefold() for other in names.values()}
+        numbered = (plain_name(annotator) + (f"-{n}" if n > 1 else "") for n in itertools.count(1))
+        names[annotator] = next(name for name in numbered if name.casefold() not in taken)
+    return names
 
 
 def beir_lines(qrels: Qrels) -> Iterator[str]:

@@ -14,8 +14,7 @@ from engine.corpora.contracts import Seed
 from engine.corpora.passage_vectors import sample_rows
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
-from engine.lenses.definitions import find_aspect
-from engine.lenses.variants import built_in_variants, check_variants
+from engine.lenses.definitions import built_in_variants, check_variants, find_aspect
 from engine.measures.metrics import csfcube_ndcg, judged_at
 from engine.measures.p_mrr import P_MRR, p_mrr_of_aspect, rank_gain
 from engine.measures.ranking_change import RankingChange, compare_rankings, movers
@@ -26,7 +25,6 @@ from engine.search.interpretation import (
     focus_on_aspect,
     understood,
 )
-from engine.search.queries import check_query
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system, reads_wording
 from engine.search.systems.aspect_system import focus_vector
@@ -194,7 +192,7 @@ class Comparer:
             focus=() if variant.subset else variant.focus,
             reading=variant.reading,
         )
-        check_query(query, self.searcher.corpus.lens)
+        self.searcher.check(query)
         return query
 
     def _read(self, variant: Variant, query: Query) -> tuple[Seed, Interpretation]:

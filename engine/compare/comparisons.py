@@ -17,16 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from engine.assist.ranking_estimates import count_for_reranking, estimate_ranking
-from engine.assist.reranking import (
-    Assignment,
-    Finished,
-    Plan,
-    model_report,
-    recalled,
-    rerank_one,
-    texts_of,
-)
 from engine.collections.readers import cached_collection, signature_of
 from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
@@ -36,17 +26,27 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.jobs.runner import CancelledWorkError, JobRunner
-from engine.lenses.variants import SETS, built_in_variants, check_variants
+from engine.lenses.definitions import SETS, built_in_variants, check_variants
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
 from engine.llm.endpoints import Endpoint
-from engine.llm.judging_prompts import Criterion
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.judges import Criterion
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_sees
-from engine.rerank import Progress, Reranked
+from engine.rerank.protocols import Progress, Reranked
+from engine.search.model.reranking import (
+    Assignment,
+    Finished,
+    Plan,
+    count_for_reranking,
+    estimate_ranking,
+    model_report,
+    recalled,
+    rerank_one,
+    texts_of,
+)
 from engine.search.reports import sensitivity_report
 from engine.search.scenario_index import ranked_from
-from engine.search.searcher import Searcher, criterion_for
+from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.callbacks import Ask
 from engine.types.comparisons import (
@@ -170,7 +170,7 @@ def rankings_of(comparer: Comparer, request: VariantsRequest) -> list[Reordering
 
     def add(variant: Variant, name: str) -> Reordering:
         ranked = comparer.rank(variant)
-        criterion = criterion_for(comparer.searcher, comparer.asked(variant), ranked.seed)
+        criterion = comparer.searcher.criterion(comparer.asked(variant), ranked.seed)
         assignment = Assignment(name, criterion, ranked.doc_ids, load)
         return found.setdefault((criterion, ranked.doc_ids), Reordering(assignment))
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
-from engine.lenses.variants import REVERSE, SETS, built_in_variants, check_sets
+from engine.lenses.definitions import REVERSE, SETS, built_in_variants, check_sets
 from engine.measures.metrics import mean, robustness
 from engine.measures.p_mrr import P_MRR, SICR, WISE, sicr, wise
 from engine.measures.per_query import Row, query_rows

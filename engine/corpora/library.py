@@ -95,6 +95,7 @@ class Library(ForPerson):
         self.jobs = ImportJobs(home, ledger, self._check_import)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
+        self.every_system = (*systems, *prepared)
         self._open: dict[str, OpenCorpus] = {}
         self._loaded: set[str] = set()
         self._lock = threading.Lock()

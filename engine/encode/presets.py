@@ -6,7 +6,8 @@ preset's prompts and pooling. A preset's hub name works like its key.
 
 SeedLens scores by cosine, so models that were trained for the dot product or the Euclidean distance
 lose the lengths of their vectors. Code of a published model is never run.
-``assets/models/presets.toml`` has the presets, each with the source of its prompts and pooling.
+``assets/models/presets.toml`` has the presets, each with the source of its prompts and pooling, and
+the prompts that several share.
 """
 
 from __future__ import annotations
@@ -64,21 +65,6 @@ NO_PROMPTS = Prompts()
 Kind = Literal["encoder", "decoder", "pylate"]
 Pooling = Literal["mean", "weightedmean", "cls", "lasttoken"]
 
-_BGE = "Represent this sentence for searching relevant passages: "
-_PROMPTS = {
-    "": NO_PROMPTS,
-    "paper": Prompts(separator="[SEP]"),
-    "instruct": Prompts(query="Instruct: {instruction}\nQuery: "),
-    "qwen3": Prompts(query="Instruct: {instruction}\nQuery:"),  # the authors write no space
-    # Its prefix has no slot: an instruction follows it, before the text.
-    "bge": Prompts(query=_BGE + "{instruction} ", plain_query=_BGE),
-    "grit": Prompts(
-        document="<|embed|>\n",
-        query="<|user|>\n{instruction}\n<|embed|>\n",
-        plain_query="<|embed|>\n",
-        pooled=False,
-    ),
-}
 OWN_WINDOW = 0  # The window that the model's own configuration names
 
 
@@ -102,9 +88,11 @@ class Preset:
 def _presets(tables: dict[str, dict[str, Any]]) -> dict[str, Preset]:
     """The presets of the file, by key; one with ``sizes`` is several."""
     found = []
+    prompts = {key: Prompts(**fields) for key, fields in tables.pop("prompts").items()}
     for key, table in tables.items():
         fields = {name: table[name] for name in table if name not in ("sizes", "read")}
-        fields["prompts"] = _PROMPTS[fields.get("prompts", "")]
+        if "prompts" in fields:
+            fields["prompts"] = prompts[fields["prompts"]]
         for size in table.get("sizes", [""]):
             model = fields["model"].format(size=size)
             found.append(Preset(**{**fields, "key": key.format(size=size.lower()), "model": model}))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import json
 import logging
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -26,7 +26,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.evaluation_run import asks_model
-from engine.evaluate.measuring import HUMAN, but, from_zero, topic_of
+from engine.evaluate.measuring import HUMAN, among, but, from_zero, topic_of
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
@@ -35,6 +35,7 @@ from engine.types.annotating import Judgment, Project
 from engine.types.evaluations import (
     Collection,
     CollectionInfo,
+    EvaluationRecord,
     Qrels,
     Topic,
     UploadedRun,
@@ -42,7 +43,6 @@ from engine.types.evaluations import (
 from engine.types.people import ForPerson
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
-from storage.records import QrelsRow, RunRow
 
 log = logging.getLogger("seedlens")
 
@@ -54,12 +54,20 @@ LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
 
+@dataclass(frozen=True, slots=True)
+class UploadedQrels:
+    """A file of judgments that somebody uploaded for a corpus."""
+
+    corpus: str
+    name: str
+    qrels: str
+
+
 class _Place(NamedTuple):
     """Where a collection is: what is known without reading it, and how to read it."""
 
     info: CollectionInfo
     read: Callable[[], Collection]
-    synthetic: bool
 
 
 @all_for_leads
@@ -67,7 +75,11 @@ class CollectionStore(ForPerson):
     """Collections of one home, cached until their files change; thread-safe."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
-        self._library, self._experiments = library, ledger.experiments
+        self._library = library
+        self._evaluations = ledger.documents("evaluation", EvaluationRecord)
+        self._uploaded_qrels = ledger.documents("uploaded judgments", UploadedQrels)
+        self._uploaded_runs = ledger.documents("uploaded run", UploadedRun)
+        self._texts = ledger.documents("text of an uploaded run", str)
         self._named: set[str] = set()
         self._projects = ProjectStore(ledger, library)
         self._made = Recent[Hashable, Collection](32)  # of projects, and of uploaded judgments
@@ -90,13 +102,17 @@ class CollectionStore(ForPerson):
         )
         for corpus, project in self._judged():
             yield f"{corpus}{PROJECT}{project}"
-        for row in self._experiments.qrels():
-            if row.corpus in names:
-                yield f"{UPLOADED}{row.id}"
-        for key in self._experiments.collections():
+        for uploaded in self._uploaded_qrels.all():
+            if uploaded.value.corpus in names:
+                yield f"{UPLOADED}{uploaded.key}"
+        for key in self._evaluated():
             corpus, sign, path = _parts(key)
             if sign == FILES and corpus in names and Path(path).exists():
                 yield key
+
+    def _evaluated(self) -> set[str]:
+        """Keys of collections with an evaluation."""
+        return {one.value.request.collection for one in self._evaluations.all()}
 
     @operator_only
     def key_of(self, path: Path, corpus: str) -> str:
@@ -148,7 +164,7 @@ class CollectionStore(ForPerson):
         name, sign, rest = _parts(key) if row is None else (row.corpus, UPLOADED, row.name)
         path = Path(rest) if sign == FILES else self._source_of(name)
         # A key may come from a link, which must not open any path.
-        if sign == FILES and key not in {*self._named, *self._experiments.collections()}:
+        if sign == FILES and key not in self._named | self._evaluated():
             raise UnknownNameError(
                 f"Nothing was evaluated here by the files at {rest}.",
                 "Run seedlens evaluate with this path first.",
@@ -165,7 +181,8 @@ class CollectionStore(ForPerson):
             source = rest or "judged while exploring"
             info = replace(info, source=source, source_format="project")
             read = functools.partial(self._read_project, name, rest)
-        return _Place(info, read, Library.is_synthetic(corpus) and row is None)
+        synthetic = Library.is_synthetic(corpus) and row is None
+        return _Place(replace(info, synthetic=synthetic), read)
 
     def _source_of(self, corpus: str) -> Path | None:
         """Where a corpus was imported from, if both are there."""
@@ -173,7 +190,7 @@ class CollectionStore(ForPerson):
         path = Path(self._library.corpus(corpus).source if known else "")
         return path if path.is_absolute() and path.exists() else None
 
-    def _read_uploaded(self, row: QrelsRow) -> Collection:
+    def _read_uploaded(self, row: UploadedQrels) -> Collection:
         opened = self._library.open(row.corpus)
         return self._made.one((row, opened.identity), lambda: _collection_of(row, opened))
 
@@ -205,85 +222,80 @@ class CollectionStore(ForPerson):
         """Store uploaded TREC judgments for a corpus, equal contents once; query ids are
         ``<seed>_<aspect>``."""
         text = decoded(content, name)
-        rows = self._experiments.qrels()
-        same = [row.id for row in rows if (row.corpus, row.qrels) == (corpus, text)]
-        if not same:
+        known = (one for one in self._uploaded_qrels.all() if one.value.qrels == text)
+        key = next((one.key for one in known if one.value.corpus == corpus), "")
+        if not key:
             _topics(read_qrels(text, name).qrels, {}, self._library.open(corpus))
-            row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
-            same = [self._experiments.add_qrels(row)]
-        return self.info(f"{UPLOADED}{same[0]}")
+            key = str(_new_id())
+            self._uploaded_qrels.put(key, UploadedQrels(corpus, name, text))
+        return self.info(f"{UPLOADED}{key}")
 
     def remove_qrels(self, key: str) -> None:
         """Take out a collection of uploaded judgments."""
-        row = self._qrels(key)
-        if row is not None:
-            self._experiments.remove_qrels(row.id)
+        if key.startswith(UPLOADED):
+            self._uploaded_qrels.remove(key.removeprefix(UPLOADED))
 
-    def _qrels(self, key: str) -> QrelsRow | None:
-        rows = self._experiments.qrels() if key.startswith(UPLOADED) else []
-        return next((row for row in rows if f"{UPLOADED}{row.id}" == key), None)
+    def _qrels(self, key: str) -> UploadedQrels | None:
+        number = key.removeprefix(UPLOADED)
+        return None if number == key else self._uploaded_qrels.value(number)
 
     # -- uploaded runs ------------------------------------------------------------------------
 
     def runs(self, key: str) -> tuple[UploadedRun, ...]:
         """The runs that were uploaded for a collection, in order of arrival."""
-        return tuple(map(_described_run, self._experiments.uploaded_runs(key)))
+        runs = (stored.value for stored in self._uploaded_runs.all())
+        return tuple(run for run in runs if run.collection == key)
 
     def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
         """Store an uploaded TREC run from a file ``name`` under the tag in its lines; equal
         contents once."""
         digest = hashlib.sha256(content).hexdigest()
-        for known in self._experiments.uploaded_runs(key):
-            if json.loads(known.settings)["sha256"] == digest:
-                return _described_run(known)
-        run = read_run(decoded(content, name), name)
+        for known in self.runs(key):
+            if known.sha256 == digest:
+                return known
+        text = decoded(content, name)
+        run = read_run(text, name)
         fitted = fitted_run({r.query_id: r for r in run.rankings}, name, self.read(key).topics)
         corpus = self._library.open(self._place(key).info.corpus)
         ranked = {doc_id for r in fitted.rankings for doc_id in r.doc_ids}
         strange = sum(doc_id not in corpus.row_of for doc_id in ranked)
         notes = [f"{strange:,} of its documents are not in the corpus."] if strange else []
-        about = {
-            "queries": len(fitted.rankings),
-            "notes": [*fitted.notes, *notes],
-            "sha256": digest,
-        }
-        row = RunRow(
-            id=0,
+        uploaded = UploadedRun(
+            id=_new_id(),
+            name=self._free_name(key, run.tag[:LONGEST_NAME]),
+            queries=len(fitted.rankings),
+            notes=(*fitted.notes, *notes),
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
             collection=key,
-            corpus=corpus.name,
-            corpus_version="",
-            system=self._free_name(key, run.tag[:LONGEST_NAME]),
-            settings=json.dumps(about),
-            uploaded=True,
-            seconds=0.0,
-            run=content.decode("utf-8-sig"),
-            time=datetime.now(UTC),
+            sha256=digest,
         )
-        return _described_run(replace(row, id=self._experiments.add_run(row)))
+        self._texts.put(str(uploaded.id), text)
+        self._uploaded_runs.put(str(uploaded.id), uploaded)
+        return uploaded
 
     def remove_run(self, run_id: int) -> None:
         """Take out an uploaded run."""
-        self._experiments.remove_run(run_id)
+        self._uploaded_runs.remove(str(run_id))
+        self._texts.remove(str(run_id))
 
     def uploaded_runs(self, key: str, sample: int | None) -> list[SystemRun]:
         """The uploaded runs, cut to the topics of a sample; one without any of these is empty, with
         a note."""
         topics, runs = self.topics(key, sample), []
-        for row in self._experiments.uploaded_runs(key):
+        for run in self.runs(key):
             try:
-                runs.append(fitted_run(self._parsed(row), row.system, topics))
+                runs.append(fitted_run(self._parsed(run), run.name, topics))
             except BadInputError:
                 note = "it ranks none of these queries."
-                runs.append(SystemRun(row.system, (), kind="run", notes=(note,)))
+                runs.append(SystemRun(run.name, (), kind="run", notes=(note,)))
         return runs
 
-    def _parsed(self, row: RunRow) -> dict[str, Ranking]:
+    def _parsed(self, run: UploadedRun) -> dict[str, Ranking]:
         def parse() -> dict[str, Ranking]:
-            run = read_run(self._experiments.run_text(row.id), f"run {row.id}")
-            return {r.query_id: r for r in run.rankings}
+            text = self._texts.value(str(run.id)) or ""
+            return {r.query_id: r for r in read_run(text, f"run {run.id}").rankings}
 
-        # Of another ledger in the place of this one, a run of the same id has other settings.
-        return self._runs.one((row.id, row.settings), parse)
+        return self._runs.one(run, parse)
 
     def _free_name(self, key: str, tag: str) -> str:
         """The tag, made different from names of systems, reranked ones, people and other runs."""
@@ -302,6 +314,12 @@ def _parts(key: str) -> tuple[str, str, str]:
     """
     match = _KEY.fullmatch(key)
     return (match[1], match[2], match[3]) if match else (key, "", "")
+
+
+def _new_id() -> int:
+    """An id that no upload had before, not even one that was removed: evaluations name runs by
+    it."""
+    return time.time_ns() // 1_000_000
 
 
 def _unknown(key: str) -> UnknownNameError:
@@ -335,7 +353,7 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
     return SystemRun(name, tuple(rankings), kind="run", notes=tuple(notes))
 
 
-def _collection_of(row: QrelsRow, corpus: OpenCorpus) -> Collection:
+def _collection_of(row: UploadedQrels, corpus: OpenCorpus) -> Collection:
     judgments = read_qrels(row.qrels, row.name)
     topics, warnings = _topics(judgments.qrels, {}, corpus)
     collection = Collection(
@@ -373,15 +391,8 @@ def _described(place: _Place) -> CollectionInfo | None:
         complete=collection.complete,
         pooled=all(topic.pool is not None for topic in topics),
         annotators=tuple(collection.annotators),
-        synthetic=place.synthetic,
         warnings=collection.warnings,
     )
-
-
-def _described_run(row: RunRow) -> UploadedRun:
-    about = json.loads(row.settings)
-    time = row.time.isoformat(timespec="seconds")
-    return UploadedRun(row.id, row.system, about["queries"], tuple(about["notes"]), time)
 
 
 # -- annotation projects ----------------------------------------------------------------------
@@ -472,12 +483,5 @@ def _annotators(
     if decided.undecided:
         return {}, ("The human row is there once all disagreements are adjudicated.",)
     shared = {d.item for d in decided.decisions if d.decided is not None or len(d.annotators) > 1}
-    by_annotator: dict[str, Qrels] = {}
-    for annotator, qrels in own.items():
-        kept = {
-            query_id: {d: grade for d, grade in grades.items() if (query_id, d) in shared}
-            for query_id, grades in qrels.items()
-        }
-        if graded_some := {q: grades for q, grades in kept.items() if grades}:
-            by_annotator[annotator] = graded_some
-    return by_annotator, ()
+    by_annotator = {annotator: among(qrels, shared) for annotator, qrels in own.items()}
+    return {annotator: qrels for annotator, qrels in by_annotator.items() if qrels}, ()

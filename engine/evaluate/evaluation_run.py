@@ -3,31 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
-from engine.assist.ranking_estimates import (
-    DOCUMENTS,
-    SAMPLE,
-    Counted,
-    count_for_reranking,
-    count_for_system,
-    estimate_cost,
-    ranking_sizes,
-)
-from engine.assist.ranking_estimates import Sample as SampledQuery
-from engine.assist.reranking import (
-    Assignment,
-    Plan,
-    model_report,
-    rerank_all,
-    texts_of,
-    usage_report,
-)
 from engine.corpora.contracts import Request, Seed
 from engine.errors import BadInputError, SeedLensError
 from engine.evaluate.measuring import (
@@ -39,19 +19,36 @@ from engine.evaluate.measuring import (
     human_scores,
     ranking_of,
     reading_notes,
-    system_scores,
+    summarised,
     unjudged,
     what_is_judged,
     without_own,
 )
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client, finish
-from engine.llm.connecting import Estimator
-from engine.llm.judging_prompts import Criterion
-from engine.llm.tasks import TaskRun
+from engine.llm.judges import Criterion
+from engine.llm.tasks import Estimator, TaskRun
+from engine.measures.per_query import query_rows
 from engine.measures.significance import significance
-from engine.rerank import MODES
-from engine.search.searcher import Searcher, criterion_for
+from engine.rerank.modes import MODES
+from engine.search.model.reranking import (
+    DOCUMENTS,
+    SAMPLE,
+    Assignment,
+    Counted,
+    Plan,
+    count_for_reranking,
+    count_for_system,
+    estimate_cost,
+    model_report,
+    ranking_sizes,
+    rerank_all,
+    texts_of,
+    usage_report,
+)
+from engine.search.model.reranking import Sample as SampledQuery
+from engine.search.model.systems import MODEL_SYSTEMS, SystemRanking, find_model_system
+from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import (
     Ranker,
@@ -105,7 +102,7 @@ def needs_model(request: EvaluationRequest) -> bool:
 
 def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
     """What a topic's documents are judged by."""
-    return criterion_for(searcher, *_asked(searcher, topic))
+    return searcher.criterion(*_asked(searcher, topic))
 
 
 def _asked(searcher: Searcher, topic: Topic) -> tuple[Query, Seed]:
@@ -261,19 +258,13 @@ class EvaluationRun:
         """Runs without a model by name, and which existed; CancelledWorkError."""
         names = self._without_model()
         known = [name for name in names if name in self.runs]
-        total, done = len(ranker.topics) * (len(names) - len(known)), itertools.count(1)
-
-        def count(name: str) -> None:
-            run.progress(next(done), total, phase=f"Ranking with {name}")
-            if run.cancelled():
-                raise CancelledWorkError
-
-        run.progress(0, total, phase="Ranking")
+        count = run.counter(len(ranker.topics) * (len(names) - len(known)), "Ranking")
         made: dict[str, SystemRun] = {}
         for name in names:
             ranked = self.runs.get(name)
             if ranked is None:
-                ranked = self.runs[name] = ranker.run(name, partial(count, name))
+                phase = f"Ranking with {name}"
+                ranked = self.runs[name] = ranker.run(name, partial(count, phase))
             made[name] = ranked
         return made, known
 
@@ -369,9 +360,8 @@ def judge_runs(
         ranked = {r.query_id for r in run.rankings}
         own = [t for t in topics if run.kind != "run" or t.query_id in ranked]
         if own and run.kind != "human":
-            scores[run.system] = system_scores(
-                collection, own, run.rankings, run.seconds, run.kind, run.llm
-            )
+            rows = query_rows(collection, own, run.rankings)
+            scores[run.system] = summarised(rows, run.seconds, run.kind, run.llm)
     people = {r.system.removeprefix(f"{HUMAN}-"): r.rankings for r in runs if r.kind == "human"}
     main = {n: {q["query_id"]: q[MAIN_MEASURE] for q in s.per_query} for n, s in scores.items()}
     values = {n: [own.get(t.query_id) for t in topics] for n, own in main.items()}

@@ -8,11 +8,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar, cast
+from operator import attrgetter
+from typing import Annotated, Any, TypeVar
 
-from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import KEPT, Counted
-from engine.assist.reranking import Plan
+from pydantic import BeforeValidator, TypeAdapter
+
 from engine.collections.trec import run_lines
 from engine.config import ASSETS, Settings, __version__
 from engine.corpora.recent import Recent
@@ -28,18 +28,15 @@ from engine.evaluate.evaluation_run import (
     system_and_mode,
 )
 from engine.evaluate.measuring import MAIN_MEASURE, check_annotators
-from engine.llm.connecting import Estimator, describe
+from engine.llm.client import describe
 from engine.llm.endpoints import Endpoint
-from engine.llm.tasks import ModelTask, R, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, R, TaskRun, TaskRunner
 from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
-from engine.rerank import DEFAULT_MODE
-from engine.search.reports import (
-    evaluation_from_report,
-    evaluation_report,
-    llm_from_report,
-    llm_report,
-)
+from engine.rerank.modes import DEFAULT_MODE
+from engine.search.model.reranking import KEPT, Counted, Plan
+from engine.search.model.systems import MODEL_SYSTEMS
+from engine.search.reports import evaluation_report, llm_report
 from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, SYSTEMS, find_system
@@ -52,38 +49,34 @@ from engine.types.evaluations import (
     EvaluationRequest,
     Topic,
 )
-from engine.types.models import Estimate, TaskReport
+from engine.types.models import Estimate, ModelReport, TaskReport
 from engine.types.reranking import GapRequest
 from engine.types.searches import Ranking
-from storage.experiments import Experiments
+from storage.documents import key_of
 from storage.ledger import Ledger
-from storage.records import EvaluationRow, RunRow
+from storage.rankings import Rankings, RunRow
 
 FITTED = (
     *("aspect/weights.json", "roles/classifier.json"),
     *("wordings/reader.npz", "wordings/glossary.txt"),
 )
 """Assets that decide rankings."""
+MOST_LISTED = 50
+"""Previous evaluations, or gaps, of a collection."""
 CollectionRequest = TypeVar("CollectionRequest", EvaluationRequest, GapRequest)
 
 
-class ReportKey(NamedTuple):
-    """What a report depends on, as columns of the ledger; the last two are JSON."""
-
-    collection: str
-    version: str  # of the corpus
-    systems: str
-    settings: str
-
-
 class CollectionTasks(TaskRunner[CollectionRequest, R]):
-    """Tasks on the test collections of one home; thread-safe.
+    """Tasks on the test collections of one home, whose results are kept; thread-safe.
 
     Args:
         searcher: corpus name -> search engine.
     """
 
-    prefix = ""  # before a collection's key in the ledger
+    kind: str
+    """Of results in the ledger; their records, which lists show, are documents of their own."""
+    record: Any
+    result: Any
 
     def __init__(
         self,
@@ -93,8 +86,15 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
         searcher: Callable[[str], Searcher],
     ) -> None:
         super().__init__(settings, ledger.answers)
-        self._experiments, self._collections = ledger.experiments, collections
+        self._rankings, self._collections = ledger.rankings, collections
         self._searcher, self._estimates = searcher, Recent[Hashable, Estimate](KEPT)
+        self._records = ledger.documents(self.kind, self.record)
+        self._results = ledger.documents(f"{self.kind} result", self.result)
+
+    def history(self, collection: str) -> tuple[Any, ...]:
+        """Records of previous results on a collection, the newest first."""
+        records = sorted(self._records.all(collection), key=attrgetter("time"), reverse=True)
+        return tuple(record.value for record in records[:MOST_LISTED])
 
     def _searcher_of(self, collection: str) -> Searcher:
         return self._searcher(self._collections.info(collection).corpus)
@@ -108,24 +108,10 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
         sample = request.sample if request.sample and request.sample < info.seeds else None
         return replace(request, systems=systems, sample=sample)
 
-    def _report(self, key: ReportKey) -> dict[str, Any] | None:
-        """The latest report, None without one."""
-        row = self._experiments.evaluation(*key)
-        return None if row is None else cast("dict[str, Any]", json.loads(row.result))
-
-    def _store(self, key: ReportKey, corpus: str, summary: object, report: object) -> None:
-        self._experiments.add_evaluation(
-            EvaluationRow(
-                collection=key.collection,
-                corpus=corpus,
-                corpus_version=key.version,
-                systems=key.systems,
-                settings=key.settings,
-                summary=canonical_json(summary),
-                result=json.dumps(report, ensure_ascii=False),  # systems stay in their order
-                time=datetime.now(UTC),
-            )
-        )
+    def _keep(self, key: str, record: Any, result: Any) -> None:
+        collection = record.request.collection
+        self._results.put(key, result, scope=collection)
+        self._records.put(key, record, scope=collection)
 
     def _estimate(
         self,
@@ -141,10 +127,6 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
             (collection, request, searcher.corpus.identity, known),
             lambda: estimated(count(searcher), searcher, topics, known),
         )
-
-    def _stored(self, collection: str) -> list[EvaluationRow]:
-        """The newest of equal reports on a collection, the newest first, without the reports."""
-        return self._experiments.evaluations(self.prefix + collection)
 
 
 def corpus_version(searcher: Searcher) -> str:
@@ -165,9 +147,17 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
+def now() -> str:
+    """The time as records have it: ISO 8601, UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 @all_for_leads
 class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
     """Evaluations of one home. Failed questions to a model are asked again."""
+
+    kind, record = "evaluation", EvaluationRecord
+    result = Annotated[Evaluation, BeforeValidator(with_all_measures)]
 
     # -- what is known -----------------------------------------------------------------
 
@@ -191,11 +181,9 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
 
     def find(self, request: EvaluationRequest) -> Evaluation | None:
         """The stored result of an equal request, without rankings; None when there is none."""
-        return self._read(self._runs(self.checked(request)).key)
-
-    def _read(self, key: ReportKey) -> Evaluation | None:
-        report = self._report(key)
-        return None if report is None else evaluation_from_report(with_all_measures(report))
+        key = self._runs(self.checked(request)).key
+        found: Evaluation | None = self._results.value(key, request.collection)
+        return found
 
     def missing(self, request: EvaluationRequest, *, with_failed: bool = False) -> tuple[str, ...]:
         """Runs that would have to be made first; see :meth:`EvaluationRun.missing`."""
@@ -208,10 +196,6 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         previous = (record.request for record in self.history(request.collection))
         return next((p for p in previous if replace(p, model="") == asked), request)
 
-    def history(self, key: str) -> tuple[EvaluationRecord, ...]:
-        """Previous evaluations of a collection, the newest first."""
-        return tuple(map(_record_of, self._stored(key)))
-
     def rankings(self, request: EvaluationRequest) -> dict[str, tuple[Ranking, ...]]:
         """run -> its rankings, of all runs with these settings, uploaded ones too."""
         request = self.checked(request)
@@ -221,12 +205,13 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
 
     def stored(self, corpus: str) -> Iterator[tuple[EvaluationRequest, datetime, Evaluation]]:
         """All evaluations on a corpus, of former versions of it too, without rankings."""
-        for collection in sorted(self._experiments.collections()):
-            for row in self._stored(collection):
-                key = ReportKey(collection, row.corpus_version, row.systems, row.settings)
-                found = self._read(key) if row.corpus == corpus else None
+        records = sorted(self._records.all(), key=attrgetter("time"), reverse=True)
+        for record in sorted(records, key=lambda one: one.value.request.collection):
+            request = record.value.request
+            if record.value.corpus == corpus:
+                found = self._results.value(record.key, request.collection)
                 if found is not None:
-                    yield _record_of(row).request, row.time, found
+                    yield request, record.time, found
 
     def ranked(self, corpus: str) -> Iterator[tuple[EvaluationRequest, str, tuple[Ranking, ...]]]:
         """The runs of all evaluations on a corpus as it is now, each once."""
@@ -257,7 +242,7 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         """:meth:`start` without asking a model anything: all is ranked already."""
         task = self._task(request)
         task.asks = False
-        return self._start(task, None, None, owner)
+        return self.start(task, owner=owner)
 
     def job(self) -> EvaluationJob | None:
         """The evaluation that runs, or the last one that ran in this process."""
@@ -276,7 +261,7 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
 
     def _runs(self, request: EvaluationRequest) -> StoredRuns:
         searcher = self._searcher_of(request.collection)
-        return StoredRuns(self._experiments, self._collections, searcher, request)
+        return StoredRuns(self._rankings, self._collections, searcher, request)
 
     def _opened(self, runs: StoredRuns) -> EvaluationRun:
         request = runs.request
@@ -318,8 +303,8 @@ class MeasureSystems(ModelTask[Evaluated]):
         found = report.result.evaluation
         if found is not None and not report.stopped:
             headline = {name: s.metrics[MAIN_MEASURE] for name, s in found.systems.items()}
-            summary = {"queries": found.queries, "headline": headline}
-            evaluations._store(runs.key, found.corpus, summary, evaluation_report(found))
+            record = EvaluationRecord(request, found.corpus, found.queries, headline, now())
+            evaluations._keep(runs.key, record, replace(found, rankings={}))
         return report
 
 
@@ -329,12 +314,12 @@ class StoredRuns:
 
     def __init__(
         self,
-        experiments: Experiments,
+        rankings: Rankings,
         collections: CollectionStore,
         searcher: Searcher,
         request: EvaluationRequest,
     ) -> None:
-        self._experiments, self.searcher, self.request = experiments, searcher, request
+        self._rankings, self.searcher, self.request = rankings, searcher, request
         self._topics = collections.digest(request.collection, request.sample)
         self._scenarios = scenarios_of(searcher.corpus, request.systems)
         settings: dict[str, Any] = {
@@ -344,24 +329,22 @@ class StoredRuns:
         }
         if self._scenarios:
             settings["scenarios"] = self._scenarios
-        systems, version = canonical_json(request.systems), corpus_version(searcher)
-        self.key = ReportKey(request.collection, version, systems, canonical_json(settings))
+        self._place = searcher.corpus.name, corpus_version(searcher)
+        self.key = key_of(self._place[1], canonical_json(request.systems), canonical_json(settings))
 
     def __contains__(self, name: object) -> bool:
-        place = self.searcher.corpus.name, self.key.version, self._settings(str(name))
-        return name in self._experiments.computed_systems(*place)
+        return name in self._rankings.systems(*self._place, self._settings(str(name)))
 
     def get(self, name: str) -> SystemRun | None:
         """The rankings of a run; None when they are not there."""
-        place = self.searcher.corpus.name, self.key.version, name, self._settings(name)
-        row = self._experiments.computed_run(*place)
+        row = self._rankings.latest(*self._place, name, self._settings(name))
         if row is None:
             return None
         data = json.loads(row.run)
         if isinstance(data, list):
             data = {"rankings": data, "notes": (), "llm": None}
         rankings = tuple(Ranking(q, tuple(d), tuple(s)) for q, d, s in data["rankings"])
-        llm = None if data["llm"] is None else llm_from_report(data["llm"])
+        llm = TypeAdapter(ModelReport | None).validate_python(data["llm"])
         return SystemRun(name, rankings, row.seconds, notes=tuple(data["notes"]), llm=llm)
 
     def __setitem__(self, name: str, run: SystemRun) -> None:
@@ -369,20 +352,9 @@ class StoredRuns:
         data: object = [[r.query_id, r.doc_ids, r.scores] for r in run.rankings]
         if run.llm is not None:
             data = {"rankings": data, "notes": run.notes, "llm": llm_report(run.llm)}
-        self._experiments.add_run(
-            RunRow(
-                id=0,
-                collection=self.request.collection,
-                corpus=self.searcher.corpus.name,
-                corpus_version=self.key.version,
-                system=name,
-                settings=self._settings(name),
-                uploaded=False,
-                seconds=run.seconds,
-                run=json.dumps(data, ensure_ascii=False),
-                time=datetime.now(UTC),
-            )
-        )
+        text, now = json.dumps(data, ensure_ascii=False), datetime.now(UTC)
+        row = RunRow(*self._place, name, self._settings(name), run.seconds, text, now)
+        self._rankings.add(row)
 
     def _settings(self, name: str) -> str:
         """What a ranking depends on besides corpus and system."""
@@ -405,16 +377,3 @@ def _request_fields(request: EvaluationRequest) -> dict[str, Any]:
     data = {**asdict(request), "ignore_labels": False}
     by_model = () if request.model else ("rerank", "depth", "model")
     return {name: value for name, value in data.items() if name not in by_model}
-
-
-def _record_of(row: EvaluationRow) -> EvaluationRecord:
-    """A previous evaluation as a list of them shows it."""
-    summary, asked = json.loads(row.summary), json.loads(row.settings)["request"]
-    asked.pop("ignore_labels", None)
-    return EvaluationRecord(
-        request=EvaluationRequest(**{**asked, "systems": tuple(asked["systems"])}),
-        corpus=row.corpus,
-        queries=summary["queries"],
-        headline=summary["headline"],
-        time=row.time.isoformat(timespec="seconds"),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from engine.measures.per_query import JUDGED, Row, means, measures_of, query_row
 from engine.measures.significance import confidence_interval
 from engine.search.searcher import Searcher
 from engine.text import counted
-from engine.types.annotating import Judgment, Project, Scale
+from engine.types.annotating import Item, Judgment, Project, Scale
 from engine.types.evaluations import (
     CSFCUBE_NDCG,
     NDCG,
@@ -36,18 +36,6 @@ MAIN_MEASURE = NDCG
 """What significance is tested on."""
 MAIN_MEASURES = (MAIN_MEASURE, CSFCUBE_NDCG, P_MRR)
 """What every aspect gets an interval of."""
-
-
-def system_scores(
-    collection: Collection,
-    topics: Sequence[Topic],
-    rankings: Sequence[Ranking],
-    seconds: float = 0.0,
-    kind: SystemKind = "system",
-    llm: ModelReport | None = None,
-) -> SystemScores:
-    """All measures of one system; a topic without a ranking counts as an empty one."""
-    return summarised(query_rows(collection, topics, rankings), seconds, kind, llm)
 
 
 def without_own(
@@ -239,7 +227,8 @@ def human_rows(
     for annotator, own in own_grades(judgments).items():
         others = [j for j in judgments if j.annotator != annotator]
         decided = decide(others, model_grades=project.model_grades, scale=project.scale)
-        shared, rest = (from_zero(q, project.scale) for q in _shared(own, decided.grades))
+        both = _items(own) & _items(decided.grades)
+        shared, rest = (from_zero(among(q, both), project.scale) for q in (own, decided.grades))
         asked = tuple(topic for key, topic in topics.items() if key in shared)
         if asked:
             name = project.name or project.corpus
@@ -253,9 +242,11 @@ def human_rows(
     return scores
 
 
-def _shared(own: Qrels, rest: Qrels) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
-    """The grades of items that both graded."""
-    both = {q: {d: g for d, g in own[q].items() if d in rest[q]} for q in own if q in rest}
-    mine = {query_id: grades for query_id, grades in both.items() if grades}
-    theirs = {q: {d: rest[q][d] for d in grades} for q, grades in mine.items()}
-    return mine, theirs
+def among(qrels: Qrels, items: Container[Item]) -> dict[str, dict[str, int]]:
+    """The grades of some items, without queries that have none of them."""
+    kept = {q: {d: g for d, g in own.items() if (q, d) in items} for q, own in qrels.items()}
+    return {query_id: grades for query_id, grades in kept.items() if grades}
+
+
+def _items(qrels: Qrels) -> set[Item]:
+    return {(query_id, doc_id) for query_id, grades in qrels.items() for doc_id in grades}

@@ -13,28 +13,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from engine.assist.ranking_estimates import Counted, count_for_reranking, ranking_sizes
-from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
 from engine.evaluate.evaluation_run import topic_criterion
 from engine.evaluate.evaluations import (
     CollectionTasks,
-    ReportKey,
     canonical_json,
     corpus_version,
     model_name,
+    now,
 )
 from engine.evaluate.measuring import MAIN_MEASURE, ranking_of
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.measures.metrics import mean
 from engine.measures.per_query import query_rows
 from engine.measures.significance import confidence_interval
 from engine.permissions import all_for_leads
 from engine.rerank.candidates import merged, shuffled
-from engine.search.reports import gap_from_report, gap_report
+from engine.search.model.reranking import (
+    Assignment,
+    Counted,
+    Finished,
+    Plan,
+    count_for_reranking,
+    model_report,
+    ranking_sizes,
+    rerank_all,
+    texts_of,
+)
+from engine.search.reports import gap_report
 from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -45,6 +53,7 @@ from engine.types.jobs import Job
 from engine.types.models import Estimate, ModelReport, TaskProgress, TaskReport
 from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRecord, GapRequest
 from engine.types.searches import Ranking
+from storage.documents import key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +248,7 @@ GapJob = Job[TaskProgress, TaskReport[Gap | None]]
 class Gaps(CollectionTasks[GapRequest, Gap | None]):
     """Gaps between retrievers and a verifier."""
 
-    prefix = "gap:"
+    kind, record, result = "gap", GapRecord, Gap
 
     def checked(self, request: GapRequest) -> GapRequest:
         """The request in its one form."""
@@ -253,20 +262,9 @@ class Gaps(CollectionTasks[GapRequest, Gap | None]):
 
     def find(self, request: GapRequest, model: str) -> Gap | None:
         """A gap that was measured before with the corpus as it is now; None when there is none."""
-        report = self._report(self._key(self.checked(request), model))
-        return None if report is None else gap_from_report(report)
-
-    def history(self, collection: str) -> tuple[GapRecord, ...]:
-        """Gaps of a collection, the newest first; of equal ones only the newest."""
-        records = []
-        for row in self._stored(collection):
-            asked, summary = json.loads(row.settings), json.loads(row.summary)
-            systems, sizes = tuple(json.loads(row.systems)), tuple(asked["sizes"])
-            request = GapRequest(collection, asked["verifier"], systems, sizes, asked["sample"])
-            low, high = summary["bounds"]
-            time = row.time.isoformat(timespec="seconds")
-            records.append(GapRecord(request, summary["model"], (low, high), time))
-        return tuple(records)
+        key = self._key(self.checked(request), model)
+        found: Gap | None = self._results.value(key, request.collection)
+        return found
 
     @staticmethod
     def to_json(gap: Gap) -> str:
@@ -276,7 +274,7 @@ class Gaps(CollectionTasks[GapRequest, Gap | None]):
     def _task(self, request: GapRequest) -> MeasureGap:
         return MeasureGap(self.checked(request), self)
 
-    def _key(self, request: GapRequest, model: str) -> ReportKey:
+    def _key(self, request: GapRequest, model: str) -> str:
         searcher = self._searcher_of(request.collection)
         scenarios = scenarios_of(searcher.corpus, request.systems)
         settings = {
@@ -287,12 +285,8 @@ class Gaps(CollectionTasks[GapRequest, Gap | None]):
             "topics": self._collections.digest(request.collection, request.sample),
             **({"scenarios": scenarios} if scenarios else {}),
         }
-        return ReportKey(
-            self.prefix + request.collection,
-            corpus_version(searcher),
-            canonical_json(request.systems),
-            canonical_json(settings),
-        )
+        systems = canonical_json(request.systems)
+        return key_of(corpus_version(searcher), systems, canonical_json(settings))
 
 
 class MeasureGap(ModelTask[Gap | None]):
@@ -320,16 +314,7 @@ class MeasureGap(ModelTask[Gap | None]):
         key = gaps._key(request, model)  # before the model is asked: people may judge meanwhile
         collection = gaps._collections.read(request.collection)
         total = len(sampled(collection.topics, request.sample)) * len(request.systems)
-        done = 0
-
-        def count() -> None:
-            nonlocal done
-            done += 1
-            run.progress(done, total, phase="Ranking with the retrievers")
-            if run.cancelled():
-                raise CancelledWorkError
-
-        run.progress(0, total, phase="Ranking with the retrievers")
+        count = run.counter(total, "Ranking with the retrievers")
         try:
             baseline = prepare(searcher, collection, request, count)
         except CancelledWorkError:
@@ -337,6 +322,5 @@ class MeasureGap(ModelTask[Gap | None]):
         run.questions(baseline.foreseen().calls, f"Verifying, {request.verifier}")
         gap = await verify_and_measure(baseline, cast(Client, run.client))
         if not gap.report.stopped:
-            summary = {"bounds": gap.gap(gap.points[-1]), "model": model}
-            gaps._store(key, gap.corpus, summary, gap_report(gap))
+            gaps._keep(key, GapRecord(request, model, gap.gap(gap.points[-1]), now()), gap)
         return TaskReport(result=gap, failed=run.usage.failed)

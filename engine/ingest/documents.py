@@ -241,7 +241,7 @@ def authors(value: Any, corrected: set[str]) -> tuple[Author, ...]:
 
 
 def undivided(authors: Iterable[Author]) -> dict[str, str]:
-    """What :mod:`engine.search.trails` cannot tell from the names alone: family names of
+    """What :mod:`engine.explorations.exports` cannot tell from the names alone: family names of
     several words, and organisations."""
     names: dict[str, dict[str, None]] = {"family names": {}, "organisations": {}}
     for name, family in authors:

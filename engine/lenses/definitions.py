@@ -18,7 +18,7 @@ import re
 import string
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +37,7 @@ from pydantic_core import PydanticCustomError
 
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
+from engine.types.comparisons import Variant
 from engine.types.lenses import Aspect, Lens
 
 MOST_ASPECTS = 8  # As many colours as can be told apart
@@ -298,3 +299,58 @@ def lens_from_json(text: str) -> Lens:
     rest = {name: shipped[name] for name in ("things", "generic") if name in shipped}
     fields = {name: data[name] for name in Lens.__dataclass_fields__ if name in data}
     return Lens.from_fields({**rest, **fields, "aspects": aspects})
+
+
+# -- wordings of an instruction -------------------------------------------------------------------
+
+SETS = ("base", "generic", "definition", "paraphrases", "subset")
+"""Wordings that are compared by default, after Maheshwari et al. (CHIIR 2026, section 4.2): a short
+aspect-specific one (base), one without an aspect (generic), the aspect's definition, all its
+paraphrases, and the base wording with the seed cut to the aspect's sentences (subset)."""
+REVERSE = "reverse"
+"""A wording that rules the aspect out, after Zhou et al. (ICLR 2025)."""
+ALL_SETS = (*SETS, REVERSE)
+"""What ``--variants`` may name."""
+
+
+def built_in_variants(
+    lens: Lens, aspect: str, system: str, steer: float, sets: Sequence[str] = SETS
+) -> tuple[Variant, ...]:
+    """The built-in wordings for one aspect of a lens."""
+    named = find_aspect(lens, aspect)
+    words = {
+        "base": {"base": named.instruction},
+        "generic": {"generic": lens.generic},
+        "definition": {"definition": named.definition},
+        "paraphrases": {
+            f"paraphrase-{i}": text for i, text in enumerate(named.paraphrases, start=1)
+        },
+        "subset": {"subset": named.instruction},
+        REVERSE: {REVERSE: f"{lens.generic.rstrip('. ')} but not the same {named.name.lower()}."},
+    }
+    return tuple(
+        Variant(name, text, system, steer, subset=name == "subset")
+        for chosen in check_sets(sets)
+        for name, text in words[chosen].items()
+    )
+
+
+def check_sets(sets: Sequence[str]) -> list[str]:
+    """The sets, each once and in order; UnknownNameError for one that does not exist."""
+    unknown = [name for name in sets if name not in ALL_SETS]
+    if unknown or not sets:
+        message = (
+            f"There is no set of variants '{unknown[0]}'." if unknown else "No variant is named."
+        )
+        raise UnknownNameError(message, f"Use {', '.join(ALL_SETS)}.")
+    return list(dict.fromkeys(sets))
+
+
+def check_variants(variants: Sequence[Variant]) -> None:
+    """Raise BadInputError for variants that cannot be compared."""
+    if not variants:
+        raise BadInputError("There is no variant to rank by.", "Add at least one wording.")
+    names = [variant.name for variant in variants]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadInputError(f"Two variants are called '{twice}'.", "Give each its own name.")

@@ -41,7 +41,7 @@ def query_rows(
 
 
 def with_all_measures(report: dict[str, Any]) -> dict[str, Any]:
-    """A stored report of ``seedlens evaluate --json``; measures that are newer are undefined."""
+    """A stored evaluation; measures that are newer are undefined."""
     for scores in report["systems"].values():
         by_group = [scores["by_aspect"], scores.get("annotators", {})]
         means = [values for groups in by_group for values in groups.values()]

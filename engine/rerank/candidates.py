@@ -19,8 +19,9 @@ def merged(rankings: Sequence[Sequence[str]], size: int) -> list[str]:
 
 def shuffled(doc_ids: Sequence[str], query_id: str) -> tuple[str, ...]:
     """In an order that only the ids decide: nothing tells what was put in, or found first."""
+    return tuple(sorted(doc_ids, key=lambda doc_id: by_chance(doc_id, query_id)))
 
-    def key(doc_id: str) -> bytes:
-        return hashlib.sha256(f"{query_id}\0{doc_id}".encode()).digest()
 
-    return tuple(sorted(doc_ids, key=key))
+def by_chance(doc_id: str, salt: str) -> bytes:
+    """A key to sort by that only the id and ``salt`` decide."""
+    return hashlib.sha256(f"{salt}\0{doc_id}".encode()).digest()

@@ -8,7 +8,6 @@ half of every batch goes on.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise
@@ -16,6 +15,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from engine.rerank.bradley_terry import Answer, BradleyTerry, Strengths
+from engine.rerank.candidates import by_chance
 from engine.rerank.rounds import Asking
 
 LENGTH = 10
@@ -35,7 +35,7 @@ async def listwise(asking: Asking) -> None:
     strengths = model.fit([])
     for number, size in enumerate(_race_sizes(asking.n)):
         lists = [
-            shuffled(each, asking.doc_ids, f"round {number}, list of {len(each)}")
+            _shuffled(each, asking.doc_ids, f"round {number}, list of {len(each)}")
             for each in _cut_twice(_in_race(strengths, size))
         ]
         answers = await asking.sort(lists)
@@ -104,7 +104,7 @@ async def tournament(asking: Asking) -> None:
     """
     left, out = list(range(asking.n)), list[int]()
     while len(left) > BATCH:
-        batches = split(shuffled(left, asking.doc_ids, f"round {asking.rounds}"), BATCH)
+        batches = split(_shuffled(left, asking.doc_ids, f"round {asking.rounds}"), BATCH)
         answers = await asking.sort(batches)
         if not any(answers):
             break  # promoting by chance would lose what the first stage knows
@@ -133,13 +133,9 @@ def batch_counts(n: int) -> list[int]:
     return [*found, 1] if n > 1 else found
 
 
-def shuffled(documents: Sequence[int], doc_ids: Sequence[str], salt: str) -> list[int]:
+def _shuffled(documents: Sequence[int], doc_ids: Sequence[str], salt: str) -> list[int]:
     """In an order that only their ids and ``salt`` decide."""
-
-    def key(i: int) -> bytes:
-        return hashlib.sha256(f"{salt}\0{doc_ids[i]}".encode()).digest()
-
-    return sorted(documents, key=key)
+    return sorted(documents, key=lambda i: by_chance(doc_ids[i], salt))
 
 
 def split(documents: Sequence[int], most: int) -> list[list[int]]:

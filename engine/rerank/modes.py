@@ -26,71 +26,52 @@ class Mode:
 
     name: str
     description: str  # one line for people
-    asks: Question  # the judge's method: ``compare``, ``grade`` or ``order``
     algorithm: Algorithm  # asks until the order is found
     # questions of each round for n documents; None where they depend on the answers
-    rounds: Callable[[int], list[int]] | None
+    rounds: Callable[[int], list[int]] | None = None
+    asks: Question = "compare"  # the judge's method
 
 
 def _pairwise(name: str, rounds: int, description: str) -> Mode:
     algorithm = functools.partial(pairwise, rounds=rounds)
-    return Mode(name, description, "compare", algorithm, lambda n: round_sizes(n, rounds))
+    return Mode(name, description, algorithm, lambda n: round_sizes(n, rounds))
 
 
-MODES: Mapping[str, Mode] = MappingProxyType(
-    {
-        mode.name: mode
-        for mode in (
-            _pairwise("pairwise", DEFAULT, "Compares the pairs that tell most, in a few rounds."),
-            _pairwise(
-                "pairwise-lite", LITE, "The same with fewer comparisons: cheaper, less sure."
-            ),
-            _pairwise("pairwise-thorough", THOROUGH, "The same with more comparisons: surer."),
-            Mode(
-                "heapsort",
-                "Compares one pair after the other, as published: many rounds.",
-                "compare",
-                heapsort,
-                None,
-            ),
-            Mode(
-                "allpair",
-                "Compares every pair in both orders: the surest and by far the dearest.",
-                "compare",
-                allpair,
-                lambda n: [n * (n - 1)] if n > 1 else [],
-            ),
-            Mode(
-                "sliding",
-                "Lets better documents climb past their neighbours: many rounds.",
-                "compare",
-                sliding,
-                None,
-            ),
-            Mode(
-                "pointwise",
-                "Grades each document by itself: one round, least sure.",
-                "grade",
-                pointwise,
-                lambda n: [n] if n else [],
-            ),
-            Mode(
-                "listwise",
-                "Has short overlapping lists ordered: few but longer questions.",
-                "order",
-                listwise,
-                list_counts,
-            ),
-            Mode(
-                "tournament",
-                "The better half of each list goes on to the next: fewest questions.",
-                "order",
-                tournament,
-                batch_counts,
-            ),
-        )
-    }
+_MODES = (
+    _pairwise("pairwise", DEFAULT, "Compares the pairs that tell most, in a few rounds."),
+    _pairwise("pairwise-lite", LITE, "The same with fewer comparisons: cheaper, less sure."),
+    _pairwise("pairwise-thorough", THOROUGH, "The same with more comparisons: surer."),
+    Mode("heapsort", "Compares one pair after the other, as published: many rounds.", heapsort),
+    Mode(
+        "allpair",
+        "Compares every pair in both orders: the surest and by far the dearest.",
+        allpair,
+        lambda n: [n * (n - 1)] if n > 1 else [],
+    ),
+    Mode("sliding", "Lets better documents climb past their neighbours: many rounds.", sliding),
+    Mode(
+        "pointwise",
+        "Grades each document by itself: one round, least sure.",
+        pointwise,
+        lambda n: [n] if n else [],
+        "grade",
+    ),
+    Mode(
+        "listwise",
+        "Has short overlapping lists ordered: few but longer questions.",
+        listwise,
+        list_counts,
+        "order",
+    ),
+    Mode(
+        "tournament",
+        "The better half of each list goes on to the next: fewest questions.",
+        tournament,
+        batch_counts,
+        "order",
+    ),
 )
+MODES: Mapping[str, Mode] = MappingProxyType({mode.name: mode for mode in _MODES})
 DEFAULT_MODE = "pairwise"
 
 

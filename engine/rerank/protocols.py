@@ -60,7 +60,7 @@ class Progress:
     """Progress after a round."""
 
     order: tuple[str, ...]  # all candidates, best first, as far as known
-    rounds: int
+    rounds: int  # sequential calls of the judge
     calls: int  # questions asked; ``unanswered``: without a usable answer
     unanswered: int
 
@@ -70,13 +70,9 @@ OnRound = Callable[[Progress], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reranked:
+class Reranked(Progress):
     """The new order and its basis."""
 
-    order: tuple[str, ...]  # all candidates, best first
-    rounds: int  # sequential calls of the judge
-    calls: int  # questions asked, all rounds together
-    unanswered: int  # questions without a usable answer
     # doc_id -> 0.5 to 1, probability under the fitted Bradley-Terry model that a reranked document
     # is on the right side of the cut behind ``top``; empty without comparisons
     confidence: Mapping[str, float]

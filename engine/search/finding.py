@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
+from typing import Literal
 
 import numpy as np
 
-from engine.search.queries import check_text
+from engine.queries import check_text
 from engine.search.searcher import Searcher
 from engine.types.documents import Document, Span
 from engine.types.searches import FoundDocument, Query
@@ -34,35 +35,33 @@ def find_documents(
     corpus = searcher.corpus
     titles = corpus.words.find_titles(words, limit)
     texts = corpus.doc_ids.at(corpus.with_words(words, limit, every=False))
-    nearest, sentences = _nearest(searcher, words, limit) if by_meaning else ([], {})
+    nearest = _nearest(searcher, words, limit) if by_meaning else {}
     taking_turns = filter(None, chain.from_iterable(zip_longest(texts, nearest)))
     rest = [doc_id for doc_id in dict.fromkeys(taking_turns) if doc_id not in titles]
     room = max(int(limit * MOST_TITLES), limit - len(rest))
     found = [*titles[:room], *rest, *titles[room:]][:limit]
-    by_title, by_text = set(titles), set(texts)
+    by_title = set(titles)
+    sentences = {doc_id: at for doc_id, at in nearest.items() if doc_id not in texts}
     asked = _words(words)
     telling = [word for word in asked if corpus.words.rarity(word) >= MOST_COMMON] or asked
     return tuple(
         _in_title(document, asked)
         if document.doc_id in by_title
-        else _in_text(document, telling)
-        if document.doc_id in by_text
-        else _in_meaning(document, telling, sentences[document.doc_id])
+        else _in_text(document, telling, sentences.get(document.doc_id))
         for document in corpus.documents(found)
     )
 
 
-def _nearest(searcher: Searcher, words: str, limit: int) -> tuple[list[str], dict[str, int]]:
-    """The nearest documents, and the number of each one's nearest sentence."""
+def _nearest(searcher: Searcher, words: str, limit: int) -> dict[str, int]:
+    """The nearest documents, with the number of each one's nearest sentence."""
     seed = searcher.encode_text(words)
     query = Query(searcher.corpus.name, text=words, system="dense")
     ranking = searcher.rank(query, seed)[:limit]
     vectors = searcher.corpus.sentences(ranking.rows)
-    best = {
+    return {
         scored.doc_id: int(np.argmax(rows @ seed.vector)) if len(rows) else 0
         for scored, rows in zip(ranking, vectors, strict=True)
     }
-    return list(best), best
 
 
 def _in_title(document: Document, asked: Sequence[str]) -> FoundDocument:
@@ -74,24 +73,22 @@ def _in_title(document: Document, asked: Sequence[str]) -> FoundDocument:
     return FoundDocument(document, "title", title_marks=_apart(spans))
 
 
-def _in_text(document: Document, asked: Sequence[str]) -> FoundDocument:
+def _in_text(document: Document, asked: Sequence[str], nearest: int | None) -> FoundDocument:
+    """Found by meaning where its ``nearest`` sentence is known, else by words: the sentence with
+    most of them."""
+    where: Literal["text", "meaning"] = "text" if nearest is None else "meaning"
     texts = [sentence.text for sentence in document.sentences]
     marks = [matching_words(text, asked) for text in texts]
-    kinds = [
-        len({text[a:b].casefold() for a, b in spans})
-        for text, spans in zip(texts, marks, strict=True)
-    ]
     title_marks = matching_words(document.title, asked)
-    if not texts or not max(kinds):
-        return FoundDocument(document, "text", title_marks=title_marks)
-    at = kinds.index(max(kinds))
-    return FoundDocument(document, "text", texts[at], title_marks, marks[at])
-
-
-def _in_meaning(document: Document, asked: Sequence[str], sentence: int) -> FoundDocument:
-    text = document.sentences[sentence].text if document.sentences else ""
-    title_marks = matching_words(document.title, asked)
-    return FoundDocument(document, "meaning", text, title_marks, matching_words(text, asked))
+    if nearest is None:
+        kinds = [
+            len({text[a:b].casefold() for a, b in spans})
+            for text, spans in zip(texts, marks, strict=True)
+        ]
+        nearest = int(np.argmax(kinds)) if any(kinds) else None
+    if not texts or nearest is None:
+        return FoundDocument(document, where, title_marks=title_marks)
+    return FoundDocument(document, where, texts[nearest], title_marks, marks[nearest])
 
 
 def matching_words(text: str, asked: Sequence[str]) -> tuple[Span, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from engine.search.queries import query_to_dict
+from engine.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo
 from engine.types.documents import Document, FactMatch
@@ -19,7 +18,7 @@ from engine.types.reranking import Gap, Reranking
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence, SearchResults, TermPassage
 
-_EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
+_EVALUATION, _GAP, _CORPUS = TypeAdapter(Evaluation), TypeAdapter(Gap), TypeAdapter(CorpusInfo)
 _evidence = partial(TypeAdapter(Evidence).dump_python, mode="json", exclude={"seed_role", "role"})
 
 
@@ -88,22 +87,12 @@ def llm_report(found: ModelReport) -> dict[str, Any]:
     return {**asdict(found), "seconds": round(found.seconds, 3)}
 
 
-def llm_from_report(data: Mapping[str, Any]) -> ModelReport:
-    """What :func:`llm_report` wrote."""
-    return ModelReport(**{**data, "notes": tuple(data["notes"])})
-
-
 def gap_report(found: Gap) -> dict[str, Any]:
     """``seedlens gap --json``."""
     report: dict[str, Any] = _GAP.dump_python(found, mode="json", exclude={"report"})
     for data, point in zip(report["points"], found.points, strict=True):
         data["gap_lower"], data["gap_upper"] = found.gap(point)
     return {**report, "best": found.best, "llm": llm_report(found.report)}
-
-
-def gap_from_report(data: Mapping[str, Any]) -> Gap:
-    """What :func:`gap_report` wrote."""
-    return _GAP.validate_python({**data, "report": data["llm"]})
 
 
 def _answer(found: FactMatch) -> dict[str, Any]:
@@ -122,25 +111,13 @@ def evaluation_report(found: Evaluation) -> dict[str, Any]:
     return report
 
 
-def evaluation_from_report(report: Mapping[str, Any]) -> Evaluation:
-    """What :func:`evaluation_report` wrote, without the rankings."""
-    return _EVALUATION.validate_python({**report, "rankings": {}})
-
-
 def corpus_report(info: CorpusInfo) -> dict[str, Any]:
     """One entry of ``seedlens corpora --json``."""
+    exclude = {"lens", "sources", "source_format"}
     return {
-        "name": info.name,
-        "documents": info.documents,
-        "expected": info.expected,
-        "state": info.state,
-        "systems": list(info.systems),
-        "encoder": info.encoder,
+        **_CORPUS.dump_python(info, mode="json", exclude=exclude),
         "aspects": [a.key for a in info.lens.aspects],
-        "bytes": info.bytes,
-        "source": info.source,
         "format": info.source_format,
-        "updated_at": info.updated_at,
         "services": [
             {"query": str(one.query), "documents": one.documents, "updated_at": one.updated_at}
             for one in info.sources

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -23,8 +23,7 @@ from engine.corpora.scenario_store import (
 from engine.corpora.schema import matrix
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
-from engine.search.systems import PREPARED
-from engine.types.scenarios import ScenarioMatch
+from engine.types.scenarios import SCENARIO, ScenarioMatch
 from storage.vectors import ScenarioTable
 
 
@@ -166,15 +165,15 @@ def scenario_index(corpus: OpenCorpus) -> ScenarioIndex:
     return index
 
 
-def ranked_from(corpus: OpenCorpus, systems: Iterable[str]) -> str:
+def ranked_from(corpus: OpenCorpus, systems: Collection[str]) -> str:
     """A stamp that changes when the corpus, or scenarios used by one of these systems, are
     written."""
-    if not set(systems) & set(PREPARED):
+    if SCENARIO not in systems:
         return corpus.identity
     path = corpus.table.path
     return f"{corpus.identity} {ScenarioTable.stamp(path)} {settings_stamp(path)}"
 
 
-def scenarios_of(corpus: OpenCorpus, systems: Iterable[str]) -> str:
+def scenarios_of(corpus: OpenCorpus, systems: Collection[str]) -> str:
     """Which scenarios a corpus has, for systems that rank by them; "" where none of these does."""
-    return scenario_index(corpus).identity if set(systems) & set(PREPARED) else ""
+    return scenario_index(corpus).identity if SCENARIO in systems else ""

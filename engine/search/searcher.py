@@ -23,8 +23,9 @@ from engine.corpora.stored_facts import facts_of_query, stated_in
 from engine.facts.fact_index import matches
 from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
-from engine.llm.judging_prompts import Criterion, make_criterion
+from engine.llm.judges import Criterion, make_criterion
 from engine.numeric import FloatArray
+from engine.queries import check_query, check_text
 from engine.search.evidence import WORDS, EvidenceFinder, closeness, explain
 from engine.search.interpretation import (
     Interpretation,
@@ -34,9 +35,8 @@ from engine.search.interpretation import (
     in_words,
     understood,
 )
-from engine.search.queries import check_query, check_text
 from engine.search.scenario_index import scenario_index
-from engine.search.systems import GO_BY_FACTS, READ_TERMS, find_system, reads_wording
+from engine.search.systems import GO_BY_FACTS, READ_TERMS, SYSTEM_NAMES, find_system, reads_wording
 from engine.search.systems.baselines import InstructedSystem
 from engine.search.systems.facts_system import in_focus
 from engine.search.systems.scenario_system import ScenarioSystem
@@ -58,6 +58,14 @@ from engine.types.searches import (
 FULL_DEPTH_BELOW = 20_000
 """Corpora up to this size are ranked whole; larger ones to :data:`DEPTH`."""
 PASTED = "pasted text"
+PICKED = Aspect(
+    "picked",
+    "Picked sentences",
+    "P",
+    "the sentences of the starting document that the person picked",
+    "documents that say something close to the picked sentences",
+)
+"""Stands for the aspect where a person picked sentences instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +97,13 @@ class Searcher:
         started = time.perf_counter()
         return self.page(self.first_stage(query), started=started)
 
+    def check(self, query: Query) -> None:
+        """Raise BadInputError (or UnknownNameError) for anything a query cannot be."""
+        check_query(query, self.corpus.lens, SYSTEM_NAMES)
+
     def first_stage(self, query: Query) -> FirstStage:
         """The whole ranking that ``query`` asks for, and what it was made from."""
-        check_query(query, self.corpus.lens)
+        self.check(query)
         seed = self.seed(query)
         read = self.interpret(query, seed)
         request = self.request(query, seed, read.focus)
@@ -229,6 +241,16 @@ class Searcher:
         # The notes say when a ranking follows the whole text or not the wording: never so there.
         return replace(read, notes=()) if query.system == InstructedSystem.name else read
 
+    def criterion(self, query: Query, seed: Seed) -> Criterion:
+        """What documents are judged by: the seed, its sentences in focus first, and the wish."""
+        lens = self.corpus.lens
+        wish, focus = find_wish(query, lens), self.interpret(query, seed).focus
+        weights = None if focus is None else focus.sentence_weights.tolist()
+        aspect = PICKED if query.focus else _joined(wish.wanted)
+        by_sentences = query.focus and not (wish.words or query.reading)
+        words = "" if by_sentences else in_words(wish, query, lens)
+        return make_criterion(seed.document, aspect, words, weights)
+
     def interpreter(self) -> Interpreter:
         """What reads aspects and wordings for this corpus."""
         lens = self.corpus.lens
@@ -339,27 +361,6 @@ def _changed(ranking: Sequence[ScoredDocument], before: RankedDocuments) -> floa
     if not len(before) or not top:
         return 0.0
     return len(top - set(before[:PAGE_SIZE].doc_ids)) / len(top)
-
-
-PICKED = Aspect(
-    "picked",
-    "Picked sentences",
-    "P",
-    "the sentences of the starting document that the person picked",
-    "documents that say something close to the picked sentences",
-)
-"""Stands for the aspect where a person picked sentences instead."""
-
-
-def criterion_for(searcher: Searcher, query: Query, seed: Seed) -> Criterion:
-    """What documents are judged by: the seed, its sentences in focus first, and the wish."""
-    wish = find_wish(query, searcher.corpus.lens)
-    focus = searcher.interpret(query, seed).focus
-    weights = None if focus is None else focus.sentence_weights.tolist()
-    aspect = PICKED if query.focus else _joined(wish.wanted)
-    by_sentences = query.focus and not (wish.words or query.reading)
-    words = "" if by_sentences else in_words(wish, query, searcher.corpus.lens)
-    return make_criterion(seed.document, aspect, words, weights)
 
 
 def _joined(aspects: tuple[Aspect, ...]) -> Aspect | None:

@@ -223,8 +223,7 @@ class Agreement:
 
     annotators: tuple[str, ...]
     grades: tuple[int, ...]  # of the scale, in the order of rows and columns
-    # raw, Fleiss' kappa (equal numbers of grades only), Krippendorff's alpha
-    measures: tuple[AgreementMeasure, ...]
+    measures: tuple[AgreementMeasure, ...]  # raw, Fleiss' kappa (equal numbers only), alpha
     pairs: Mapping[tuple[str, str], tuple[AgreementMeasure, ...]]  # raw, Cohen's kappas
     by_aspect: Mapping[str, tuple[AgreementMeasure, ...]]  # aspect -> as `measures`
     # counts; rows: grade of the first

@@ -35,8 +35,7 @@ class VariantRanking:
 
     variant: Variant
     ranking: Ranking
-    # (aspect name, weight) as read, sum to 1; empty for none
-    understood: tuple[tuple[str, float], ...]
+    understood: tuple[tuple[str, float], ...]  # (aspect name, weight) as read, sum to 1
     avoided: tuple[str, ...]  # names of the aspects that it rules out
     weights: tuple[float, ...]  # one per sentence of the seed, sum to 1; empty without an aspect
     notes: tuple[str, ...]  # plain sentences about anything a reader should know
@@ -57,8 +56,7 @@ class VariantPair:
     rbo: float | None  # rank-biased overlap (p = 0.9), Kendall's tau-b, common share of the top 20
     tau: float | None
     overlap: float | None
-    # rank of documents relevant only to the aspect, first over second, -1 to 1
-    rank_gain: float | None
+    rank_gain: float | None  # of documents relevant only to the aspect, -1 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +135,7 @@ class FrontierPoint:
     """Relevance and instruction following at one steer."""
 
     steer: float
-    # nDCG@20 where judged, else mean likeness of the top 20 to the seed, in deviations
-    relevance: float
+    relevance: float  # nDCG@20 where judged, else mean likeness of the top 20, in deviations
     # rank gain over steer 0 where judged, else the new share of the top 20
     instruction_following: float | None
 
@@ -170,8 +167,7 @@ class SystemSensitivity:
 
     system: str
     rows: tuple[SensitivityRow, ...]
-    # measure -> variant -> variant -> mean
-    matrix: Mapping[str, Mapping[str, Mapping[str, float | None]]]
+    matrix: Mapping[str, Mapping[str, Mapping[str, float | None]]]  # measure -> two variants
     seconds: float
     robustness: float | None = None  # Robustness@10 over base, definition and paraphrases
 
@@ -226,10 +222,8 @@ class VariantsRequest(ComparisonRequest):
 class ModelOrders:
     """Rankings in a model's order."""
 
-    # name of a variant -> reranked ids
-    variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # name of a system -> the model's order for the seed alone
-    unworded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by variant
+    unworded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by system, seed alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,8 +283,7 @@ class CorpusContents:
     titles: tuple[str, ...]  # of its first documents
     years: tuple[int, int] | None  # first and last year, None when no document has one
     undated: int  # documents without a year
-    # (aspect, share of sentences), in the order of the lens; the rest serves none
-    shares: tuple[tuple[Aspect, float], ...]
+    shares: tuple[tuple[Aspect, float], ...]  # of sentences; the rest serves none
     sampled: int  # how many documents, spread over the corpus, the shares were counted in
 
 

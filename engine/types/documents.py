@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from engine.text import link, plain, web_address
+from engine.bibliographic import web_address
+from engine.text import escaped_address, plain
 
 Span = tuple[int, int]  # Character offsets `[start, end)` into a document's text as stored
 
@@ -75,7 +76,9 @@ def reference(document: Document, url: str | None) -> str:
     title = document.title or document.text[:80] or document.doc_id
     year = f" ({document.year})" if document.year else ""
     people = f" {plain(', '.join(document.authors))}." if document.authors else ""
-    return f"{plain(title)}{year}.{people}{f' {link(url)}' if url else ''}"
+    address = web_address(url or "")
+    link = f"<{escaped_address(address)}>" if address else plain(url or "")
+    return f"{plain(title)}{year}.{people} {link}".rstrip()
 
 
 FactKind = Literal["date", "amount", "place"]

@@ -45,8 +45,7 @@ class Collection:
     documents: Path | None  # where its own documents can be imported from, or None
     source_format: str  # how to import them
     complete: bool = False  # what is not listed in `qrels` was judged 0, not left unjudged
-    # annotator -> grades before adjudication
-    annotators: Mapping[str, Qrels] = field(default_factory=dict)
+    annotators: Mapping[str, Qrels] = field(default_factory=dict)  # before adjudication
     warnings: tuple[str, ...] = ()  # plain sentences about what is odd in its files
 
     @cached_property
@@ -90,8 +89,7 @@ class SystemScores:
     confidence: Mapping[str, Interval] = field(default_factory=dict)  # of means, over queries
     # main measures only
     confidence_by_aspect: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
-    # of the human row, each annotator's means
-    annotators: Mapping[str, Measures] = field(default_factory=dict)
+    annotators: Mapping[str, Measures] = field(default_factory=dict)  # of the human row
     kind: SystemKind = "system"  # one of ours, people, or an uploaded run
     llm: ModelReport | None = None  # None: no model took part
 
@@ -123,8 +121,7 @@ class Evaluation:
     corpus: str
     queries: int  # how many were asked
     systems: Mapping[str, SystemScores]
-    # by run, of the human row by annotator; empty when read back
-    rankings: Mapping[str, tuple[Ranking, ...]]
+    rankings: Mapping[str, tuple[Ranking, ...]]  # by run or annotator; empty when read back
     unjudged_in_top_k: Mapping[str, float]  # share of the top 20 without a grade, 0 to 1
     missing_documents: int  # see `Judged`
     significance: tuple[Mapping[str, Any], ...]  # see `significance`
@@ -182,8 +179,7 @@ class EvaluationRequest:
     """What to evaluate."""
 
     collection: str  # key of a `CollectionInfo`
-    # ours and those that ask a model; uploaded runs always stand beside them
-    systems: tuple[str, ...]
+    systems: tuple[str, ...]  # ours and those that ask a model, beside all uploaded runs
     steer: float = 0.5  # 0 to 1, for systems that take it
     sample: int | None = None  # how many seeds to ask for; None for all
     human: bool = False  # also the annotators themselves
@@ -196,8 +192,7 @@ class EvaluationRequest:
 class Evaluated:
     """What an evaluation came to."""
 
-    # partial where it ended early; None where nothing could be measured
-    evaluation: Evaluation | None
+    evaluation: Evaluation | None  # partial where it ended early; None without any measure
     known: tuple[str, ...] = ()  # runs that had been made before and were not made again
 
 
@@ -224,3 +219,5 @@ class UploadedRun:
     queries: int
     notes: tuple[str, ...]  # plain sentences about what is odd in it
     time: str  # ISO 8601, UTC
+    collection: str  # key of a `CollectionInfo`
+    sha256: str  # of its file

@@ -35,8 +35,7 @@ class Layout:
     """The documents in the plane, alike ones near to each other."""
 
     name: str  # `WHOLE_DOCUMENT`, or the key of an aspect
-    # (n, 2) float32, 0 to 1; NaN without the aspect, or after the map was made
-    positions: NDArray[np.float32]
+    positions: NDArray[np.float32]  # (n, 2), 0 to 1; NaN without the aspect, or if added later
     levels: tuple[ClusterLevel, ClusterLevel]  # coarse, then fine
     worded_by: str = ""  # model; "" for their own words
 

@@ -46,8 +46,7 @@ class Move:
     doc_id: str
     rank: int  # rank, first_rank: now and in the first stage; 1 is best
     first_rank: int
-    # 0.5 to 1, that it is on its side of rank 20; None: not compared
-    confidence: float | None = None
+    confidence: float | None = None  # 0.5 to 1, of its side of rank 20; None: not compared
     reranked: bool = True  # it was within the depth; the others follow in their order
 
     @property
@@ -77,8 +76,7 @@ class RankingProgress:
     done: int = 0
     total: int = 0
     confidence: Mapping[str, float] = field(default_factory=dict)  # doc_id -> as in `Move`
-    # doc_id -> score, where not the first stage's
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=dict)  # where not the first stage's
     queries: tuple[str, ...] = ()  # what a system that asks a model searched for
 
     @property
@@ -184,8 +182,7 @@ class Gap:
     report: ModelReport
     lacking: int = 0  # relevant documents that the corpus does not hold: nobody can put them in
     notes: tuple[str, ...] = ()
-    # system -> bootstrap, 95 %
-    retriever_intervals: Mapping[str, Interval] = field(default_factory=dict)
+    retriever_intervals: Mapping[str, Interval] = field(default_factory=dict)  # bootstrap
 
     @property
     def best(self) -> str:

@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass as checked
 from engine.types.jobs import Job
 from engine.types.models import TaskProgress, TaskReport
 
+SCENARIO = "scenario"  # Name of the system that ranks by scenarios
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Written by a language model, a small model that learned from one, or sentences as they are."""
 Component = Literal["M", "I", "E", "M+E", "I+E"]
@@ -155,8 +156,7 @@ class Tuned:
     base: str  # the encoder that it was
     groups: int  # learned from and measured by; no seed or candidate in both
     held_out: int
-    # share of held-out pairs that the aspect vectors order as graded, mean over seeds
-    before: float
+    before: float  # before, after: share of held-out pairs ordered as graded, mean over seeds
     after: float
     interval: tuple[float, float] | None  # 95 % of `after - before`; None with fewer than two seeds
     kept: float  # mean cosine of the held-out documents' vectors before and after

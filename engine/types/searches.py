@@ -174,8 +174,7 @@ class Facets:
     aspects_of: int  # the documents among which aspects were counted
     dates: Mapping[int, int]  # year -> documents that state or imply a date in it, ascending
     places: tuple[PlaceCount, ...]  # most frequent first
-    # south-western corners (latitude, longitude) of 2-degree squares with cities
-    land: tuple[tuple[int, int], ...]
+    land: tuple[tuple[int, int], ...]  # south-western corners of 2-degree squares with cities
     amounts: tuple[AmountCount, ...]  # by unit, most frequent first
     seconds: float  # that counting took
 
@@ -338,8 +337,7 @@ class FoundDocument:
     """A document that words were looked up for, and where they were found."""
 
     document: Document
-    # title (all words, or id), text (BM25), or meaning (near)
-    where: Literal["title", "text", "meaning"]
+    where: Literal["title", "text", "meaning"]  # all words or id; BM25; near
     snippet: str = ""  # best sentence; "" where the title says it
     title_marks: tuple[Span, ...] = ()  # of the words, in title and snippet
     marks: tuple[Span, ...] = ()

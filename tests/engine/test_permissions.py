@@ -23,7 +23,7 @@ from engine.errors import BadInputError, NotAllowedError
 from engine.explorer import Explorer
 from engine.jobs.runner import JobRunner
 from engine.permissions import check_source
-from engine.search.queries import query_id
+from engine.queries import query_id
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.comparisons import ComparisonRequest
 from engine.types.jobs import Job

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.text import web_address
+from engine.bibliographic import web_address
 from engine.types.documents import Document, paper_link
 
 

@@ -254,7 +254,9 @@ def _sigmoid(x: float) -> float:
 
 ASKED_GRADES = "annotators of a test collection"
 """Words that stand in every such question."""
-_FENCE = re.compile(r"^=== ([\w ]+) (\w+) ===\n(.*?)\n=== end \2 ===$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^=== ([\w \[\]]+) (\w+) ===\n(.*?)\n=== end \2 ===$", re.MULTILINE | re.DOTALL
+)
 
 
 def fences(prompt: str) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.explorer import Explorer
-from engine.search.queries import parse_filters
+from engine.queries import parse_filters
 from engine.types.annotating import Project
 from engine.types.comparisons import ComparisonRequest
 from engine.types.corpora import FieldValues

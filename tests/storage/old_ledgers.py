@@ -87,6 +87,7 @@ def rows(time: str = "2026-03-01 12:30:15.123456") -> dict[str, list[tuple[Any, 
                 more.get("origin", "person"), "O'Brien 🌱", json.dumps([[1, 4]]), "i", 3, "dense",
                 False, 1.5, more.get("undoes", ""), time)  # fmt: skip
 
+    flat = '[{"key": "c1", "share": 0.5, "words": ["w"]}]'
     return {
         "corpora": [("c", "ready", "s", "jsonl", "{}", "{}", 3, 3, time, time, "g")],
         "trail_steps": [("t", n, "c", f'{{"seed": "{n}"}}', time) for n in (1, 2)],
@@ -95,7 +96,13 @@ def rows(time: str = "2026-03-01 12:30:15.123456") -> dict[str, list[tuple[Any, 
         "texts": [("x", "pasted", time)],
         "runs": [("k", "c", "1", "bm25", "{}", uploaded, 1.5, packed("run"), time)
                  for uploaded in (False, True)],
-        "evaluations": [("k", "c", "1", "[]", "{}", "{}", packed("result"), time)],
+        "evaluations": [
+            ("k", "c", "1", "[]", '{"request": {"sample": 2}}', '{"queries": 1}',
+             packed(f'{{"corpus": "{version}"}}'), time) for version in ("before", "c")
+        ] + [
+            ("gap:k", "c", "1", '["bm25"]', '{"verifier": "v"}', '{"bounds": [0, 1]}',
+             packed('{"llm": {}}'), time)
+        ],
         "qrels_files": [("c", "mine", packed("q 0 d 1"), time)],
         "answers": [(f"{n:064x}", "e", "m", "p", "{}", 1, 2, time) for n in range(3)],
         "model_capabilities": [("e", "m", "{}", time)],
@@ -111,7 +118,11 @@ def rows(time: str = "2026-03-01 12:30:15.123456") -> dict[str, list[tuple[Any, 
         "pool_items": [("c", "p", "q", doc, "bm25", 1, time) for doc in ("d1", "d2", "d3")],
         "build_versions": [("c", "b", "{}", "Lea", time)],
         "build_labels": [("c", "b", "d1", "x", "quote", "person", "Lea", "", time)],
-        "build_steps": [("c", "b", "s", "run", packed("content"), "", 0, "Lea", "m", time)],
+        "build_steps": [
+            ("c", "b", "verbalise", "run", packed(flat), "basis", 0, "Lea", "m", time),
+            ("c", "b", "verbalise", "edit", packed(flat), "basis", 2, "Lea", "", time),
+            ("c", "b", "label", "run", b"", "", 0, "Lea", "m", time),
+        ],
         "query_states": [("c", "p", "q2", False, "Lea", time)],
         "trail_names": [("t", "mine", "Ada", False, time)],
         "saved_searches": [("Ada", "s", "?seed=1", True, time)],

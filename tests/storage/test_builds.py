@@ -1,12 +1,13 @@
-"""What is kept of collections under construction: nothing is overwritten, people's word stands."""
+"""Labels of collections under construction: nothing is overwritten, people's labels count."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
 
-from storage.builds import LabelRow, StepRow
+from storage.builds import LabelRow
 from storage.ledger import Ledger
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -14,10 +15,6 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 def _label(doc_id: str, label: str, maker: str) -> LabelRow:
     return LabelRow("c", "b", doc_id, label, "", maker, "who", "basis", NOW)
-
-
-def _step(content: str, kind: str = "run") -> StepRow:
-    return StepRow("c", "b", "collapse", kind, content, "", 0, "who", "", NOW)  # type: ignore[arg-type]
 
 
 def test_a_persons_label_stands_whatever_a_model_says_later(ledger: Ledger) -> None:
@@ -33,19 +30,20 @@ def test_a_persons_label_stands_whatever_a_model_says_later(ledger: Ledger) -> N
     assert ledger.builds.labels("c", "other") == []
 
 
-def test_a_step_is_changed_from_what_stands_or_not_at_all(ledger: Ledger) -> None:
-    assert ledger.builds.last("c", "b", "collapse") is None
-    ledger.builds.change("c", "b", "collapse", lambda row: None if row else _step("first 🐝"))
-    ledger.builds.add_step(_step(""))
+def test_labels_are_changed_in_view_of_what_stands_or_not_at_all(ledger: Ledger) -> None:
+    ledger.builds.add_labels([_label("d1", "said", "person"), _label("d1", "later", "model")])
+    seen: list[str] = []
 
-    def fails(row: StepRow | None) -> StepRow | None:
-        raise RuntimeError("half way")
+    def change(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
+        seen.extend(row.label for row in standing.values())
+        return [_label("d2", "new", "person")]
 
-    with pytest.raises(RuntimeError):
-        ledger.builds.change("c", "b", "collapse", fails)
-    ledger.builds.change("c", "b", "collapse", lambda row: None)
-    last = ledger.builds.last("c", "b", "collapse")
-    assert last is not None
-    assert last.content == "first 🐝", "a run that made nothing takes nothing away"
-    assert [row.content for row in ledger.builds.steps("c", "b")] == ["", ""]
-    assert ledger.builds.steps("c", "b")[0].time == NOW
+    ledger.builds.change_labels("c", "b", change)
+    assert seen == ["said"]
+
+    def refuse(_: Mapping[str, LabelRow]) -> list[LabelRow]:
+        raise ValueError("refused")
+
+    with pytest.raises(ValueError, match="refused"):
+        ledger.builds.change_labels("c", "b", refuse)
+    assert [row.label for row in ledger.builds.labels("c", "b")] == ["said", "new"]

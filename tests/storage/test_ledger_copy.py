@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from storage.answers import AnswerRow
-from storage.builds import LabelRow, StepRow
+from storage.builds import LabelRow
 from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow
-from storage.records import EvaluationRow, QrelsRow, RunRow
+from storage.rankings import RunRow
 from tests.fakes.postgres_server import PostgresServer
 from tests.storage.rows import NOW, corpus, judgment
 
@@ -32,14 +31,7 @@ def fill(ledger: Ledger) -> None:
     ledger.projects.set_asked("demo", "p", ["b"], asked=False, author="ann")
     ledger.projects.add_to_pool([PoolRow("demo", "p", "a", "d1", "bm25", 1, NOW)])
     ledger.builds.add_labels([LabelRow("demo", "b", "d1", "x", "", "person", "ann", "", NOW)])
-    ledger.builds.add_step(StepRow("demo", "b", "s", "run", "content", "", 0, "ann", "", NOW))
-    run = RunRow(0, "c", "demo", "1", "bm25", "{}", False, 1.5, "the run", NOW)
-    ledger.experiments.add_run(run)
-    ledger.experiments.add_run(replace(run, uploaded=True))
-    ledger.experiments.add_evaluation(
-        EvaluationRow("c", "demo", "1", "[]", "{}", "{}", "the result", NOW)
-    )
-    ledger.experiments.add_qrels(QrelsRow(0, "demo", "q", "the judgments", NOW))
+    ledger.rankings.add(RunRow("demo", "1", "bm25", "{}", 1.5, "the run", NOW))
     ledger.answers.add([AnswerRow(key, "e", "m", "p", "{}", 1, 2, NOW) for key in KEYS])
     ledger.answers.remember_capabilities("e", "m", "{}")
     ledger.ended_logins.add(["a login"])
@@ -54,10 +46,7 @@ def contents(ledger: Ledger) -> list[object]:
         ledger.documents("project", str).all(), ledger.projects.queries("demo", "p"),
         ledger.projects.retired("demo", "p"), ledger.projects.pool("demo", "p"),
         ledger.builds.labels("demo", "b"),
-        ledger.builds.last("demo", "b", "s"),
-        ledger.experiments.computed_run("demo", "1", "bm25", "{}"),
-        ledger.experiments.uploaded_runs("c"), ledger.experiments.qrels(),
-        ledger.experiments.evaluation("c", "1", "[]", "{}"), ledger.experiments.evaluations("c"),
+        ledger.rankings.latest("demo", "1", "bm25", "{}"),
         ledger.answers.heads("e", "m").tolist(), ledger.answers.capabilities("e", "m"),
         ledger.answers.find(KEYS[-3:-1]),
         ledger.ended_logins.has_any(["a login"]), ledger.spending.of("ada@example.org"),

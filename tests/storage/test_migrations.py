@@ -17,6 +17,7 @@ from sqlalchemy import inspect, text
 
 from engine.jobs.imports import ImportJobs
 from storage import migrations
+from storage.documents import key_of
 from storage.errors import LedgerBusyError, StorageError
 from storage.home import Home
 from storage.ledger import Ledger
@@ -66,15 +67,10 @@ def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
         assert documents(ledger, "question") == [("a", "Ada", question)]
         assert documents(ledger, "answer") == [("a", "Ada", "because")]
     assert ledger.text("x") == "pasted"
-    run = ledger.experiments.computed_run("c", "1", "bm25", "{}")
+    run = ledger.rankings.latest("c", "1", "bm25", "{}")
     assert run is not None
     assert run.run == "run"
-    (uploaded,) = ledger.experiments.uploaded_runs("k")
-    assert ledger.experiments.run_text(uploaded.id) == "run"
-    evaluation = ledger.experiments.evaluation("k", "1", "[]", "{}")
-    assert evaluation is not None
-    assert evaluation.result == "result"
-    assert [row.qrels for row in ledger.experiments.qrels()] == ["q 0 d 1"]
+    check_studies(ledger)
     keys = [f"{n:064x}" for n in range(3)]
     assert ledger.answers.find(keys) == dict.fromkeys(keys, "{}")
     assert ledger.answers.capabilities("e", "m") == "{}"
@@ -82,12 +78,33 @@ def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
     assert ledger.projects.retired("c", "p") == {"q2"}
     assert [row.doc_id for row in ledger.projects.pool("c", "p")] == ["d1", "d2", "d3"]
     assert [row.label for row in ledger.builds.labels("c", "b")] == ["x"]
-    step = ledger.builds.last("c", "b", "s")
-    assert step is not None
-    assert step.content == "content"
     # It goes on where it was.
     assert ledger.judging.undo("c", "p", "Ada") == history[2]
-    assert ledger.experiments.add_run(uploaded) > uploaded.id
+
+
+def check_studies(ledger: Ledger) -> None:
+    """Evaluations, gaps, uploads and steps of builds."""
+    second = "2026-03-01T12:30:15+00:00"
+    key = key_of("1", "[]", '{"request": {"sample": 2}}')
+    evaluation = {"request": {"sample": 2}, "queries": 1, "corpus": "c", "time": second}
+    assert documents(ledger, "evaluation", "k") == [(key, "", evaluation)]
+    result = {"corpus": "c", "rankings": {}}
+    assert documents(ledger, "evaluation result", "k") == [(key, "", result)]
+    ((_, _, gap),) = documents(ledger, "gap", "k")
+    request = {"verifier": "v", "collection": "k", "systems": ["bm25"]}
+    assert gap == {"bounds": [0, 1], "request": request, "time": second}
+    assert [found[2] for found in documents(ledger, "gap result", "k")] == [{"report": {}}]
+    ((number, _, run),) = documents(ledger, "uploaded run")
+    assert run == {"id": int(number), "collection": "k", "name": "bm25", "time": second}
+    assert documents(ledger, "text of an uploaded run") == [(number, "", "run")]
+    qrels = {"corpus": "c", "name": "mine", "qrels": "q 0 d 1"}
+    assert [found[2] for found in documents(ledger, "uploaded judgments")] == [qrels]
+    query = {"key": "c1", "share": 0.5, "words": ["w"], "overlap": {"share": 0.5, "words": ["w"]}}
+    ran = TIME.isoformat()
+    made = {"value": [query], "basis": "basis", "model": "m", "ran": ran, "edits": 2}
+    assert documents(ledger, "build verbalise", "c") == [("b", "", made)]
+    made = {"value": None, "basis": "", "model": "m", "ran": ran, "edits": 0}
+    assert documents(ledger, "build label", "c") == [("b", "", made)]
 
 
 @pytest.mark.parametrize("version", [6, 9])

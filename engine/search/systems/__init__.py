@@ -35,6 +35,7 @@ SYSTEMS: dict[str, System] = {
 }
 PREPARED: dict[str, System] = {ScenarioSystem.name: ScenarioSystem()}
 """Systems that a corpus has only when something was made for it beforehand."""
+SYSTEM_NAMES = (*SYSTEMS, *PREPARED)
 READ_STEER = frozenset((AspectSystem.name, TransportSystem.name, f"{AspectSystem.name}+facts"))
 """Names of the systems whose ranking steer changes."""
 READ_TERMS = frozenset(SYSTEMS) - {Bm25System.name, Bm25AspectSystem.name, DenseSystem.name}
@@ -52,5 +53,5 @@ def reads_wording(name: str) -> bool:
 
 def find_system(name: str) -> System:
     """The system called ``name``, or UnknownNameError that lists them."""
-    check_known("system", name, [*SYSTEMS, *PREPARED])
+    check_known("system", name, SYSTEM_NAMES)
     return SYSTEMS[name] if name in SYSTEMS else PREPARED[name]

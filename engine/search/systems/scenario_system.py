@@ -11,6 +11,7 @@ from engine.corpora.contracts import RankedDocuments, Request, Rows
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.search.systems.baselines import Corpus, DenseSystem, System
+from engine.types.scenarios import SCENARIO
 
 if TYPE_CHECKING:
     from engine.search.scenario_index import ScenarioIndex
@@ -23,7 +24,7 @@ class ScenarioSystem:
     """``weight * document + (1 - weight) * best scenario``; the document alone without scenarios.
     The corpus's weight and ``dense`` as ``base`` unless given."""
 
-    name = "scenario"
+    name = SCENARIO
     reads_aspect = False
 
     def __init__(self, weight: float | None = None, base: System | None = None) -> None:

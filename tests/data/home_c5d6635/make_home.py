@@ -50,10 +50,10 @@ def write_collection(folder: Path) -> Path:
 def fill(home: Path) -> dict[str, object]:
     """Make the home; returns what was read from it afterwards."""
     from engine.importing import ImportRequest
-    from engine.queries import query_id
 
     from engine.config import Settings
     from engine.explorer import Explorer
+    from engine.queries import query_id
     from engine.types import EvaluationRequest, PoolRequest, Project, Query
 
     explorer = Explorer(Settings(home=home))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate import judgment_io
+from engine.collections import judgment_formats
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
@@ -312,7 +312,7 @@ def test_grades_for_another_query_of_the_same_id_are_refused(
 def test_files_that_are_too_large_for_a_page_are_refused_before_they_fill_the_memory(
     judged: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgment_io, "EXPORT_BYTES", 5_000)
+    monkeypatch.setattr(judgment_formats, "EXPORT_BYTES", 5_000)
     project = judged.annotation.project("small", "p")
     exported = judged.annotation.exchange.export(project, "beir")
     with pytest.raises(BadInputError, match="seedlens qrels export"):

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
-from engine.rerank import estimate
+from engine.rerank.modes import estimate
 from engine.types.corpora import ImportRequest
 from engine.types.reranking import RerankRequest
 from tests.fakes.model_server import ModelServer

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
-from engine.assist.reranking import TOP
 from engine.evaluate.evaluation_run import EvaluationRun
 from engine.explorer import Explorer
 from engine.llm.client import complete, finish
-from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import EndpointError
 from engine.llm.tasks import TaskRun
-from engine.rerank import MODES, Options, estimate, rerank
+from engine.rerank.modes import MODES, estimate, rerank
+from engine.rerank.protocols import Options
+from engine.search.model.reranking import TOP
 from engine.types.evaluations import Collection, Evaluation, EvaluationRequest
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL

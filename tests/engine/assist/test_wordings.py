@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.assist.assist_prompts import read_wordings
 from engine.lenses.definitions import RESEARCH
-from engine.llm.budget import Budget
+from engine.llm.endpoints import Budget
+from engine.search.model.prompts import read_wordings
 from engine.types.reranking import WordingReading, WordingReadings
 from engine.types.searches import WHOLE, Query
 from storage.answers import Answers

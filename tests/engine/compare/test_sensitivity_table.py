@@ -10,8 +10,7 @@ from engine.compare.sensitivity_table import NDCG, sensitivity
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
-from engine.lenses.definitions import RESEARCH
-from engine.lenses.variants import SETS
+from engine.lenses.definitions import RESEARCH, SETS
 from engine.measures.p_mrr import P_MRR
 from engine.search.systems import SYSTEMS
 from engine.search.topics import sampled

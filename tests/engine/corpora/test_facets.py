@@ -14,7 +14,7 @@ from benchmarks.facets import MILLISECONDS, SIZE, synthetic
 from engine.corpora.facets import FacetIndex
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.search.queries import parse_filters
+from engine.queries import parse_filters
 from engine.types.searches import Query
 
 DATED = [

@@ -14,7 +14,7 @@ from engine.corpora.selections import FOLDER, selection_key
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
-from engine.search.queries import parse_filter
+from engine.queries import parse_filter
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.home import Home

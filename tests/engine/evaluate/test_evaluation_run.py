@@ -22,7 +22,7 @@ from engine.evaluate.measuring import without_own
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.measures.per_query import query_rows
-from engine.search.reports import evaluation_from_report, evaluation_report
+from engine.search.reports import evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
 from engine.search.topics import SystemRun, sampled
@@ -40,9 +40,8 @@ def evaluated(tiny: Explorer, collection: Collection) -> Evaluation:
     return evaluate(tiny.searcher("lab"), collection, list(SYSTEMS))
 
 
-def test_the_report_has_its_agreed_shape_and_can_be_read_back(evaluated: Evaluation) -> None:
+def test_the_report_has_its_agreed_shape(evaluated: Evaluation) -> None:
     report = json.loads(json.dumps(evaluation_report(evaluated), allow_nan=False))
-    assert evaluation_report(evaluation_from_report(report)) == evaluation_report(evaluated)
     assert set(report) == {
         *("collection", "corpus", "queries", "systems", "unjudged_in_top_k", "significance"),
         *("missing_documents", "judged", "sample", "notes"),

@@ -146,6 +146,9 @@ def test_a_run_stands_beside_our_systems_under_its_tag(lab: Explorer) -> None:
     assert found.systems[run.name].kind == "run"
     collections.remove_run(run.id)
     assert set(evaluated(lab, request).systems) == {"dense"}
+    again = collections.add_run("lab", "mine.run", text.encode())
+    assert again.id != run.id, "evaluations name runs by their ids"
+    collections.remove_run(again.id)
 
 
 def test_a_run_is_not_taken_for_what_a_model_ranked(lab: Explorer) -> None:

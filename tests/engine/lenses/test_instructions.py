@@ -15,10 +15,9 @@ import pytest
 from engine.config import ASSETS
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_fields
+from engine.lenses.definitions import RESEARCH, SHIPPED, built_in_variants, lens_from_fields
 from engine.lenses.glossary import gloss
 from engine.lenses.instructions import LensWords, Reading
-from engine.lenses.variants import built_in_variants
 from engine.search.interpretation import lens_words
 from engine.types.lenses import Lens
 from engine.types.searches import Query

@@ -7,9 +7,8 @@ import math
 
 import pytest
 
-from engine.assist.assist_prompts import explaining, noting, rewording
 from engine.lenses.definitions import RESEARCH, find_aspect
-from engine.llm.judging_prompts import make_criterion, pairwise, pointwise
+from engine.llm.judges import make_criterion, pairwise, pointwise
 from engine.llm.messages import (
     Reply,
     answer_key,
@@ -18,6 +17,7 @@ from engine.llm.messages import (
     read_probability,
 )
 from engine.llm.texts import cut_text, estimate_tokens, find_quote, harmless
+from engine.search.model.prompts import explaining, noting, rewording
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Sentence
 from tests.fakes.model_sessions import ALIKE, OTHERS, SEED, TEXTS, criterion

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from engine.rerank import Options
 from engine.rerank.bradley_terry import (
     FIRST_SPREAD,
     SPREAD,
@@ -18,6 +17,7 @@ from engine.rerank.bradley_terry import (
     BradleyTerry,
 )
 from engine.rerank.pairwise import MOST_MEETINGS, most_telling, neighbours, oriented
+from engine.rerank.protocols import Options
 from engine.rerank.rounds import Asking
 from tests.engine.rerank.test_rerank import ByUtility, hashed
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
 from engine.measures.metrics import csfcube_ndcg
-from engine.rerank import MODES
+from engine.rerank.modes import MODES
 from tests.engine.rerank.test_rerank import (
     COMPARING,
     ByUtility,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from engine.llm.client import finish
-from engine.rerank import MODES, Options, Progress, Reranked, StopAsking, estimate, rerank
+from engine.rerank.modes import MODES, estimate, rerank
+from engine.rerank.protocols import Options, Progress, Reranked, StopAsking
 
 COMPARING = [name for name, mode in MODES.items() if mode.asks == "compare"]
 SEQUENTIAL = ["heapsort", "sliding"]

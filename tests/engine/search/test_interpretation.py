@@ -16,13 +16,12 @@ from engine.lenses.definitions import RESEARCH
 from engine.lenses.instructions import Reading
 from engine.measures.p_mrr import p_mrr
 from engine.numeric import FloatArray
+from engine.queries import parse_reading
 from engine.search.interpretation import (
     avoid,
     focus_on_aspect,
     focus_on_reading,
 )
-from engine.search.queries import parse_reading
-from engine.search.searcher import criterion_for
 from engine.types.documents import Document, Sentence
 from engine.types.lenses import Aspect
 from engine.types.searches import WHOLE, Query
@@ -189,14 +188,14 @@ def test_a_correction_of_the_reading_is_checked(small: Explorer) -> None:
 def test_a_model_is_told_what_a_correction_says(small: Explorer) -> None:
     searcher = small.searcher("small")
     seed = searcher.seed(BEES)
-    chosen = criterion_for(searcher, replace(BEES, aspect="method"), seed)
+    chosen = searcher.criterion(replace(BEES, aspect="method"), seed)
     written = replace(BEES, instruction=RESEARCH.aspects[METHOD].instruction)
-    assert criterion_for(searcher, written, seed) == chosen
-    assert criterion_for(searcher, replace(BEES, reading=("+method",)), seed) == chosen
+    assert searcher.criterion(written, seed) == chosen
+    assert searcher.criterion(replace(BEES, reading=("+method",)), seed) == chosen
     corrected = replace(
         BEES, instruction="like this", reading=("+method", "+result", "-background")
     )
-    found = criterion_for(searcher, corrected, seed)
+    found = searcher.criterion(corrected, seed)
     assert found.aspect == "Method and Result"
     told = [RESEARCH.aspects[i].instruction for i in (METHOD, RESULT)]
     assert found.instruction == f"like this {' '.join(told)} Likeness in Background does not count."

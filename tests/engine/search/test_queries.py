@@ -10,7 +10,7 @@ import pytest
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, lens_from_json, lens_to_json
-from engine.search.queries import (
+from engine.queries import (
     parse_filter,
     parse_filters,
     query_from_json,

@@ -12,9 +12,7 @@ import pypandoc
 import pytest
 
 from engine.errors import UnknownNameError
-from engine.ingest import open_source
-from engine.lenses.definitions import RESEARCH
-from engine.search.trails import (
+from engine.explorations.exports import (
     csl_items,
     export_trail,
     to_bibtex,
@@ -22,6 +20,8 @@ from engine.search.trails import (
     to_csl_json,
     to_ris,
 )
+from engine.ingest import open_source
+from engine.lenses.definitions import RESEARCH
 from engine.types.documents import Document, SourceDocument
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 

@@ -13,7 +13,7 @@ from engine.corpora.contracts import ScoredDocument
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.numeric import standardised, unit
-from engine.search.queries import parse_filter
+from engine.queries import parse_filter
 from engine.search.systems import SYSTEMS, find_system
 from engine.search.systems.aspect_system import (
     convex,

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.search.queries import parse_reading
+from engine.queries import parse_reading
 from engine.search.systems import READ_TERMS, SYSTEMS
 from engine.search.term_matching import stem
 from engine.types.documents import Document

@@ -5,28 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from engine.errors import BadInputError, UnknownNameError, check_between, check_length
+from engine.errors import BadInputError, check_between, check_known, check_length
 from engine.lenses.definitions import SHIPPED, find_aspect
-from engine.search.systems import find_system
-from engine.text import counted
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_FILTERS, LONGEST_INSTRUCTION, MOST_FILTERS, PASTED_CHARS
 from engine.types.searches import FIELD_MARKS, WHOLE, Filter, Query, Term, separated, unescaped
 
-if TYPE_CHECKING:
-    from engine.corpora.opened import OpenCorpus  # importing LanceDB takes a second
-
 _QUERY = TypeAdapter(Query)
 
 
-def check_query(query: Query, lens: Lens) -> None:
-    """Raise BadInputError (or UnknownNameError) for anything a query cannot be."""
+def check_query(query: Query, lens: Lens, systems: Iterable[str]) -> None:
+    """Raise BadInputError (or UnknownNameError) for anything a query cannot be; ``systems`` are all
+    names that there are."""
     if (query.seed is None) == (query.text is None):
         raise BadInputError("A search starts from one seed.", "Give either a doc_id or a text.")
     if query.text is not None:
@@ -35,7 +31,7 @@ def check_query(query: Query, lens: Lens) -> None:
     check_between("The offset", query.offset, 0)
     check_between("steer", query.steer, 0, 1)
     check_length("instruction", query.instruction or "", LONGEST_INSTRUCTION)
-    find_system(query.system)
+    check_known("system", query.system, systems)
     if query.aspect is not None:
         find_aspect(lens, query.aspect)
     if parse_reading(",".join(query.reading)) != query.reading:
@@ -136,8 +132,6 @@ StoredQuery = Annotated[Query, PlainValidator(query_from_dict), PlainSerializer(
 """A query in a record that is stored."""
 
 
-MOST_NAMED = 5
-"""Documents that a message names."""
 _FILTER = re.compile(r"((?:\\.|[^<>=\\])+)(>=|<=|=)(.*)", re.DOTALL)
 
 
@@ -169,21 +163,3 @@ def parse_filters(text: str) -> tuple[Filter, ...]:
             "Write several values of a field as one filter: venue=ACL|EMNLP.",
         )
     return tuple(map(parse_filter, parts))
-
-
-def check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
-    """Refuse a selection of no document, or of documents that the corpus does not have."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not doc_ids:
-        raise BadInputError("The selection has no document.", "Select at least one.")
-    asked = pa.array(doc_ids, pa.string())
-    known = pc.is_in(asked, value_set=corpus.doc_ids.array)
-    if unknown := asked.filter(pc.invert(known)).to_pylist():
-        named, more = ", ".join(map(repr, unknown[:MOST_NAMED])), len(unknown) - MOST_NAMED
-        raise UnknownNameError(
-            f"The corpus '{corpus.name}' does not have {counted(len(unknown), 'document')} of the "
-            f"selection: {named}{f' and {more:,} more' if more > 0 else ''}.",
-            "Check the ids: they are the doc_id that the import read.",
-        )

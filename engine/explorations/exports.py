@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,70 +18,26 @@ from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.middlewares.names import InvalidNameError, parse_single_name_into_parts
 from bibtexparser.model import Entry, Field
 
-from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of
+from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of, web_address
 from engine.collections.judgment_formats import csv_lines, json_lines
 from engine.config import ASSETS
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.search.queries import query_to_dict
-from engine.text import escaped_address, plain, web_address
+from engine.queries import query_to_dict
+from engine.text import escaped_address, plain
 from engine.types.documents import Document, reference
 from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 CslItem = dict[str, Any]
 
-_TYPES = {
-    "article-journal": (
-        *("article", "JOUR"),
-        "article jour journal journalarticle articlejournal magazinearticle mgzn ejour review",
-    ),
-    "paper-conference": (
-        *("inproceedings", "CONF"),
-        "inproceedings conference conf cpaper paperconference conferencepaper proceedingsarticle",
-    ),
-    "chapter": (
-        "incollection",
-        "CHAP",
-        "incollection inbook chap chapter bookchapter booksection echap",
-    ),
-    "book": ("book", "BOOK", "book booklet proceedings collection monograph ebook edbook"),
-    "thesis": (
-        "phdthesis",
-        "THES",
-        "phdthesis mastersthesis thesis thes dissertation bachelorthesis",
-    ),
-    "report": ("techreport", "RPRT", "techreport report rprt technicalreport manual standard"),
-    "article": ("misc", "UNPB", "preprint unpublished unpb postedcontent workingpaper"),
-    "dataset": ("misc", "DATA", "dataset data"),
-    "webpage": ("misc", "ELEC", "webpage online elec web www electronic blog"),
-    "document": ("misc", "GEN", ""),
-}
-"""Type of CSL -> entry type of BibTeX, type of RIS, letters of what other programs call it.
-``article`` is a preprint in CSL."""
-_TYPE_WORDS = {word: kind for kind, (_, _, words) in _TYPES.items() for word in words.split()}
-_TYPE_FIELDS = (
-    *("type", "type_of_reference", "document_type", "item_type", "genre", "publication_type", "dt"),
-)
-_CONTAINER_NAMES = (
-    "journal journaltitle booktitle venue container-title journal_name secondary_title "
-    "publication_title source_title journal/book journal_title journal_/_book so conference "
-    "publication howpublished"
-)
-_CONTAINERS = tuple(_CONTAINER_NAMES.split())
-_FIELDS = (
-    ("volume", "volume", "volume", ("vl",)),
-    ("issue", "number", "number", ("is",)),
-    ("page", "pages", "", ("art._no.", "article_number")),
-    ("publisher", "publisher", "publisher", ("school", "institution", "university", "pu")),
-    ("publisher-place", "address", "place_published", ("location", "place_published", "place")),
-    ("edition", "edition", "edition", ()),
-    ("collection-title", "series", "tertiary_title", ("tertiary_title",)),
-    ("ISSN", "issn", "issn", ("sn",)),
-    ("ISBN", "isbn", "issn", ()),
-    ("language", "language", "language", ("language_of_original_document", "la")),
-    ("keyword", "keywords", "keywords", ("author_keywords", "index_keywords", "de", "tags")),
-)
-"""Variable of CSL, field of BibTeX, name in rispy, other names under which documents have it."""
+_RECORDS = tomllib.loads((ASSETS / "citations" / "records.toml").read_text("utf-8"))
+_TYPES: dict[str, dict[str, str]] = _RECORDS["types"]
+_TYPE_WORDS = {word: kind for kind, names in _TYPES.items() for word in names["words"].split()}
+_TYPE_FIELDS, _CONTAINERS = _RECORDS["type_fields"].split(), _RECORDS["containers"].split()
+_FIELDS = [
+    (csl, names["bibtex"], names["ris"], names["others"].split())
+    for csl, names in _RECORDS["fields"].items()
+]
 _JOURNALS = re.compile(
     r"proceedings of the (national academy|royal|ieee$|vldb endowment|acm on|aaas|combustion)",
     re.IGNORECASE,
@@ -94,12 +51,7 @@ _CONFERENCES = re.compile(
 )
 _PREPRINTS = re.compile(r"\b(arxiv|corr|biorxiv|medrxiv|ssrn|preprints?|osf)\b", re.IGNORECASE)
 _ORGANISATION = re.compile(
-    r"\b(organi[sz]ation|university|universit\w+|institut\w*|consortium|groups?|team|committee|"
-    r"collaboration|department|ministry|association|society|agency|council|foundation|network|"
-    r"project|initiative|cent(?:er|re)s?|bureau|laborator(?:y|ies)|company|corporation|commission|"
-    r"bank|inc|ltd|gmbh|office|federation|union|academy|authority|survey|library|museum|press)\b|"
-    r"[&/@]|\d",
-    re.IGNORECASE,
+    rf"\b({'|'.join(_RECORDS['organisations'].split())})\b|[&/@]|\d", re.IGNORECASE
 )
 _GENRES = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 _SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
@@ -224,7 +176,7 @@ def _person(name: str, undivided: Sequence[str]) -> dict[str, str]:
 def _own_key(document: Document) -> str:
     """The citation key of a document that came from BibTeX."""
     others = "mastersthesis inbook proceedings unpublished manual booklet online"
-    known = {*(bibtex for bibtex, _, _ in _TYPES.values()), *others.split()}
+    known = {*(names["bibtex"] for names in _TYPES.values()), *others.split()}
     from_bibtex = str(document.metadata.get("type", "")) in known
     plain_key = re.fullmatch(r"[A-Za-z][A-Za-z0-9:_./+-]*", document.doc_id)
     return document.doc_id if from_bibtex and plain_key else ""
@@ -259,7 +211,7 @@ def to_bibtex(kept: Sequence[KeptDocument]) -> str:
     print."""
     entries = []
     for item in csl_items(kept):
-        kind = _TYPES[item["type"]][0]
+        kind = _TYPES[item["type"]]["bibtex"]
         if item.get("genre", "").startswith("Master"):
             kind = "mastersthesis"
         fields = [Field(name, value) for name, value in _bibtex_fields(item, kind)]
@@ -298,7 +250,7 @@ def to_ris(kept: Sequence[KeptDocument]) -> str:
 
 
 def _ris_record(item: CslItem) -> dict[str, Any]:
-    kind = _TYPES[item["type"]][1]
+    kind = _TYPES[item["type"]]["ris"]
     first, _, last = item.get("page", "").partition("-")
     record: dict[str, Any] = {
         "type_of_reference": kind,

@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.judgments import checked_note
-from engine.annotate.projects import printable
+from engine.annotate.projects import checked_note, one_line
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
-from engine.search.queries import StoredQuery, check_text, query_id
+from engine.queries import StoredQuery, check_text, query_id
 from engine.types.annotating import Judgment
 from engine.types.limits import LONGEST_TRAIL, MOST_NAME, MOST_REFERENCES
 from engine.types.people import ForPerson
@@ -119,8 +118,7 @@ class Notebook(ForPerson):
     # Trails
 
     def _trail(self, trail_id: str) -> Trail:
-        stored = self._trails.get(trail_id)
-        return Trail() if stored is None else stored.value
+        return self._trails.value(trail_id) or Trail()
 
     def _change(self, trail_id: str, change: Callable[[Trail], Trail], owner: str = "") -> None:
         """Change one's own trail; with login, all others are read-only."""
@@ -182,7 +180,7 @@ class Notebook(ForPerson):
 
     def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
         """Give a trail a name."""
-        self._change(trail_id, lambda trail: replace(trail, name=_one_line(name)), owner)
+        self._change(trail_id, lambda trail: replace(trail, name=one_line(name)[:MOST_NAME]), owner)
 
     def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:
         """Take a trail off the list of trails, or bring it back; its content stays."""
@@ -225,7 +223,7 @@ class Notebook(ForPerson):
 
     def export_trail(self, trail_id: str, kind: str) -> str:
         """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/searches.py``)."""
-        from engine.search.trails import export_trail
+        from engine.explorations.exports import export_trail
 
         steps = self.trail(trail_id)
         titles = {q.seed: t for q, t in zip(steps, self.seed_titles(steps), strict=True) if q.seed}
@@ -233,7 +231,7 @@ class Notebook(ForPerson):
 
     def export_documents(self, corpus: str, doc_ids: Sequence[str], kind: str) -> str:
         """Documents of a corpus in one of the forms of ``EXPORT_FORMATS``, in their order."""
-        from engine.search.trails import export_trail
+        from engine.explorations.exports import export_trail
 
         if len(doc_ids) > MOST_REFERENCES:
             raise BadInputError(
@@ -248,7 +246,7 @@ class Notebook(ForPerson):
     ) -> Iterator[str]:
         """Documents of a corpus with all fields in one of ``DOCUMENT_FORMATS``, part by part; in
         the order of ``doc_ids``, None for all."""
-        from engine.search.trails import export_documents
+        from engine.explorations.exports import export_documents
 
         opened = self._library.open(corpus)
         ids = opened.doc_ids if doc_ids is None else [opened.known(one) for one in doc_ids]
@@ -330,7 +328,7 @@ class Notebook(ForPerson):
 
     def save_search(self, name: str, link: str, owner: str = "", *, saved: bool = True) -> None:
         """Save a search by its link, rename it by saving it again, or remove it."""
-        owner, name = self._own(owner), _one_line(name)
+        owner, name = self._own(owner), one_line(name)[:MOST_NAME]
         if not name:
             raise BadInputError("The search has no name.", "Give it one, then save it.")
         if saved:
@@ -354,8 +352,3 @@ class Notebook(ForPerson):
                 "Links to pasted texts work only with the home that they were made in.",
             )
         return text
-
-
-def _one_line(name: str) -> str:
-    """Without control characters, cut to the longest allowed name."""
-    return printable(" ".join(name.split()))[:MOST_NAME]
