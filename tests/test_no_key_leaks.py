@@ -14,9 +14,8 @@ from pydantic import SecretStr
 
 from engine.config import Settings
 from engine.explorer import Explorer
-from engine.llm.budget import Budget
 from engine.llm.client import complete
-from engine.llm.endpoints import Endpoint
+from engine.llm.endpoints import Budget, Endpoint
 from engine.types.people import Person
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import (

@@ -29,12 +29,10 @@ from engine.annotate.projects import (
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import UnknownNameError, check_between
-from engine.llm.connecting import Estimator
-from engine.llm.endpoint_errors import EndpointError
-from engine.llm.judges import document_text
-from engine.llm.judging_prompts import SEED_TOKENS, halved
+from engine.llm.endpoints import EndpointError
+from engine.llm.judges import SEED_TOKENS, document_text, halved
 from engine.llm.messages import Prompt, Words, json_prompt
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import PROMPTS, cut_text, fenced, harmless, harmless_line
 from engine.permissions import all_for_leads
 from engine.text import counted

@@ -17,7 +17,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, check_between
 from engine.jobs.runner import JobRunner
 from engine.lenses.definitions import built_in_variants
-from engine.llm.judging_prompts import Criterion
+from engine.llm.judges import Criterion
 from engine.measures.metrics import judged_at, mean
 from engine.permissions import all_for_leads
 from engine.types.annotating import (

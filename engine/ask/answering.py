@@ -14,10 +14,9 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import ScenarioStore, has_scenarios
 from engine.errors import BadInputError, SeedLensError
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
-from engine.llm.endpoint_errors import EndpointError, TooLongError
-from engine.llm.messages import QUOTED_RULE, Message, Prompt
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.endpoints import EndpointError, TooLongError
+from engine.llm.messages import QUOTED_RULE, Message, Prompt, answer_so_far
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.llm.texts import PROMPTS, cut_text, estimate_tokens, fenced, harmless_line
 from engine.search.model.reranking import usage_report
 from engine.sentences import split_sentences
@@ -314,7 +313,7 @@ class AnswerQuestion(ModelTask[Answer]):
         self.request: AskRequest = request
         self._results, self._scenarios, self._former = results, scenarios, former
         self._passages = passages_of(results, scenarios, PASSAGE_TOKENS)
-        self._said = ""
+        self._said = ""  # by the model so far, reasoning included
 
     def estimate(self, known: Estimator) -> Estimate:
         asked = self._messages(self._passages, PASSAGE_TOKENS)
@@ -329,7 +328,7 @@ class AnswerQuestion(ModelTask[Answer]):
         error: SeedLensError | None = None
         try:
             await self._work(run)
-            if not self._said.strip() and not run.stopped:
+            if not answer_so_far(self._said, complete=True).strip() and not run.stopped:
                 error = EndpointError(
                     "The model wrote nothing.", "Ask again, in other words, or another model."
                 )
@@ -346,8 +345,9 @@ class AnswerQuestion(ModelTask[Answer]):
 
     def _answer(self, usage: ModelUsage, *, complete: bool = False, failed: bool = False) -> Answer:
         """The answer as far as it is written."""
-        cited = read_citations(self._said, self._passages, complete=complete)
-        unanswered = int(failed and not self._said)
+        said = answer_so_far(self._said, complete=complete)
+        cited = read_citations(said, self._passages, complete=complete)
+        unanswered = int(failed and not said)
         report = usage_report(ASK, self.request.k, 1, unanswered, usage)
         return Answer(self._passages, cited.parts, cited.unknown, report)
 
@@ -367,11 +367,15 @@ class AnswerQuestion(ModelTask[Answer]):
 
     async def _listen(self, run: TaskRun, tokens: int) -> None:
         asked, told = self._messages(self._passages, tokens), 0.0
-        async for piece in cast(Client, run.client).stream(asked, ANSWER_TOKENS):
+
+        def heard(piece: str) -> None:
+            nonlocal told
             self._said += piece
             if time.monotonic() - told >= TELL_SECONDS:
                 told = time.monotonic()
                 run.on_progress(self._answer(run.usage))
+
+        await cast(Client, run.client).say(asked, heard, ANSWER_TOKENS)
 
     def _messages(self, passages: Sequence[GivenPassage], tokens: int) -> tuple[Message, ...]:
         return messages(self.request.question, passages, tokens, self._former)

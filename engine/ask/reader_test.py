@@ -8,7 +8,7 @@ context, and a judge grades the answers against the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
@@ -16,11 +16,9 @@ from pydantic import BaseModel, Field
 
 from engine.ask.answering import SCENARIO_TOKENS, fitting, need_scenarios, scenarios_of
 from engine.errors import BadInputError, check_between
-from engine.llm.connecting import Estimator
-from engine.llm.judges import document_text
-from engine.llm.judging_prompts import halved
-from engine.llm.messages import QUOTED_RULE, Message, Prompt, Reply, json_prompt, without_reasoning
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.judges import document_text, halved
+from engine.llm.messages import QUOTED_RULE, Message, Prompt, json_prompt, without_reasoning
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import PROMPTS, cut_text, fenced
 from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
@@ -31,7 +29,7 @@ from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
 from engine.types.evaluations import RELEVANT, Collection, Topic
-from engine.types.models import Estimate, ModelUsage, TaskReport, summed
+from engine.types.models import Estimate, TaskReport, summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
 from engine.types.searches import Filter
 
@@ -71,7 +69,7 @@ def reading(
     return Prompt(
         name=READING,
         messages=(Message("system", READER), Message("user", "\n\n".join(parts))),
-        read=_read_answer,
+        read=lambda reply, _: without_reasoning(reply.text) or None,
         nudge=f"Answer the question in a few words, or: {NOT_STATED}",
         most_tokens=ANSWER_TOKENS,
         shorter=halved(tokens, lambda less: reading(question, documents, scenarios, less)),
@@ -86,11 +84,6 @@ def grading(question: str, answer: str, reference: str) -> Prompt[Grade]:
     return json_prompt(GRADING, JUDGE, user, Grade, most_tokens=60)
 
 
-def is_cut(text: str) -> bool:
-    """Whether a reader sees only the beginning of a document."""
-    return cut_text(text, DOCUMENT_TOKENS).cut
-
-
 def declines(answer: str) -> bool:
     """Whether an answer says that the documents do not tell.
 
@@ -98,10 +91,6 @@ def declines(answer: str) -> bool:
     (True, False)
     """
     return answer.casefold().strip(" \n\"'*`.:") == NOT_STATED
-
-
-def _read_answer(reply: Reply, _: bool) -> str | None:
-    return without_reasoning(reply.text) or None
 
 
 POOL_FIELD = "tuple_set_id"
@@ -127,16 +116,17 @@ class Negatives:
         relevant = [d for d, grade in grades.items() if grade >= RELEVANT and d in known]
         return sorted(relevant, key=lambda d: (-grades[d], d))
 
-    def of(self, topic: Topic, count: int) -> list[str]:
-        """``count`` documents that are not relevant; fewer where the pool has no more.
-
-        The same every time; more of them hold the fewer.
-        """
-        if count < 1:
-            return []
-        if topic.query_id not in self._found:
-            self._found[topic.query_id] = self._in_order(topic)
-        return self._found[topic.query_id][:count]
+    def around(self, topic: Topic, k: int) -> tuple[str, ...]:
+        """The gold documents among negatives, ``k`` in all, or fewer where the pool has no more; in
+        an order that only the ids decide, another one for every number of documents."""
+        gold = self.gold(topic)[:k]
+        negatives: Sequence[str] = ()
+        if len(gold) < k:
+            if topic.query_id not in self._found:
+                self._found[topic.query_id] = self._in_order(topic)
+            negatives = self._found[topic.query_id][: k - len(gold)]
+        doc_ids = [*gold, *negatives]
+        return shuffled(doc_ids, f"{topic.query_id} of {len(doc_ids)}")
 
     def _in_order(self, topic: Topic) -> list[str]:
         """All of them, in the order in which they are taken."""
@@ -208,9 +198,16 @@ class Asked:
     gold: tuple[str, ...]
 
 
+SAMPLED = 20  # Questions of a condition from whose lengths its cost is estimated
+READ = "read"
+Read = tuple[Sequence[str | None], Sequence[float | None]]
+"""The answers to one condition, None where there is none, and the points that they got."""
+
+
 @dataclass(frozen=True, slots=True)
-class PreparedReading:
-    """All that is known before the model is asked."""
+class PreparedReading(ModelTask[ReadingTest]):
+    """All that is known before the model is asked, which is the task; a run that ends early is
+    measured on what was answered."""
 
     searcher: Searcher
     collection: Collection
@@ -237,12 +234,69 @@ class PreparedReading:
     def cut(self, condition: Condition) -> int:
         """Documents of which a reader sees the beginning only, over all queries."""
         asked = self.given[condition]
-        cut = {d for d, text in self._texts(asked).items() if is_cut(text)}
+        cut = {d for d, text in self._texts(asked).items() if cut_text(text, DOCUMENT_TOKENS).cut}
         return sum(d in cut for one in asked for d in one.doc_ids)
 
     def _texts(self, asked: Sequence[Asked]) -> dict[str, str]:
         doc_ids = sorted({d for one in asked for d in one.doc_ids})
         return {d.doc_id: document_text(d) for d in self.searcher.corpus.documents(doc_ids)}
+
+    def estimate(self, known: Estimator) -> Estimate:
+        given, every = self.given, max(1, self.queries // SAMPLED)
+        parts = [known.estimate(self.prompts(c, every), self.queries) for c in given]
+        if self.plan.grade:
+            asked = next(iter(given.values()))[0]
+            question = grading(asked.question, "?" * 200, asked.reference)
+            parts.append(known.estimate([question], self.queries * len(parts)))
+        grades, items = self.plan.grade, len(given) * self.queries
+        return replace(
+            summed(parts), items=items, rounds=len(given) * (1 + grades), exact=not grades
+        )
+
+    async def run(self, run: TaskRun) -> TaskReport[ReadingTest]:
+        answers: dict[Condition, Read] = {}
+        total = len(self.given) * self.queries
+        run.progress(0, total)
+        for number, condition in enumerate(self.given, start=1):
+            if run.stopped:
+                break
+            answers[condition] = await self._read(run, condition)
+            run.progress(number * self.queries, total)
+        usage = run.usage
+        rows = tuple(_row(self, condition, answers) for condition in self.given)
+        unanswered = usage.asked - usage.answered - usage.cached
+        depth = max(self.plan.sizes)
+        test = ReadingTest(
+            collection=self.collection.name,
+            corpus=self.searcher.corpus.name,
+            queries=self.queries,
+            without_answer=self.without_answer,
+            negatives=self.negatives,
+            rows=rows,
+            report=usage_report(READ, depth, self.queries, unanswered, usage),
+            notes=tuple(_notes(self, rows, usage.stopped)),
+        )
+        left = sum(row.queries - row.answered for row in rows)
+        return TaskReport(result=test, left=left if run.stopped else 0, failed=run.usage.failed)
+
+    async def _read(self, run: TaskRun, condition: Condition) -> Read:
+        answers = await run.ask(self.prompts(condition), self.queries)
+        points: list[float | None] = [None] * len(answers)
+        if self.plan.grade and not run.stopped:
+            asked = self.given[condition]
+            prompts: dict[int, Prompt[Grade]] = {
+                at: grading(one.question, answer, one.reference)
+                for at, (one, answer) in enumerate(zip(asked, answers, strict=True))
+                if answer is not None
+            }
+            grades = await run.ask(list(prompts.values()))
+            for at, grade in zip(prompts, grades, strict=True):
+                points[at] = None if grade is None else float(grade.points)
+        return answers, points
+
+
+class ReaderTest(TaskRunner[PreparedReading, ReadingTest]):
+    """Lets a model answer a collection's questions under every condition."""
 
 
 def prepare(
@@ -271,129 +325,27 @@ def prepare(
             f"The corpus '{searcher.corpus.name}' holds no relevant document of these queries.",
             "Name the corpus that holds the collection's documents with --corpus.",
         )
+    sizes = sorted(set(plan.sizes))
+    chosen = {(GOLD, k): {t.query_id: negatives.around(t, k) for t in topics} for k in sizes}
+    ranker = Ranker(searcher, topics, None)
+    for system in dict.fromkeys(plan.systems):
+        rankings = ranker.run(system, on_query).rankings
+        chosen |= {(system, k): {r.query_id: r.doc_ids[:k] for r in rankings} for k in sizes}
     given: dict[Condition, Sequence[Asked]] = {}
-    for system, k, chosen in _chosen(searcher, topics, plan, negatives, on_query):
-        asked = [_asked(topic, chosen[topic.query_id], gold[topic.query_id]) for topic in topics]
+    for (system, k), by_query in chosen.items():
+        asked = []
+        for topic in topics:
+            doc_ids = by_query[topic.query_id]
+            relevant = tuple(d for d in doc_ids if d in gold[topic.query_id])
+            question, reference = topic.text or "", topic.answer or ""
+            asked.append(Asked(topic.query_id, question, reference, doc_ids, relevant))
         for along in (False, True) if plan.scenarios else (False,):
             given[Condition(system, k, along)] = asked
     without = len(collection.topics) - len(readable)
     return PreparedReading(searcher, collection, plan, given, without, negatives.source)
 
 
-def _chosen(
-    searcher: Searcher,
-    topics: Sequence[Topic],
-    plan: ReadingPlan,
-    negatives: Negatives,
-    on_query: Callable[[], None],
-) -> Iterator[tuple[str, int, dict[str, tuple[str, ...]]]]:
-    """System, number of documents, and by query_id which documents these are."""
-    sizes = sorted(set(plan.sizes))
-    for k in sizes:
-        yield GOLD, k, {t.query_id: _among_negatives(t, k, negatives) for t in topics}
-    ranker = Ranker(searcher, topics, None)
-    for system in dict.fromkeys(plan.systems):
-        rankings = ranker.run(system, on_query).rankings
-        for k in sizes:
-            yield system, k, {r.query_id: r.doc_ids[:k] for r in rankings}
-
-
-def _among_negatives(topic: Topic, k: int, negatives: Negatives) -> tuple[str, ...]:
-    gold = negatives.gold(topic)[:k]
-    doc_ids = [*gold, *negatives.of(topic, k - len(gold))]
-    # An order that only the ids decide, another one for every number of documents.
-    return shuffled(doc_ids, f"{topic.query_id} of {len(doc_ids)}")
-
-
-def _asked(topic: Topic, doc_ids: tuple[str, ...], relevant: Container[str]) -> Asked:
-    gold = tuple(d for d in doc_ids if d in relevant)
-    return Asked(topic.query_id, topic.text or "", topic.answer or "", doc_ids, gold)
-
-
-SAMPLED = 20  # Questions of a condition from whose lengths its cost is estimated
-READ = "read"
-_OWN_JUDGE = "The model that answered also graded the answers; it may favour its own words."
-_FEW_NEGATIVES = "Some queries have fewer hard negatives than asked for (see documents)."
-
-
-Read = tuple[Sequence[str | None], Sequence[float | None]]
-"""The answers to one condition, None where there is none, and the points that they got."""
-
-
-class ReaderTest(TaskRunner[PreparedReading, ReadingTest]):
-    """Lets a model answer a collection's questions under every condition; a run that ends early is
-    measured on what was answered."""
-
-    def _task(self, request: PreparedReading) -> _Reading:
-        return _Reading(request)
-
-
-@dataclass(frozen=True)
-class _Reading(ModelTask[ReadingTest]):
-    prepared: PreparedReading
-
-    def estimate(self, known: Estimator) -> Estimate:
-        prepared = self.prepared
-        given, every = prepared.given, max(1, prepared.queries // SAMPLED)
-        parts = [known.estimate(prepared.prompts(c, every), prepared.queries) for c in given]
-        if prepared.plan.grade:
-            asked = next(iter(given.values()))[0]
-            question = grading(asked.question, "?" * 200, asked.reference)
-            parts.append(known.estimate([question], prepared.queries * len(parts)))
-        grades, items = prepared.plan.grade, len(given) * prepared.queries
-        return replace(
-            summed(parts), items=items, rounds=len(given) * (1 + grades), exact=not grades
-        )
-
-    async def run(self, run: TaskRun) -> TaskReport[ReadingTest]:
-        prepared, answers = self.prepared, {}
-        total = len(prepared.given) * prepared.queries
-        run.progress(0, total)
-        for number, condition in enumerate(prepared.given, start=1):
-            if run.stopped:
-                break
-            answers[condition] = await _read(run, prepared, condition)
-            run.progress(number * prepared.queries, total)
-        test = _measured(prepared, answers, run.usage)
-        left = sum(row.queries - row.answered for row in test.rows)
-        return TaskReport(result=test, left=left if run.stopped else 0, failed=run.usage.failed)
-
-
-async def _read(run: TaskRun, prepared: PreparedReading, condition: Condition) -> Read:
-    answers = await run.ask(prepared.prompts(condition), prepared.queries)
-    points: list[float | None] = [None] * len(answers)
-    if prepared.plan.grade and not run.stopped:
-        asked = prepared.given[condition]
-        prompts: dict[int, Prompt[Grade]] = {
-            at: grading(one.question, answer, one.reference)
-            for at, (one, answer) in enumerate(zip(asked, answers, strict=True))
-            if answer is not None
-        }
-        grades = await run.ask(list(prompts.values()))
-        for at, grade in zip(prompts, grades, strict=True):
-            points[at] = None if grade is None else float(grade.points)
-    return answers, points
-
-
 # -- measuring -----------------------------------------------------------------------------
-
-
-def _measured(
-    prepared: PreparedReading, answers: Mapping[Condition, Read], usage: ModelUsage
-) -> ReadingTest:
-    rows = tuple(_row(prepared, condition, answers) for condition in prepared.given)
-    unanswered = usage.asked - usage.answered - usage.cached
-    report = usage_report(READ, max(prepared.plan.sizes), prepared.queries, unanswered, usage)
-    return ReadingTest(
-        collection=prepared.collection.name,
-        corpus=prepared.searcher.corpus.name,
-        queries=prepared.queries,
-        without_answer=prepared.without_answer,
-        negatives=prepared.negatives,
-        rows=rows,
-        report=report,
-        notes=tuple(_notes(prepared, rows, report.stopped)),
-    )
 
 
 def _row(
@@ -440,9 +392,11 @@ def _notes(prepared: PreparedReading, rows: Sequence[ReadingRow], stopped: str) 
             "The run ended early (see the report): conditions may rest on different queries."
         )
     if any(not row.system and row.documents < row.k for row in rows):
-        notes.append(_FEW_NEGATIVES)
+        notes.append("Some queries have fewer hard negatives than asked for (see documents).")
     if prepared.without_answer:
         notes.append(f"{prepared.without_answer:,} queries have no reference answer; left out.")
     if prepared.plan.grade:
-        notes.append(_OWN_JUDGE)
+        notes.append(
+            "The model that answered also graded the answers; it may favour its own words."
+        )
     return notes

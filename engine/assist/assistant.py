@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.assist.model_rankings import Estimates, KeptRanking, RankDocuments
 from engine.config import Settings
 from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
-from engine.llm.client import ask_once
-from engine.llm.connecting import HOW, connect, describe, estimator, offered_models, try_endpoint
-from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import Connection, Endpoint, find_endpoint
+from engine.jobs.runner import new_job_id
+from engine.llm.client import HOW, ask_once, connect, describe, offered_models, try_endpoint
+from engine.llm.endpoints import Connection, Endpoint, EndpointError, find_endpoint
 from engine.llm.judges import document_text
-from engine.llm.tasks import OnProgress, TaskRunner
+from engine.llm.tasks import OnProgress, TaskRunner, estimator
 from engine.llm.texts import Quoted
 from engine.rerank.modes import MODES
-from engine.search.model.estimates import KEPT
 from engine.search.model.prompts import explaining, read_wordings, reading_of_wording
-from engine.search.model.reranking import recalled
+from engine.search.model.reranking import KEPT, Estimates, KeptRanking, RankDocuments, recalled
 from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
@@ -111,7 +108,8 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
         if running is not None or not self.endpoint(endpoint).tried:
             return running  # an endpoint that was not tried out would be, and that asks it
         task = self._task(request)
-        return recalled(self.jobs, self._start(task, endpoint, 0, "", key=object()))
+        task.job_id = new_job_id()
+        return recalled(self.jobs, self.start(task, endpoint, 0))
 
     def job(self, job_id: str) -> RerankJob:
         """How far a ranking is, the best order so far included."""
@@ -143,7 +141,8 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
     ) -> Reranking:
         """Rank now. Ctrl-C ends it, and the result is the best order so far."""
         task = self._task(request)
-        return task.page(self._run_task(task, endpoint, most_calls, tell).result)
+        report = self.run(task, endpoint=endpoint, most_calls=most_calls, tell=tell)
+        return task.page(report.result)
 
     # -- explanations ------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
@@ -32,10 +33,10 @@ from engine.errors import BadInputError, check_between
 from engine.facts.periods import Period, containing, in_words
 from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
-from engine.llm.connecting import Estimator
-from engine.llm.judging_prompts import halved
+from engine.llm.client import ask_groups
+from engine.llm.judges import halved
 from engine.llm.messages import Prompt, Words, json_prompt, part_tokens
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import (
     PART_TOKENS,
     PROMPTS,
@@ -311,15 +312,12 @@ class InferFacts(ModelTask[Counts]):
     def estimate(self, known: Estimator) -> Estimate:
         corpus, doc_ids = self._open()
         tokens = _part_tokens(known.known.room)
-        sampled = doc_ids[:: -(-len(doc_ids) // SAMPLE)] if doc_ids else []
-        prompts = [
-            prompt
-            for start in range(0, len(sampled), BATCH)
-            for document in corpus.documents(sampled[start : start + BATCH])
-            for prompt in _prompts(document, self.request.kinds, tokens)
-        ]
-        calls = round(len(prompts) * len(doc_ids) / max(1, len(sampled)))
-        return replace(known.estimate(prompts, calls), items=len(doc_ids))
+
+        def ask(sampled: Sequence[str]) -> list[Prompt[Claims]]:
+            documents = corpus.documents(sampled)
+            return [p for d in documents for p in _prompts(d, self.request.kinds, tokens)]
+
+        return known.of_items(doc_ids, ask, SAMPLE)
 
     async def run(self, run: TaskRun) -> TaskReport[Counts]:
         corpus, doc_ids = self._open()
@@ -333,10 +331,17 @@ class InferFacts(ModelTask[Counts]):
                     break
                 group = doc_ids[start : start + BATCH]
                 documents = await asyncio.to_thread(corpus.documents, group)
-                claims = await _asked(run, documents, self.request.kinds, tokens)
-                answered = {d: c for d, c in claims.items() if c is not None}
+                replies = await ask_groups(
+                    partial(run.ask, items=len(group)),
+                    [_prompts(d, self.request.kinds, tokens) for d in documents],
+                )
+                answered = {
+                    document.doc_id: [claim for part in parts for claim in part.facts]
+                    for document, parts in zip(documents, replies, strict=True)
+                    if parts is not None
+                }
                 if not run.stopped:  # else some were not asked about
-                    failed += len(claims) - len(answered)
+                    failed += len(documents) - len(answered)
                 await asyncio.to_thread(self._store, table, answered, run.model, counts)
                 done = counts.documents + failed
                 run.progress(done, len(doc_ids), failed=failed, made=counts.facts)
@@ -369,22 +374,6 @@ class InferFacts(ModelTask[Counts]):
             if after != before:
                 changed[row["doc_id"]] = after
         store_facts(table, changed)
-
-
-async def _asked(
-    run: TaskRun, documents: Sequence[Document], kinds: Sequence[FactKind], tokens: int
-) -> dict[str, list[Claim] | None]:
-    """The claims about each document; None where a part of it was not answered."""
-    prompts = {d.doc_id: _prompts(d, kinds, tokens) for d in documents}
-    asked: list[Prompt[Claims]] = [prompt for some in prompts.values() for prompt in some]
-    replies = await run.ask(asked, len(documents))
-    answers = iter(replies)
-    claims: dict[str, list[Claim] | None] = {}
-    for doc_id, some in prompts.items():
-        parts = [part for _ in some if (part := next(answers)) is not None]
-        settled = len(parts) == len(some)
-        claims[doc_id] = [claim for part in parts for claim in part.facts] if settled else None
-    return claims
 
 
 def _prompts(document: Document, kinds: Sequence[FactKind], tokens: int) -> list[Prompt[Claims]]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pydantic import BaseModel, Field, ValidationError
 
 from engine.annotate.projects import one_line
-from engine.llm.judging_prompts import halved
+from engine.llm.judges import halved
 from engine.llm.messages import Line, Prompt, Reply, Words, json_prompt, json_text
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless, harmless_line
 from engine.types.builds import BuildSpec

@@ -42,9 +42,8 @@ from engine.build.clustering import ROUNDS, WINDOW, collapse
 from engine.build.opened_build import OpenBuild, Vocabulary, different
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
-from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.annotating import (

@@ -14,7 +14,6 @@ from pydantic import Field, NonNegativeInt
 
 from engine.cli.common import (
     ModelRun,
-    asking,
     author_or_own,
     exit_code,
     open_explorer,
@@ -27,7 +26,7 @@ from engine.cli.common import (
     to_do,
 )
 from engine.cli.options import command
-from engine.cli.terminal import say, show, table, wants_json
+from engine.cli.terminal import advancing, say, show, table, wants_json
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
 from engine.types.builds import BuildSpec, BuildState, BuildStep, StepRequest
@@ -315,7 +314,7 @@ def implicit(
     explorer = open_explorer()
     generation = Generation(explorer.settings, explorer.ledger.answers)
     asked = GenerationRequest(request, folder, overwrite, with_model, tries)
-    with asking("generating", "documents") as tell:
+    with advancing("documents", "generating") as tell:
         report = generation.run(asked, most_calls=budget_calls, tell=tell)
     made, counts = report.result, report.result.verification
     if made.folder is None:

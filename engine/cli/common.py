@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Container, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -99,16 +98,15 @@ def system_names(text: str, *, by_model: bool = False) -> list[str]:
     """
     from engine.search.systems import find_system
 
+    asking: Container[str] = ()
+    if by_model:
+        from engine.search.model.systems import MODEL_SYSTEMS
+
+        asking = MODEL_SYSTEMS
     names = parts_of(text)
     if not names:
         raise BadInputError("--systems names no system.", "Write --systems bm25,dense.")
-    if not by_model:
-        return [find_system(name).name for name in names]
-    from engine.search.model.systems import MODEL_SYSTEMS, names_of
-
-    own, asking = names_of(names)
-    known = system_names(",".join(own)) if own or not asking else []
-    return [name for name in names if name in known or name in MODEL_SYSTEMS]
+    return [name if name in asking else find_system(name).name for name in names]
 
 
 def corpus_of(explorer: Explorer, collection: Collection, corpus: str | None) -> str:
@@ -147,13 +145,6 @@ def check_depth(rerank: str | None, depth: int | None) -> None:
         raise BadInputError("--depth is for reranking.", "Add --rerank pairwise, say.")
 
 
-def asking(
-    doing: str = "model", unit: str = "questions", made: str = ""
-) -> AbstractContextManager[Callable[[Any], None]]:
-    """A bar on stderr about questions to a model."""
-    return advancing(unit, doing, made)
-
-
 def run_task(
     facade: TaskRunner[Request, R],
     request: Request,
@@ -178,7 +169,7 @@ def run_task(
         sys.exit(0)
     if estimate.calls and not run.yes and sys.stdin.isatty():
         click.confirm("Go on?", abort=True, err=True)
-    with asking(made or unit, unit, made) as tell:
+    with advancing(unit, made or unit, made) as tell:
         return estimate, facade.run(request, most_calls=run.budget_calls, tell=tell)
 
 

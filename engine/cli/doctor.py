@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import click
-import httpx2
 
 from engine.cli.common import open_explorer
+from engine.cli.options import command
 from engine.cli.terminal import show, table, wants_json
 from engine.config import Settings
 from engine.errors import SeedLensError, StorageError
@@ -24,6 +24,10 @@ PACKAGES = (
     *("transformers", "openai", "plotly", "scikit-learn"),
 )
 _REMEDY = "Delete it on Library and import its source again, or restore a backup."
+
+
+class _AbsentError(SeedLensError):
+    """Something is not there that nobody needs."""
 
 
 @dataclass(frozen=True)
@@ -36,46 +40,53 @@ class Check:
     optional: bool = False
 
 
-def diagnose(*, rebuild: bool) -> NoReturn:
-    """Print all checks, and end with exit code 1 where one is not passed."""
-    for line in rebuild_corpora() if rebuild else ():
-        click.echo(line, err=wants_json())
-    checks = examine(Settings())
+@command()
+def doctor(*, rebuild: bool = False) -> NoReturn:
+    """Check what is installed, which models load, and where the home is.
+
+    Options:
+        rebuild: First list corpora again that are in the home and not in its ledger.
+    """
+    if rebuild:
+        found, unknown = open_explorer().library.rebuild()
+        lines = [f"Listed again: {name}" for name in found]
+        again = "Import its documents again under this name."
+        lines += [f"Not listed: {name}. {again}" for name in unknown]
+        for line in lines or ["Every corpus in the home is listed."]:
+            click.echo(line, err=wants_json())
+    checks = list(examine(Settings()))
     rows = [("ok" if c.ok else "none" if c.optional else "BAD", c.name, c.detail) for c in checks]
     show(checks, table(("", "", ""), rows))
     sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
 
 
-def rebuild_corpora() -> list[str]:
-    """List corpora again that the ledger lost; returns a line about each."""
-    found, unknown = open_explorer().library.rebuild()
-    return [
-        *(f"Listed again: {name}" for name in found),
-        *(f"Not listed: {name}. Import its documents again under this name." for name in unknown),
-        *(["Every corpus in the home is listed."] if not found and not unknown else []),
-    ]
-
-
-def examine(settings: Settings) -> list[Check]:
+def examine(settings: Settings) -> Iterator[Check]:
     """All checks, cheap ones first."""
-    return [
-        *(_check(name, _version, name) for name in PACKAGES),
-        *([_check("store", _store, settings)] if settings.store else []),
-        _check("home", _home, settings),
-        *_corpora(settings),
-        _encoder(settings),
-        _openvino(),
-        _endpoint(),
-        _login(),
-    ]
+    for package in PACKAGES:
+        yield _check(package, _version, package)
+    if settings.store:
+        yield _check("store", _store, settings)
+    yield _check("home", _home, settings)
+    try:
+        faults = list(_faults(settings))
+    except (SeedLensError, OSError) as error:
+        yield Check("corpora", False, str(error))
+    else:
+        yield from (Check("corpora", False, f"{fault} {_REMEDY}") for fault in faults)
+        if not faults:
+            yield Check("corpora", True, "all documents can be read")
+    yield _check("embedded model", _encoder, settings)
+    yield _check("openvino", _openvino, optional=True)
+    yield _check("LLM endpoint", _endpoint, optional=True)
+    yield _check("login", _login)
 
 
-def _check(name: str, find: Callable[..., str], *given: object) -> Check:
+def _check(name: str, find: Callable[..., str], *given: object, optional: bool = False) -> Check:
     """A check that is passed unless it raises an error of ours."""
     try:
-        return Check(name, True, find(*given))
+        return Check(name, True, find(*given), optional)
     except SeedLensError as error:
-        return Check(name, False, str(error))
+        return Check(name, False, str(error), optional or isinstance(error, _AbsentError))
 
 
 def _version(package: str) -> str:
@@ -94,15 +105,6 @@ def _home(settings: Settings) -> str:
     ledger = explorer.ledger.name
     elsewhere = "" if ledger == str(explorer.home.ledger) else f"; its ledger is {ledger}"
     return f"{settings.home} ({', '.join(names) or 'no corpus yet'}){elsewhere}"
-
-
-def _corpora(settings: Settings) -> list[Check]:
-    """Whether the documents of all corpora can be read, and are complete."""
-    try:
-        checks = [Check("corpora", False, f"{fault} {_REMEDY}") for fault in _faults(settings)]
-    except (SeedLensError, OSError) as error:
-        return [Check("corpora", False, str(error))]
-    return checks or [Check("corpora", True, "all documents can be read")]
 
 
 def _faults(settings: Settings) -> Iterator[str]:
@@ -139,67 +141,63 @@ def _store(settings: Settings) -> str:
     return f"{mirror.store.place} can be read and written to"
 
 
-def _encoder(settings: Settings) -> Check:
+def _encoder(settings: Settings) -> str:
     from engine.encode.loaders import load_encoder
 
-    def load() -> str:
-        started = time.perf_counter()
-        encoder = load_encoder(threads=settings.threads)
-        spec, seconds = encoder.spec, time.perf_counter() - started
-        model = f"{spec.source} ({spec.fingerprint[:12]})"
-        return f"{model} on {encoder.backend}, loaded in {seconds:.1f} s"
-
-    return _check("embedded model", load)
+    started = time.perf_counter()
+    encoder = load_encoder(threads=settings.threads)
+    spec, seconds = encoder.spec, time.perf_counter() - started
+    model = f"{spec.source} ({spec.fingerprint[:12]})"
+    return f"{model} on {encoder.backend}, loaded in {seconds:.1f} s"
 
 
-def _openvino() -> Check:
-    present = importlib.util.find_spec("openvino") is not None
-    missing = "not installed; pip install 'seedlens[openvino]' indexes faster"
-    return Check("openvino", present, "used to index" if present else missing, optional=True)
+def _openvino() -> str:
+    if importlib.util.find_spec("openvino") is None:
+        raise _AbsentError("not installed; pip install 'seedlens[openvino]' indexes faster")
+    return "used to index"
 
 
-def _endpoint() -> Check:
-    """Whether the language model answers; key and password are not shown."""
+def _endpoint() -> str:
+    """Whether the language model answers. Key and password are not shown; redirects are not
+    followed, as the key would go along."""
+    import httpx2
+
     url = os.environ.get("OPENAI_BASE_URL", "")
-    ok, detail = _reached(url) if url else (False, "none (set OPENAI_BASE_URL to use one)")
-    return Check("LLM endpoint", ok, detail, optional=True)
-
-
-def _reached(url: str) -> tuple[bool, str]:
-    """Whether an address answers, and how. Redirects are not followed: the key would go along."""
+    if not url:
+        raise _AbsentError("none (set OPENAI_BASE_URL to use one)")
     try:
         address = httpx2.URL(url)
     except httpx2.InvalidURL:
         address = httpx2.URL("")
     if address.scheme not in ("http", "https") or not address.host:
-        return False, f"OPENAI_BASE_URL is not a web address: {url} (write http://host:port/v1)"
+        form = "(write http://host:port/v1)"
+        raise SeedLensError(f"OPENAI_BASE_URL is not a web address: {url} {form}")
     shown = address.copy_with(userinfo=b"")
     key = os.environ.get("OPENAI_API_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         answer = httpx2.get(f"{url.rstrip('/')}/models", headers=headers, timeout=5)
     except (httpx2.HTTPError, ValueError) as error:  # a key that no header can have
-        return False, f"{shown} does not answer: {error}"
+        raise SeedLensError(f"{shown} does not answer: {error}") from error
     detail = f"{shown} answers {answer.status_code} ({answer.reason_phrase})"
+    if answer.is_success:
+        return detail
     if answer.status_code in (401, 403):
         detail += "; check OPENAI_API_KEY"
     elif answer.is_redirect:
         detail += "; redirects are not followed: set OPENAI_BASE_URL to the address itself"
-    return answer.is_success, detail
+    raise SeedLensError(detail)
 
 
-def _login() -> Check:
+def _login() -> str:
     """Whether people log in to the app: how many, and by which providers."""
     from engine.people import exposed, read_login, secrets_files
 
     if open_files := exposed(secrets_files()):
-        return Check("login", False, f"others can read {open_files[0]}; run: chmod 600 on it")
-    try:
-        login = read_login(secrets_files())
-    except SeedLensError as error:
-        return Check("login", False, str(error))
+        raise SeedLensError(f"others can read {open_files[0]}; run: chmod 600 on it")
+    login = read_login(secrets_files())
     if login is None:
-        return Check("login", False, "none (everybody enters a name)", optional=True)
+        raise _AbsentError("none (everybody enters a name)")
     leads = sum(person.is_lead for person in login.people.values())
     by = ", ".join(provider.name for provider in login.providers)
-    return Check("login", True, f"{len(login.people)} people, {leads} of them leads, by {by}")
+    return f"{len(login.people)} people, {leads} of them leads, by {by}"

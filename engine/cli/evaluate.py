@@ -12,7 +12,6 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from engine.cli.common import (
     INTERRUPTED,
-    asking,
     at_most,
     check_depth,
     check_weight,
@@ -25,7 +24,7 @@ from engine.cli.common import (
     whole_numbers,
 )
 from engine.cli.options import command
-from engine.cli.terminal import Figure, bar_of, cell, say, show, table
+from engine.cli.terminal import Figure, advancing, bar_of, cell, say, show, table
 from engine.errors import SeedLensError
 from engine.lenses.definitions import SETS
 from engine.search.reports import evaluation_report, gap_report
@@ -39,7 +38,7 @@ from engine.types.evaluations import (
     EvaluationRequest,
     Interval,
 )
-from engine.types.models import ModelReport, TaskReport
+from engine.types.models import TaskReport
 from engine.types.reading import ReadingTest
 from engine.types.reranking import Gap, GapRequest
 
@@ -103,7 +102,7 @@ def evaluate(
     request = replace(request, collection=key)
     for name, content in runs:
         explorer.collections.add_run(key, name, content)
-    with asking("evaluating", "done") as tell:
+    with advancing("done", "evaluating") as tell:
         report = explorer.evaluations.run(request, most_calls=budget_calls, tell=tell)
     evaluation = _result(report, request)
     if missing := evaluation.missing_documents:
@@ -131,20 +130,18 @@ def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evalua
         sys.exit(INTERRUPTED)
     if stopped == "endpoint" and not any(r.stopped for r in evaluation.model_reports.values()):
         raise SeedLensError(report.problem)
-    systems = {
-        name: replace(scores, llm=_from_ledger(scores.llm))
-        if scores.llm is not None and name in report.result.known
-        else scores
-        for name in dict.fromkeys((*run_names(request), *evaluation.systems))
-        if (scores := evaluation.systems.get(name)) is not None
-    }
+    systems = {}
+    for name in dict.fromkeys((*run_names(request), *evaluation.systems)):
+        scores = evaluation.systems.get(name)
+        if scores is None:
+            continue
+        if (llm := scores.llm) is not None and name in report.result.known:  # nothing was asked
+            names = ("calls", "repeats", "input_tokens", "output_tokens", "guessed")
+            kept = {"cost": llm.cost and 0.0, "cached": llm.questions - llm.failed}
+            nothing: dict[str, Any] = {**dict.fromkeys(names, 0), **kept}
+            scores = replace(scores, llm=replace(llm, **nothing))
+        systems[name] = scores
     return replace(evaluation, systems=systems)
-
-
-def _from_ledger(report: ModelReport) -> ModelReport:
-    """What a model was asked for a run that was known before: nothing."""
-    nothing = replace(report, calls=0, repeats=0, input_tokens=0, output_tokens=0, guessed=0)
-    return replace(nothing, cost=report.cost and 0.0, cached=report.questions - report.failed)
 
 
 def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
@@ -256,7 +253,7 @@ def gap(
     explorer.verifier.connection()  # or says how to connect one, before anything is done
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
     request = replace(request, collection=key)
-    with asking("measuring", "done") as tell:
+    with advancing("done", "measuring") as tell:
         measured = explorer.gaps.run(request, most_calls=budget_calls, tell=tell).result
     if measured is None:
         say(["Cancelled before the model was asked anything."], "")
@@ -277,10 +274,10 @@ def _gap_lines(gap: Gap) -> Iterator[str]:
     for point in gap.points:
         lower, upper = gap.gap(point)
         bounds = (
-            _bounded(point.lower, point.lower_interval),
-            _bounded(point.upper, point.upper_interval),
-            _bounded(lower, point.gap_lower_interval, "+"),
-            _bounded(upper, point.gap_upper_interval, "+"),
+            _figure(point.lower, point.lower_interval),
+            _figure(point.upper, point.upper_interval),
+            _figure(lower, point.gap_lower_interval, "+.3f"),
+            _figure(upper, point.gap_upper_interval, "+.3f"),
         )
         rows.append((point.size, point.found, *bounds))
     yield table(("pool", "found", "lower", "upper", "gap, lower", "gap, upper"), rows)
@@ -288,12 +285,12 @@ def _gap_lines(gap: Gap) -> Iterator[str]:
     yield f"\n{table(('', '', ''), best)}"
 
 
-def _bounded(value: float, interval: Interval, sign: str = "") -> Figure:
+def _figure(value: float | None, interval: Interval = None, form: str = ".3f") -> Figure | None:
     """``0.610 (0.552 to 0.661)``: a value and its interval, if it has one."""
-    if interval is None:
-        return Figure(f"{value:{sign}.3f}")
-    low, high = interval
-    return Figure(f"{value:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})")
+    if value is None:
+        return None
+    bounds = "" if interval is None else f" ({interval[0]:{form}} to {interval[1]:{form}})"
+    return Figure(f"{value:{form}}{bounds}")
 
 
 # -- answers from documents ----------------------------------------------------------------------
@@ -344,7 +341,7 @@ def read(
         show(report, at_most(most))
         return
     say([at_most(most)], "")
-    with asking("reading", "done") as tell:
+    with advancing("done", "reading") as tell:
         test = tester.run(prepared, most_calls=budget_calls, tell=tell).result
     say_what_it_took("read", test.report)
     report = asdict(test)
@@ -361,20 +358,18 @@ def _reading_lines(test: ReadingTest) -> Iterator[str]:
     yield f"Hard negatives: {test.negatives}\n" if test.negatives else ""
     rows = []
     for row in test.rows:
+        rouge = None if row.rouge is None else 100 * row.rouge
         bounds = row.rouge_interval
-        counts = (Figure(f"{row.answered}/{row.queries}"), row.declined)
-        measures = (
+        cells = (
+            Figure(f"{row.answered}/{row.queries}"),
+            row.declined,
             Figure(f"{row.found:.0%}"),
-            _rounded(row.words),
-            _rounded(None if row.rouge is None else 100 * row.rouge, 2),
-            None if bounds is None else tuple(_rounded(100 * bound) for bound in bounds),
-            _rounded(row.grade),
+            _figure(row.words, form=".1f"),
+            _figure(rouge, form=".2f"),
+            None if bounds is None else tuple(Figure(f"{100 * bound:.1f}") for bound in bounds),
+            _figure(row.grade, form=".1f"),
         )
-        rows.append((row.name, *counts, *measures))
+        rows.append((row.name, *cells))
     heads = ("", "answered", "declined", "gold given", "words", "ROUGE-1 R", "95 %", "grade")
     shown = len(heads) if any(row.graded for row in test.rows) else len(heads) - 1
     yield table(heads[:shown], [row[:shown] for row in rows])
-
-
-def _rounded(value: float | None, places: int = 1) -> Figure | None:
-    return None if value is None else Figure(f"{value:.{places}f}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from math import isnan
 from pathlib import Path
@@ -16,7 +16,6 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from engine.cli.common import (
     INTERRUPTED,
-    asking,
     at_most,
     check_depth,
     exit_code,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from engine.assist.assistant import Assistant
     from engine.explorer import Explorer
     from engine.maps.facade import Maps
-    from engine.types.maps import CorpusMap, Layout
+    from engine.types.maps import CorpusMap
 
 MODEL_SYSTEM_NAMES = ("rewrite", "multi-hop")
 """Of engine.search.model.systems, which is loaded late."""
@@ -155,7 +154,7 @@ def _search_with_model(
             f"The system '{query.system}' asks a model already and cannot be reranked here.",
             "Rerank another system; seedlens evaluate can rerank this one too.",
         )
-    with asking() as tell:
+    with advancing("questions", "model") as tell:
         request = RerankRequest(query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH)
         reranking = assistant.rerank(request, most_calls=most_calls, tell=tell)
     say_what_it_took(mode or query.system, reranking.report)
@@ -256,7 +255,7 @@ def export_trail(
 
 
 @command(name="export", json=False)
-def export_corpus(
+def export_(
     name: str,
     *,
     kind: Annotated[str, click.Choice(DOCUMENT_FORMATS)] = "jsonl",
@@ -294,7 +293,7 @@ def _known(trail_id: str) -> Explorer:
 
 
 @command(name="map", json=False)
-def map_command(
+def map_(
     corpus: str,
     *,
     rebuild: bool = False,
@@ -356,7 +355,13 @@ def _name_clusters(
 
 
 def _write_map(output: Path, found: CorpusMap) -> None:
-    rows = [row for layout in found.layouts.values() for row in _map_rows(found.doc_ids, layout)]
+    rows: list[tuple[str | float, ...]] = []  # the values of MAP_COLUMNS of positioned documents
+    for layout in found.layouts.values():
+        for at, (x, y) in enumerate(layout.positions.tolist()):
+            if not isnan(x):
+                coarse, fine = (level.names[level.labels[at]] for level in layout.levels)
+                place = (round(x, 5), round(y, 5))
+                rows.append((layout.name, found.doc_ids[at], *place, coarse, fine))
     with output.open("w", encoding="utf-8", newline="") as file:
         if output.suffix.lower() == ".csv":
             cells = ([spreadsheet_cell(str(value)) for value in row] for row in rows)
@@ -364,11 +369,3 @@ def _write_map(output: Path, found: CorpusMap) -> None:
         else:
             records = [dict(zip(MAP_COLUMNS, row, strict=True)) for row in rows]
             json.dump({"corpus": found.corpus, "documents": records}, file, ensure_ascii=False)
-
-
-def _map_rows(doc_ids: Sequence[str], layout: Layout) -> Iterator[tuple[str | float, ...]]:
-    """The values of :data:`MAP_COLUMNS` of each document that has a position."""
-    for at, (x, y) in enumerate(layout.positions.tolist()):
-        if not isnan(x):
-            coarse, fine = (level.names[level.labels[at]] for level in layout.levels)
-            yield layout.name, doc_ids[at], round(x, 5), round(y, 5), coarse, fine

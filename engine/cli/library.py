@@ -211,7 +211,7 @@ def corpora() -> None:
 
 
 @click.group("lens")
-def lens_group() -> None:
+def lens_() -> None:
     """Lenses: the sets of aspects that corpora are explored through.
 
     For a lens of your own, print one with show, change the file, and pass its path to
@@ -219,7 +219,7 @@ def lens_group() -> None:
     """
 
 
-@command(lens_group, "list")
+@command(lens_, "list")
 def list_lenses() -> None:
     """List the lenses that come with SeedLens."""
     from engine.lenses.definitions import SHIPPED
@@ -229,7 +229,7 @@ def list_lenses() -> None:
     show_rows(report, ("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
 
 
-@command(lens_group, "show")
+@command(lens_, "show")
 def show_lens(key: Annotated[str, "KEY|FILE"]) -> None:
     """Print a lens as a file to start from: TOML, or JSON with --json.
 
@@ -241,7 +241,7 @@ def show_lens(key: Annotated[str, "KEY|FILE"]) -> None:
     show(chosen, lens_to_toml(chosen).rstrip("\n"))
 
 
-@command(lens_group, "set")
+@command(lens_, "set")
 def set_lens(corpus: str, key: Annotated[str, "KEY|FILE"]) -> None:
     """Change the lens of CORPUS without encoding it again.
 

@@ -21,48 +21,33 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 COMMANDS = {
-    "import": "library.import_",
-    "update": "library.update",
-    "corpora": "library.corpora",
-    "lens": "library.lens_group",
-    "search": "explore.search",
-    "trail": "explore.trail",
-    "export": "explore.export_corpus",
-    "map": "explore.map_command",
-    "judge": "annotate.judge",
-    "pool": "annotate.pool",
-    "project": "annotate.project",
-    "grade": "agreement.grade",
-    "agreement": "agreement.agreement",
-    "qrels": "annotate.qrels",
-    "evaluate": "evaluate.evaluate",
-    "sensitivity": "evaluate.sensitivity",
-    "gap": "evaluate.gap",
-    "read": "evaluate.read",
-    "sql": "home.sql",
-    "build": "build.build",
-    "generate": "build.generate",
-    "facts": "scenarios.facts",
-    "scenarios": "scenarios.scenarios",
-    "distill": "scenarios.distill",
-    "backup": "home.backup",
-    "verify": "home.verify",
-    "restore": "home.restore",
-    "ledger": "home.ledger",
+    name: module
+    for module, names in (
+        ("doctor", "doctor"),
+        ("library", "import update corpora lens"),
+        ("explore", "search trail export map"),
+        ("annotate", "judge pool project grade agreement qrels"),
+        ("evaluate", "evaluate sensitivity gap read"),
+        ("home", "sql"),
+        ("build", "build generate"),
+        ("scenarios", "facts scenarios distill"),
+        ("home", "backup verify restore ledger"),
+    )
+    for name in names.split()
 }
-"""Name of a command -> where its function is; loaded when it is run."""
+"""Command -> module, loaded when it is run, with the function ``command`` or ``command_``."""
 
 
 class SeedLensGroup(click.Group):
     """Loads commands late; turns our errors into one line on stderr and exit code 2."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
-        return list(dict.fromkeys(("app", "doctor", *COMMANDS)))
+        return ["app", *COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:
-            module, _, function = COMMANDS[cmd_name].partition(".")
-            self.add_command(getattr(import_module(f"engine.cli.{module}"), function))
+            module = import_module(f"engine.cli.{COMMANDS[cmd_name]}")
+            self.add_command(getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_"))
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -118,15 +103,3 @@ def app(*, port: int = 8501, address: str = "127.0.0.1") -> None:
     options = ["--server.port", str(port), "--server.address", address]
     os.environ["SEEDLENS_HOME"] = str(Settings().home)
     os.execv(sys.executable, [*command, *options])  # noqa: S606 - our own command
-
-
-@command(main)
-def doctor(*, rebuild: bool = False) -> None:
-    """Check what is installed, which models load, and where the home is.
-
-    Options:
-        rebuild: First list corpora again that are in the home and not in its ledger.
-    """
-    from engine.cli.doctor import diagnose
-
-    diagnose(rebuild=rebuild)

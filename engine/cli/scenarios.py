@@ -81,12 +81,14 @@ def scenarios(
     facade = open_explorer().scenarios
     if remove:
         facade.remove(name)
-    only_show = status or remove
-    if not only_show and weight is not None and _only_weight_given():
-        only_show = facade.status(name).covered > 0
-        if only_show:
-            facade.set_weight(name, weight)
-    if only_show:
+    source_of = click.get_current_context().get_parameter_source
+    others = ("by_model", "distilled", "component", "limit", "yes", "budget_calls")
+    alone = all(source_of(other) is ParameterSource.DEFAULT for other in others)
+    only_weight = weight is not None and alone and not status and not remove
+    only_weight = only_weight and facade.status(name).covered > 0
+    if weight is not None and only_weight:
+        facade.set_weight(name, weight)
+    if status or remove or only_weight:
         state = facade.status(name)
         show(state, *_state_lines(state))
         return
@@ -106,13 +108,6 @@ def scenarios(
     named = {"request": asdict(request)}
     announced = {**named, "documents": estimate.items, **task_fields(estimate)}
     end_run(announced, {**named, **task_fields(report)}, report, line)
-
-
-def _only_weight_given() -> bool:
-    """True when no other option says how to write."""
-    source = click.get_current_context().get_parameter_source
-    others = ("by_model", "distilled", "component", "limit", "yes", "budget_calls")
-    return all(source(other) is ParameterSource.DEFAULT for other in others)
 
 
 def _to_write(estimate: Estimate) -> str:

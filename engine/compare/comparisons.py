@@ -28,17 +28,17 @@ from engine.errors import BadInputError
 from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.lenses.definitions import SETS, built_in_variants, check_variants
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
 from engine.llm.endpoints import Endpoint
-from engine.llm.judging_prompts import Criterion
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.judges import Criterion
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_sees
 from engine.rerank.protocols import Progress, Reranked
-from engine.search.model.estimates import count_for_reranking, estimate_ranking
 from engine.search.model.reranking import (
     Assignment,
     Finished,
     Plan,
+    count_for_reranking,
+    estimate_ranking,
     model_report,
     recalled,
     rerank_one,

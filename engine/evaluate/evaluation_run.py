@@ -26,30 +26,27 @@ from engine.evaluate.measuring import (
 )
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client, finish
-from engine.llm.connecting import Estimator
-from engine.llm.judging_prompts import Criterion
-from engine.llm.tasks import TaskRun
+from engine.llm.judges import Criterion
+from engine.llm.tasks import Estimator, TaskRun
 from engine.measures.per_query import query_rows
 from engine.measures.significance import significance
 from engine.rerank.modes import MODES
-from engine.search.model.estimates import (
+from engine.search.model.reranking import (
     DOCUMENTS,
     SAMPLE,
+    Assignment,
     Counted,
+    Plan,
     count_for_reranking,
     count_for_system,
     estimate_cost,
-    ranking_sizes,
-)
-from engine.search.model.estimates import Sample as SampledQuery
-from engine.search.model.reranking import (
-    Assignment,
-    Plan,
     model_report,
+    ranking_sizes,
     rerank_all,
     texts_of,
     usage_report,
 )
+from engine.search.model.reranking import Sample as SampledQuery
 from engine.search.model.systems import MODEL_SYSTEMS, SystemRanking, find_model_system
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system

@@ -28,14 +28,13 @@ from engine.evaluate.evaluation_run import (
     system_and_mode,
 )
 from engine.evaluate.measuring import MAIN_MEASURE, check_annotators
-from engine.llm.connecting import Estimator, describe
+from engine.llm.client import describe
 from engine.llm.endpoints import Endpoint
-from engine.llm.tasks import ModelTask, R, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, R, TaskRun, TaskRunner
 from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
 from engine.rerank.modes import DEFAULT_MODE
-from engine.search.model.estimates import KEPT, Counted
-from engine.search.model.reranking import Plan
+from engine.search.model.reranking import KEPT, Counted, Plan
 from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.reports import evaluation_report, llm_report
 from engine.search.scenario_index import scenarios_of
@@ -243,7 +242,7 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         """:meth:`start` without asking a model anything: all is ranked already."""
         task = self._task(request)
         task.asks = False
-        return self._start(task, None, None, owner)
+        return self.start(task, owner=owner)
 
     def job(self) -> EvaluationJob | None:
         """The evaluation that runs, or the last one that ran in this process."""

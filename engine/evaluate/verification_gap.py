@@ -25,19 +25,20 @@ from engine.evaluate.evaluations import (
 from engine.evaluate.measuring import MAIN_MEASURE, ranking_of
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client
-from engine.llm.connecting import Estimator
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.measures.metrics import mean
 from engine.measures.per_query import query_rows
 from engine.measures.significance import confidence_interval
 from engine.permissions import all_for_leads
 from engine.rerank.candidates import merged, shuffled
-from engine.search.model.estimates import Counted, count_for_reranking, ranking_sizes
 from engine.search.model.reranking import (
     Assignment,
+    Counted,
     Finished,
     Plan,
+    count_for_reranking,
     model_report,
+    ranking_sizes,
     rerank_all,
     texts_of,
 )

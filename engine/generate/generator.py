@@ -31,9 +31,8 @@ from engine.generate.implicit_records import (
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.tuple_sets import constraints_for, randomness
 from engine.generate.wording import BY_CODE, UTTERANCES, fact_sentences, in_chat, in_post
-from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import fenced
 from engine.types.models import Estimate, TaskReport
 from storage.files import file_errors, write_whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 
@@ -140,10 +140,10 @@ def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
     """One scene per tuple."""
     rng = randomness(request.seed, "scenes", request.category, request.style, drawn.number)
     shared = _shared(request, drawn)
-    count = len(drawn.tuples)
-    own = [name for name in wording.FIRST_NAMES if not shared.main.startswith(name)]
+    count, multi, shops = len(drawn.tuples), request.style == "multi", bool(shared.item)
+    own = [name for name in wording.FIRST_NAMES if multi or not shared.speaker.startswith(name)]
     people = rng.sample(own, count)
-    openings = _openings(rng, request, shared.main)
+    openings = _openings(rng, request, shared.speaker)
     activities = rng.sample(range(len(wording.ACTIVITIES)), count)
     items, brands = rng.sample(wording.ITEMS, count), rng.sample(wording.BRANDS, 2 * count)
     scenes = []
@@ -153,72 +153,59 @@ def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
             if isinstance(implicit, DateTuple)
             else WINDOW_START + timedelta(days=rng.randrange(WINDOW_DAYS))
         )
-        shops = request.category == "arithmetic"
         lines = rng.sample(wording.LINES, 2)
-        multi = request.style == "multi"
-        reference, bought = (
-            (f"{brands[i]} {lines[0]}", f"{brands[i]} {lines[1]}")
-            if multi
-            else (brands[i], brands[count + i])
+        reference, bought = brands[i], brands[count + i]
+        if multi:
+            reference, bought = (f"{brands[i]} {line}" for line in lines)
+        scene = replace(
+            shared,
+            doc_id=f"{request.category}-{request.style}-{drawn.number:04d}-{i:02d}",
+            implicit=implicit,
+            job=rng.choice(wording.JOBS) if multi else shared.job,
+            written=datetime.combine(
+                base, time(rng.randint(_FIRST_HOUR, _LAST_HOUR), rng.randrange(60))
+            ),
+            opening=openings[i],
+            reference=reference if shops else "",
+            bought=bought if shops else "",
         )
-        scenes.append(
-            Scene(
-                doc_id=f"{request.category}-{request.style}-{drawn.number:04d}-{i:02d}",
-                set_number=drawn.number,
-                category=request.category,
-                style=request.style,
-                implicit=implicit,
-                speaker=people[i] if multi else shared.main,
-                other="" if multi else people[i],
-                job=rng.choice(wording.JOBS) if multi else shared.job,
-                written=datetime.combine(
-                    base, time(rng.randint(_FIRST_HOUR, _LAST_HOUR), rng.randrange(60))
-                ),
-                opening=openings[i],
-                topic=shared.group,
-                activity=shared.activity if multi else activities[i],
-                item=(shared.item if multi else items[i]) if shops else "",
-                reference=reference if shops else "",
-                bought=bought if shops else "",
-                currency=shared.currency if shops else "",
-                taken=shared.taken,
-            )
-        )
+        if multi:
+            scene = replace(scene, speaker=people[i])
+        else:
+            scene = replace(scene, other=people[i], activity=activities[i])
+            scene = replace(scene, item=items[i] if shops else "")
+        scenes.append(scene)
     return scenes
 
 
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What all documents of a set have in common; threads and chats use different parts."""
-
-    main: str
-    job: str
-    group: str
-    activity: int
-    item: str
-    currency: str
-    taken: frozenset[date]
-
-
-def _shared(request: ImplicitRequest, drawn: TupleSet) -> _Shared:
-    """Drawn without replacement over all sets that there can be."""
+def _shared(request: ImplicitRequest, drawn: TupleSet) -> Scene:
+    """What all documents of a set have in common, as their first scene; drawn without replacement
+    over all sets that there can be."""
     rng = randomness(request.seed, "sets", request.category, request.style)
     people = rng.sample(range(len(wording.FIRST_NAMES) * len(wording.LAST_NAMES)), MOST_SETS)
-    things = wording.ITEMS if request.category == "arithmetic" else wording.ACTIVITIES
+    multi, shops = request.style == "multi", request.category == "arithmetic"
+    things = wording.ITEMS if shops else wording.ACTIVITIES
     topics = rng.sample(range(len(things) * len(wording.GROUPS)), MOST_SETS)
     first, last = divmod(people[drawn.number], len(wording.LAST_NAMES))
     group, thing = divmod(topics[drawn.number], len(things))
     own = randomness(request.seed, "set", request.category, request.style, drawn.number)
     dates = [t for t in drawn.tuples if isinstance(t, DateTuple)]
-    return _Shared(
-        main=f"{wording.FIRST_NAMES[first]} {wording.LAST_NAMES[last]}"
-        if request.style == "uni"
-        else "",
-        job=own.choice(wording.JOBS),
-        group=wording.GROUPS[group] if request.style == "multi" else "",
+    job, currency = own.choice(wording.JOBS), own.choice(wording.CURRENCIES)
+    return Scene(
+        doc_id="",
+        set_number=drawn.number,
+        category=request.category,
+        style=request.style,
+        implicit=drawn.tuples[0],
+        speaker="" if multi else f"{wording.FIRST_NAMES[first]} {wording.LAST_NAMES[last]}",
+        other="",
+        job=job,
+        written=datetime.min,
+        opening=("", ""),
+        topic=wording.GROUPS[group] if multi else "",
         activity=thing % len(wording.ACTIVITIES),
-        item=wording.ITEMS[thing % len(wording.ITEMS)],
-        currency=own.choice(wording.CURRENCIES),
+        item=wording.ITEMS[thing % len(wording.ITEMS)] if shops else "",
+        currency=currency if shops else "",
         taken=frozenset(day for t in dates for day in t.targets),
     )
 

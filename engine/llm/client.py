@@ -11,7 +11,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import (
-    AsyncGenerator,
     Awaitable,
     Callable,
     Collection,
@@ -23,27 +22,39 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from engine.config import Settings
 from engine.errors import StorageError
 from engine.jobs.runner import in_foreground
-from engine.llm.budget import Meter, RoundProgress, Stopped
-from engine.llm.endpoint_errors import (
+from engine.llm.endpoints import (
+    ADDRESS,
+    KEY,
+    MODEL,
     MOST_CHARS,
+    Account,
+    Budget,
     BudgetReachedError,
+    Connection,
+    Endpoint,
     EndpointError,
+    Meter,
+    NoEndpointError,
+    Price,
     RefusedError,
+    RoundProgress,
+    Stopped,
     TooLongError,
     UnsupportedError,
+    find_endpoint,
 )
-from engine.llm.endpoints import Connection
 from engine.llm.messages import (
     PROBE,
     Capabilities,
     Message,
     Prompt,
-    ReasoningFilter,
     Reply,
     answer_key,
     remembered,
@@ -51,11 +62,15 @@ from engine.llm.messages import (
 )
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelUsage
+from engine.types.people import OPERATOR, Person
+from engine.types.reranking import EndpointInfo
 from storage.answers import AnswerRow, Answers
+from storage.home import Home
+from storage.ledger import Ledger
+from storage.people import Spending
 
 Value = TypeVar("Value")
 log = logging.getLogger("seedlens.llm")
-STREAMED_TOKENS = 1500
 GIVE_UP_AFTER = 8
 """Questions that fail one after the other, without one success, until the run stops."""
 WATCH_SECONDS = 0.05  # Between two looks at whether the run was cancelled
@@ -67,7 +82,7 @@ class AnswerCache:
 
     def __init__(self, store: Answers) -> None:
         self._store = store
-        self._own: dict[str, str] = {}  # of this run, written already or not
+        self.own: dict[str, Reply] = {}  # of this run, written already or not
         self._waiting: list[AnswerRow] = []
         self._writer: asyncio.Task[None] | None = None
         # answers that could not be written (a full disk, say); they count in this run
@@ -75,19 +90,15 @@ class AnswerCache:
 
     async def find(self, keys: Collection[str]) -> dict[str, Reply]:
         """Replies that are there, by key. Raises StorageError, before anything was paid for."""
-        others = [key for key in keys if key not in self._own]
+        own = {key: self.own[key] for key in keys if key in self.own}
+        others = [key for key in keys if key not in own]
         stored = await asyncio.to_thread(self._store.find, others) if others else {}
-        own = {key: self._own[key] for key in keys if key in self._own}
-        return {key: Reply.from_json(answer) for key, answer in {**stored, **own}.items()}
+        return own | {key: Reply.from_json(answer) for key, answer in stored.items()}
 
-    def own(self, key: str) -> Reply | None:
-        """The reply that came in during this run."""
-        return Reply.from_json(self._own[key]) if key in self._own else None
-
-    def put(self, row: AnswerRow) -> None:
+    def put(self, row: AnswerRow, reply: Reply) -> None:
         """Write an answer, together with those that come in while others are written."""
         self._waiting.append(row)
-        self._own[row.key] = row.answer
+        self.own[row.key] = reply
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
 
@@ -177,43 +188,31 @@ class Client:
             await self._run_all([settle(key, prompt) for key, prompt in missing.items()])
         return [answers.get(key) for key in keys]
 
-    async def stream(
-        self, messages: Sequence[Message], most_tokens: int = STREAMED_TOKENS
-    ) -> AsyncGenerator[str]:
-        """One answer, piece by piece, without reasoning; nothing is kept. Ends early when the run
-        is cancelled; what came before an EndpointError stays valid."""
+    async def say(
+        self, messages: Sequence[Message], on_piece: Callable[[str], None], most_tokens: int
+    ) -> None:
+        """One answer, given to ``on_piece`` as it comes, reasoning included; nothing is kept. Ends
+        early when the run is cancelled; what came before an EndpointError stays valid."""
         prompt = Prompt("streamed/1", tuple(messages), lambda *_: "", "", most_tokens)
         self._counts["rounds"] += 1
         self._counts["asked"] += 1
-        failures, pieces = self._counts["failed"], asyncio.Queue[str | None]()
+        failures = self._counts["failed"]
 
-        async def forward() -> None:
+        async def listen() -> None:
             async with self._slots:
                 if not self.stopped:
                     with self._noting_failures():
-                        reply = await self._complete(prompt, pieces.put_nowait)
+                        reply = await self._complete(prompt, on_piece)
                         self._failures_in_a_row = 0
                         self._counts["answered"] += 1
                         self._counts["cut"] += reply.cut
 
-        if await self._capabilities() is None:
+        known = await self._capabilities()
+        if known is not None:
+            await self._run_all([listen()])
+        failed = known is None or self._counts["failed"] > failures
+        if failed or self.stopped in ("budget", "endpoint"):
             self.raise_problem()
-            return
-        reasoning = ReasoningFilter()
-        forwarding = asyncio.create_task(self._run_all([forward()]))
-        forwarding.add_done_callback(lambda _: pieces.put_nowait(None))
-        try:
-            while (piece := await pieces.get()) is not None:
-                if text := reasoning.add(piece):
-                    yield text
-            await forwarding
-        finally:
-            forwarding.cancel()
-            await asyncio.gather(forwarding, return_exceptions=True)
-        if self._counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
-            self.raise_problem()
-        if rest := reasoning.rest():
-            yield rest
 
     async def context(self) -> int | None:
         """Tokens for a question and its answer, thinking aside; None for unknown."""
@@ -308,7 +307,7 @@ class Client:
     async def _answer_once(self, key: str, prompt: Prompt[Value]) -> Value | None:
         # Of equal questions under way at once, the others wait for the answer to the first.
         async with self._locks.setdefault(key, asyncio.Lock()):
-            if (reply := self._cache.own(key)) is not None:
+            if (reply := self._cache.own.get(key)) is not None:
                 return self._read(prompt, reply)
             async with self._slots:
                 if not self.stopped:
@@ -348,7 +347,8 @@ class Client:
         self._count("answered", prompt, reply)
         place = self._key(prompt), self._endpoint.address, self._endpoint.model
         used = reply.used or (0, 0)
-        self._cache.put(AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC)))
+        row = AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC))
+        self._cache.put(row, reply)
         return answer
 
     def _is_too_long(self, prompt: Prompt[Any]) -> bool:
@@ -482,6 +482,18 @@ class Client:
 # -- for callers that are not asynchronous: pages and the command line --------------------
 
 
+async def ask_groups(
+    ask: Callable[[Sequence[Prompt[Value]]], Awaitable[Sequence[Value | None]]],
+    groups: Sequence[Sequence[Prompt[Value]]],
+) -> list[list[Value] | None]:
+    """One round about groups of questions, such as the parts of documents; None for a group without
+    an answer to one of them."""
+    answers = iter(await ask([prompt for group in groups for prompt in group]))
+    found = [[next(answers) for _ in group] for group in groups]
+    whole = [[answer for answer in group if answer is not None] for group in found]
+    return [w if len(w) == len(group) else None for w, group in zip(whole, groups, strict=True)]
+
+
 Work = Callable[[Client], Awaitable[Value]]
 """What a run does with its client; it returns what it has when ``client.stopped`` is set."""
 
@@ -560,3 +572,96 @@ def ask_once(
     if done.value is None:
         raise nothing
     return done.value, done.usage
+
+
+# -- how to connect an endpoint --------------------------------------------------------------------
+
+HOW = (
+    f"Hosted: set {ADDRESS} to the provider's address (https://api.openai.com/v1, say), {KEY} "
+    f"and {MODEL}.",
+    f"vLLM: run `vllm serve MODEL`, then set {ADDRESS}=http://localhost:8000/v1 and {MODEL}=MODEL.",
+    f"Ollama: run `ollama pull MODEL`, then set {ADDRESS}=http://localhost:11434/v1 and "
+    f"{MODEL}=MODEL.",
+)
+_ENTER = (
+    f"Set {ADDRESS} (http://localhost:11434/v1, say), {KEY} if it needs one, and {MODEL}; or enter "
+    "them on the page."
+)
+
+
+def connect(
+    settings: Settings,
+    endpoint: Endpoint | None = None,
+    most_calls: int | None = None,
+    person: Person = OPERATOR,
+) -> Connection:
+    """The connection to an endpoint, with the budgets of the settings for the run and the person's
+    day."""
+    endpoint = endpoint or find_endpoint(settings)
+    if endpoint is None:
+        raise NoEndpointError("This needs a language model, and none is connected.", _ENTER)
+    if not person.is_operator:
+        endpoint = replace(endpoint, person=person)
+    price = None
+    if settings.llm_input_price is not None or settings.llm_output_price is not None:
+        price = Price(settings.llm_input_price or 0.0, settings.llm_output_price or 0.0)
+    account = None
+    daily = Budget(
+        settings.llm_daily_calls, settings.llm_daily_tokens, settings.llm_daily_cost, price
+    )
+    if daily.is_limited and not endpoint.person.is_operator:
+        home, url = Home(settings.home), settings.ledger_url.get_secret_value()
+        spending = _spending(home, settings.ledger_wait_seconds, url)
+        account = Account(endpoint.person.address, daily, spending)
+    limits = [limit for limit in (most_calls, settings.llm_max_calls) if limit is not None]
+    calls = min(limits, default=None)
+    return Connection(
+        endpoint,
+        Budget(calls, settings.llm_max_tokens, settings.llm_max_cost, price),
+        settings.llm_concurrency,
+        settings.llm_timeout_seconds,
+        settings.llm_retries,
+        account,
+    )
+
+
+@lru_cache(maxsize=8)
+def _spending(home: Home, wait_seconds: float, url: str) -> Spending:
+    return Ledger(home.ledger, wait_seconds, url).spending
+
+
+def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = None) -> EndpointInfo:
+    """What is known of an endpoint (None: of the settings') without asking it."""
+    problem = "No language model is connected."
+    try:
+        endpoint = endpoint or find_endpoint(settings)
+    except EndpointError as error:
+        problem = str(error)
+    if endpoint is None:
+        return EndpointInfo("", "", set_up=False, problem=problem, how=HOW)
+    info = EndpointInfo(endpoint.address, endpoint.model, set_up=True, how=HOW)
+    known = remembered(store, endpoint)
+    if known is None:
+        return info
+    return replace(
+        info,
+        tried=True,
+        logprobs=known.logprobs > 0,
+        reasons=known.reasons,
+        context=known.context,
+    )
+
+
+def offered_models(connection: Connection, store: Answers) -> list[str]:
+    """Names of the models that an endpoint lists; empty where it does not tell."""
+    return complete(connection, store, lambda client: client.offered()).value
+
+
+def try_endpoint(connection: Connection, store: Answers) -> None:
+    """Find out again what the endpoint can do; what is remembered stays on an EndpointError."""
+
+    async def work(client: Client) -> None:
+        await client.try_out()
+        client.raise_problem()
+
+    complete(connection, store, work)

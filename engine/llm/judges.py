@@ -1,4 +1,8 @@
-"""A model as the judge of reranking algorithms (``engine.rerank.protocols.Judge``)."""
+"""A model as the judge of documents: criterion, questions, and the judge of reranking algorithms.
+
+Another wording is another version: answers are kept by it. What all questions about a query share
+comes first, for prefix caches; fenced candidates follow, and the question comes last.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,187 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from engine.llm.client import Client
-from engine.llm.judging_prompts import (
-    CANDIDATE_TOKENS,
-    FEWEST_TOKENS,
-    RULES,
-    Criterion,
-    is_cut,
-    listwise,
-    pairwise,
-    pointwise,
+from engine.llm.messages import Message, Prompt, read_order, read_probability
+from engine.llm.texts import (
+    CUT,
+    PROMPTS,
+    choose_sentences,
+    cut_text,
+    estimate_tokens,
+    fenced,
+    harmless_line,
 )
-from engine.llm.messages import Prompt
-from engine.llm.texts import estimate_tokens
 from engine.rerank.protocols import Judge, StopAsking
 from engine.types.documents import Document
+from engine.types.lenses import Aspect
+
+SEED_TOKENS = 400  # Of a seed, its title included
+INSTRUCTION_TOKENS = 200
+_ON_THE_ASPECT = 0.5
+"""Share of the greatest weight from which a sentence is said to serve the aspect."""
+Value = TypeVar("Value")
+CANDIDATE_TOKENS = 300
+FEWEST_TOKENS = 40
+"""A candidate is never cut below this; a model that cannot take it cannot judge it."""
+PAIRWISE, POINTWISE, LISTWISE = "pairwise/1", "pointwise/1", "listwise/1"
+RULES = PROMPTS["judging"]
+_WHAT = "in what the person asks for"
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One query, in the words that a model reads."""
+
+    seed: str  # within its budget of tokens
+    aspect: str = ""  # its name; "" when the whole seed counts
+    definition: str = ""  # which sentences serve the aspect
+    instruction: str = ""  # the person's words, or the built-in ones
+
+    @property
+    def text(self) -> str:
+        """The criterion as it stands in a prompt: always the same words for the same query."""
+        parts = [fenced("starting document", self.seed)]
+        if self.aspect:
+            parts.append(f"Aspect: {harmless_line(self.aspect)}")
+        if self.definition:
+            parts.append(f"The aspect means: {harmless_line(self.definition)}")
+        if self.instruction:
+            words = cut_text(self.instruction, INSTRUCTION_TOKENS).text
+            parts.append(f"What the person asks for:\n{fenced('wording', words)}")
+        elif not self.aspect:
+            parts.append("What the person asks for: documents that are like it as a whole.")
+        return "\n".join(parts)
+
+
+def make_criterion(
+    seed: Document,
+    aspect: Aspect | None = None,
+    instruction: str = "",
+    weights: Sequence[float] | None = None,
+) -> Criterion:
+    """The criterion for a seed. A blank instruction is the aspect's own; sentences of least weight
+    are cut first."""
+    title = cut_text(seed.title.strip(), SEED_TOKENS // 4).text
+    sentences = [s.text for s in seed.sentences] or ([seed.text] if seed.text.strip() else [])
+    if weights is None or len(weights) != len(sentences) or aspect is None:
+        weights = [1.0] * len(sentences)
+    body = _seed_text(sentences, weights, SEED_TOKENS - estimate_tokens(title), aspect)
+    return Criterion(
+        seed="\n".join(part for part in (title, body) if part),
+        aspect=aspect.name if aspect else "",
+        definition=aspect.definition if aspect else "",
+        instruction=instruction.strip() or (aspect.instruction if aspect else ""),
+    )
+
+
+def _seed_text(
+    sentences: Sequence[str], weights: Sequence[float], tokens: int, aspect: Aspect | None
+) -> str:
+    if not sentences:
+        return ""
+    chosen, cut = choose_sentences(sentences, weights, tokens)
+    if not chosen:  # even the most important sentence is too long
+        first = max(range(len(sentences)), key=lambda i: (weights[i], -i))
+        return cut_text(sentences[first], tokens).text
+    heaviest = max(weights)
+    on_it = [i for i in chosen if weights[i] >= _ON_THE_ASPECT * heaviest]
+    rest = [i for i in chosen if i not in set(on_it)]
+    if aspect is None or not rest:
+        return " ".join([*(sentences[i] for i in chosen), *([CUT] if cut else [])])
+    lines = [
+        f"On this aspect ({harmless_line(aspect.name)}): {' '.join(sentences[i] for i in on_it)}",
+        f"For context: {' '.join(sentences[i] for i in rest)}",
+    ]
+    return "\n".join([*lines, *([CUT] if cut else [])])
+
+
+def pairwise(
+    criterion: Criterion, first: str, second: str, tokens: int = CANDIDATE_TOKENS
+) -> Prompt[float]:
+    """Which of two is closer? Read as the probability that it is the first."""
+    question = (
+        f"Which candidate is closer to the starting document {_WHAT}, A or B? "
+        "Answer with one letter, A or B, and nothing else."
+    )
+    texts = {"A": first, "B": second}
+    return _choosing(PAIRWISE, criterion, texts, question, "letter", ("A", "B"), tokens)
+
+
+def pointwise(criterion: Criterion, text: str, tokens: int = CANDIDATE_TOKENS) -> Prompt[float]:
+    """Is it similar? Read as the probability of yes."""
+    question = (
+        f"Is the candidate similar to the starting document {_WHAT}? "
+        "Answer with one word, yes or no, and nothing else."
+    )
+    return _choosing(POINTWISE, criterion, {"": text}, question, "word", ("yes", "no"), tokens)
+
+
+def _choosing(
+    name: str,
+    criterion: Criterion,
+    texts: Mapping[str, str],
+    question: str,
+    kind: str,
+    choices: tuple[str, str],
+    tokens: int,
+) -> Prompt[float]:
+    def shorter(less: int) -> Prompt[float]:
+        return _choosing(name, criterion, texts, question, kind, choices, less)
+
+    return Prompt(
+        name=name,
+        messages=_messages(criterion, texts, question, tokens),
+        read=lambda reply, _: read_probability(reply, choices),
+        nudge=f"Answer with the {kind} {choices[0]} or the {kind} {choices[1]} only.",
+        most_tokens=8,
+        choices=choices,
+        shorter=halved(tokens, shorter),
+    )
+
+
+def listwise(
+    criterion: Criterion, texts: Sequence[str], tokens: int = CANDIDATE_TOKENS
+) -> Prompt[list[int]]:
+    """Order them all. Read as their positions, best first; an incomplete order only at last."""
+    count = len(texts)
+    numbered = {f"[{n}]": text for n, text in enumerate(texts, start=1)}
+    question = (
+        f"Order the candidates from the closest to the starting document {_WHAT} to the farthest. "
+        f"Answer with all {count} labels in this form and nothing else: [2] > [1] > [3]"
+    )
+    return Prompt(
+        name=LISTWISE,
+        messages=_messages(criterion, numbered, question, tokens),
+        read=lambda reply, last: read_order(reply.text, count, incomplete=last),
+        nudge=f"Answer with the {count} labels only, each once, like [2] > [1] > [3].",
+        most_tokens=16 + 6 * count,
+        shorter=halved(tokens, lambda less: listwise(criterion, texts, less)),
+    )
+
+
+def _messages(
+    criterion: Criterion, texts: Mapping[str, str], question: str, tokens: int
+) -> tuple[Message, ...]:
+    candidates = [
+        fenced(f"candidate {label}".strip(), cut_text(text, tokens).text)
+        for label, text in texts.items()
+    ]
+    asked = "\n\n".join([criterion.text, *candidates, question])
+    return Message("system", RULES), Message("user", asked)
+
+
+def halved(
+    tokens: int, ask: Callable[[int], Prompt[Value]], fewest: int = FEWEST_TOKENS
+) -> Callable[[], Prompt[Value]] | None:
+    """The question with texts of half as many tokens; None where that would be too few."""
+    return (lambda: ask(tokens // 2)) if tokens // 2 >= fewest else None
+
+
+# -- the judge ------------------------------------------------------------------------------------
 
 Preference: TypeAlias = float | None
 """Probability that the first of two is the better one, None when nobody said."""
 Question = Literal["compare", "grade", "order"]
-Value = TypeVar("Value")
 Item = TypeVar("Item")
 
 OVERHEAD_TOKENS = 200  # Of the question, the fences and the answer
@@ -140,7 +306,7 @@ class ModelJudge(Judge):
         text = self._texts[doc_id]
         if not text:
             self._empty.add(doc_id)
-        elif is_cut(text, tokens):
+        elif cut_text(text, tokens).cut:
             self._cut.add(doc_id)
         return text
 

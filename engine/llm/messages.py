@@ -141,39 +141,20 @@ def without_reasoning(text: str) -> str:
     return "" if _BEGINS.search(answer) else answer.strip()
 
 
-class ReasoningFilter:
-    """Drops the reasoning that a streamed reply may begin with."""
+def answer_so_far(text: str, *, complete: bool = False) -> str:
+    """What may be shown of a streamed reply: nothing of reasoning that it begins with, or may yet
+    begin with while it is not ``complete``.
 
-    def __init__(self) -> None:
-        self._held = ""
-        self._reasons = self._begun = False
-
-    def add(self, piece: str) -> str:
-        """What may be shown now that ``piece`` has come."""
-        if self._begun:
-            return piece
-        self._held += piece
-        if not self._reasons:
-            self._held = self._held.lstrip()
-            head = self._held[:_LONGEST].lower()
-            if any(opening.startswith(head) for opening in _OPENING):
-                return ""  # it may yet become an opening
-            self._reasons = head.startswith(_OPENING)
-        shown = self._held
-        if self._reasons:
-            end = _ENDS.search(self._held)
-            if end is None:
-                self._held = self._held[-_LONGEST:]  # it may hold the beginning of one
-                return ""
-            self._held = self._held[end.start() :]
-            shown = self._held[len(end[0]) :].lstrip()
-        self._begun = bool(shown)
-        return shown
-
-    def rest(self) -> str:
-        """What was held back and turned out to be no reasoning."""
-        held = "" if self._begun or self._reasons else self._held.strip()
-        return "" if held.lower().startswith(_OPENING) else held
+    >>> answer_so_far("<think>Is it A? No.</think> B"), answer_so_far("<thi")
+    ('B', '')
+    """
+    shown = text.lstrip()
+    head = shown[:_LONGEST].lower()
+    if head.startswith(_OPENING):
+        end = _ENDS.search(shown)
+        return "" if end is None else shown[end.end() :].lstrip()
+    undecided = any(opening.startswith(head) for opening in _OPENING)
+    return "" if undecided and not complete else shown
 
 
 def read_choice(text: str, choices: Sequence[str]) -> str | None:
@@ -254,7 +235,8 @@ def json_prompt(
     ``check``, which sees what pydantic cannot, such as quotes that must occur in a text: it returns
     the record, repaired or as it is, or None for an unusable one."""
     form = sent_schema(schema)
-    asked = f"Answer with one JSON object and nothing else, of this JSON schema:\n{_compact(form)}"
+    compact = json.dumps(form, separators=(",", ":"), ensure_ascii=False)
+    asked = f"Answer with one JSON object and nothing else, of this JSON schema:\n{compact}"
 
     def read(reply: Reply, _: bool) -> Record | None:
         try:
@@ -311,10 +293,6 @@ def _strict(node: Any) -> Any:
     if "properties" in strict:
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     return strict
-
-
-def _compact(form: Mapping[str, Any]) -> str:
-    return json.dumps(form, separators=(",", ":"), ensure_ascii=False)
 
 
 FORM = 1  # Of what is remembered; another form is tried out again

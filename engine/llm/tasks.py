@@ -13,20 +13,18 @@ from typing import Any, Generic, TypeVar
 
 from engine.config import Settings
 from engine.jobs.runner import CancelledWorkError, JobRunner, in_foreground
-from engine.llm.budget import RoundProgress
-from engine.llm.client import Client, ask_model, finish
-from engine.llm.connecting import Estimator, connect, describe, estimator
-from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.messages import Prompt
+from engine.llm.client import Client, ask_model, connect, describe, finish
+from engine.llm.endpoints import Connection, Endpoint, Price, RoundProgress
+from engine.llm.messages import Capabilities, Prompt, remembered
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import Estimate, ModelUsage, TaskProgress, TaskReport
 from engine.types.people import ForPerson
 from storage.answers import Answers
 
 R = TypeVar("R")
-Item = TypeVar("Item")
 Request = TypeVar("Request")
 Value = TypeVar("Value")
+Item = TypeVar("Item")
 OnProgress = Callable[[Any], None]
 """Called with a :class:`TaskProgress`, or what the task has in its place."""
 
@@ -139,6 +137,45 @@ class TaskRun:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """Sizes of questions to one model."""
+
+    known: Capabilities  # what the model can do, as far as found out
+    price: Price | None = None  # None where none is set: no cost then
+    model: str = ""  # "" where none is connected
+
+    def estimate(self, sample: Sequence[Prompt[Any]], calls: int) -> Estimate:
+        """What ``calls`` questions of the mean size of these would take, none in the ledger."""
+        sizes = [self.known.size(prompt) for prompt in sample]
+        each = calls / max(1, len(sizes))
+        sent = round(each * sum(sent for sent, _ in sizes))
+        answered = round(each * sum(answered for _, answered in sizes))
+        cost = None if self.price is None else self.price.cost(sent, answered)
+        return Estimate(calls=calls, input_tokens=sent, output_tokens=answered, cost=cost)
+
+    def of_items(
+        self,
+        items: Sequence[Item],
+        ask: Callable[[Sequence[Item]], Sequence[Prompt[Any]]],
+        sample: int,
+    ) -> Estimate:
+        """What the questions about all items would take, by those about ``sample`` of them, evenly
+        spread."""
+        some = items[:: -(-len(items) // sample) or 1]
+        prompts = ask(some)
+        calls = round(len(prompts) * len(items) / max(1, len(some)))
+        return replace(self.estimate(prompts, calls), items=len(items))
+
+
+def estimator(connection: Connection | None, store: Answers) -> Estimator:
+    """The estimator for a connection; for None one of a model that nothing is known of."""
+    if connection is None:
+        return Estimator(Capabilities())
+    known = remembered(store, connection.endpoint) or Capabilities()
+    return Estimator(known, connection.budget.price, connection.endpoint.model)
+
+
 class ModelTask(ABC, Generic[R]):
     """One checked request to do something with a model."""
 
@@ -146,6 +183,7 @@ class ModelTask(ABC, Generic[R]):
     # of tasks with equal keys one runs as a job at a time; others get ``busy``
     key: Hashable = None
     busy: str = ""
+    job_id: str = ""  # of its job, which joins no other; "" for a new one
     phase: str = ""  # until the first progress
     asks: bool = True  # whether it asks a model at all
     needs_model: bool = True  # can do nothing without one
@@ -176,7 +214,7 @@ class ModelTask(ABC, Generic[R]):
         return nullcontext()
 
 
-class TaskRunner(ForPerson, ABC, Generic[Request, R]):
+class TaskRunner(ForPerson, Generic[Request, R]):
     """Runs the tasks of one facade; thread-safe. An ``endpoint`` of None is that of the
     settings."""
 
@@ -184,71 +222,63 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         self._settings, self._answers = settings, answers
         self.jobs = JobRunner()  # in the background, by key: ``Job[TaskProgress, TaskReport]``
 
-    @abstractmethod
     def _task(self, request: Request) -> ModelTask[R]:
         """The task of a request, checked."""
+        raise NotImplementedError
 
-    def estimate(self, request: Request, endpoint: Endpoint | None = None) -> Estimate:
-        """Upper estimate of a request, without asking; tokens and cost only with a connected
-        model."""
-        return self._estimated(self._task(request), endpoint)
+    def _made(self, request: Request | ModelTask[R]) -> ModelTask[R]:
+        return request if isinstance(request, ModelTask) else self._task(request)
 
-    def start(
-        self,
-        request: Request,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        owner: str = "",
-    ) -> str:
-        """Run in the background; returns the job's id in :attr:`jobs`, that of the running job for
-        an equal request. CorpusBusyError for another request of the same key."""
-        return self._start(self._task(request), endpoint, most_calls, owner)
-
-    def _start(
-        self,
-        task: ModelTask[R],
-        endpoint: Endpoint | None,
-        most_calls: int | None,
-        owner: str,
-        **job: Any,
-    ) -> str:
-        connection, begun = self._prepared(task, endpoint, most_calls)
-        place = None if connection is None else connection.endpoint
-        known: dict[str, Any] = {"key": task.job_key(place), "request": task.kept(), **job}
-        work = partial(self._perform, task, connection, begun)
-        return self.jobs.start(work=work, progress=begun, owner=owner, busy=task.busy, **known)
-
-    def run(
-        self,
-        request: Request,
-        *,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        tell: OnProgress = tell_nobody,
-    ) -> TaskReport[R]:
-        """Run now. Ctrl-C ends it after the batch at hand; a second one is a KeyboardInterrupt."""
-        return self._run_task(self._task(request), endpoint, most_calls, tell)
-
-    def _run_task(
-        self,
-        task: ModelTask[R],
-        endpoint: Endpoint | None,
-        most_calls: int | None,
-        tell: OnProgress,
-    ) -> TaskReport[R]:
-        connection, begun = self._prepared(task, endpoint, most_calls)
-        return in_foreground(
-            lambda cancelled: self._perform(task, connection, begun, tell, cancelled)
-        )
-
-    def _estimated(self, task: ModelTask[R], endpoint: Endpoint | None) -> Estimate:
-        connection = None
+    def estimate(
+        self, request: Request | ModelTask[R], endpoint: Endpoint | None = None
+    ) -> Estimate:
+        """Upper estimate of a request, or of a task, without asking; tokens and cost only with a
+        connected model."""
+        task = self._made(request)
+        connection: Connection | None = None
         if task.asks and describe(self._settings, self._answers, endpoint).set_up:
             connection = connect(self._settings, endpoint, person=self.person)
         estimate = task.estimate(estimator(connection, self._answers))
         if connection is None:
             return replace(estimate, input_tokens=None, output_tokens=None, cost=None)
         return estimate
+
+    def start(
+        self,
+        request: Request | ModelTask[R],
+        endpoint: Endpoint | None = None,
+        most_calls: int | None = None,
+        owner: str = "",
+    ) -> str:
+        """Run in the background; returns the job's id in :attr:`jobs`, that of the running job for
+        an equal request. CorpusBusyError for another request of the same key."""
+        task = self._made(request)
+        connection, begun = self._prepared(task, endpoint, most_calls)
+        place = None if connection is None else connection.endpoint
+        return self.jobs.start(
+            task.job_id or task.job_key(place),
+            partial(self._perform, task, connection, begun),
+            begun,
+            request=task.kept(),
+            owner=owner,
+            job_id=task.job_id,
+            busy=task.busy,
+        )
+
+    def run(
+        self,
+        request: Request | ModelTask[R],
+        *,
+        endpoint: Endpoint | None = None,
+        most_calls: int | None = None,
+        tell: OnProgress = tell_nobody,
+    ) -> TaskReport[R]:
+        """Run now. Ctrl-C ends it after the batch at hand; a second one is a KeyboardInterrupt."""
+        task = self._made(request)
+        connection, begun = self._prepared(task, endpoint, most_calls)
+        return in_foreground(
+            lambda cancelled: self._perform(task, connection, begun, tell, cancelled)
+        )
 
     def _prepared(
         self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None
@@ -260,7 +290,7 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         if not asks:
             return None, task.begun(Estimate(), ModelUsage())
         connection = connect(self._settings, endpoint, most_calls, self.person)
-        estimate = self._estimated(task, endpoint)
+        estimate = self.estimate(task, endpoint)
         connection = connection.within(estimate) if estimate.exact else connection
         place = connection.endpoint
         usage = ModelUsage(endpoint=place.address, model=place.model)

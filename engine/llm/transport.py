@@ -11,7 +11,6 @@ import asyncio
 import functools
 import json
 import re
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
@@ -19,17 +18,20 @@ from typing import Any
 import httpx2
 import openai
 
-from engine.llm.budget import Meter
-from engine.llm.endpoint_errors import (
+from engine.llm.endpoints import (
+    KEY,
+    MODEL,
     MOST_CHARS,
+    Connection,
+    Endpoint,
     EndpointError,
+    Meter,
     RefusedError,
     TooLongError,
     TransientError,
     UnsupportedError,
     scrub,
 )
-from engine.llm.endpoints import KEY, MODEL, Connection, Endpoint
 from engine.llm.messages import Reply, read_choice
 from engine.types.callbacks import tell_nobody
 from engine.types.limits import ANSWER_CHARS_PER_TOKEN
@@ -263,10 +265,7 @@ class Transport:
         return TransientError(f"{self.endpoint.address} {what}.", remedy, pause=0.0)
 
 
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    """The default certificates, cached: reading them is slow."""
-    return httpx2.create_ssl_context()
+_certificates = functools.cache(httpx2.create_ssl_context)  # reading them is slow
 
 
 def _context(fields: Mapping[str, Any]) -> int | None:

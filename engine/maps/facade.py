@@ -23,11 +23,10 @@ from engine.corpora.recent import Recent
 from engine.corpora.schema import FACET_MARK, aspect_column
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
-from engine.llm.client import ask_once
-from engine.llm.connecting import connect, estimator
-from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import Endpoint
+from engine.llm.client import ask_once, connect
+from engine.llm.endpoints import Endpoint, EndpointError
 from engine.llm.messages import Prompt, json_prompt
+from engine.llm.tasks import estimator
 from engine.llm.texts import fenced, harmless_line
 from engine.numeric import FloatArray
 from engine.permissions import check_sees, leads_only

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -99,29 +99,28 @@ def train(
     check_tuning(corpus, out)
     tuning, started = tuning or Tuning(), time.perf_counter()
     parts = split([_known(corpus, group) for group in groups])
-    documents = _documents(corpus, [*parts.train, *parts.held_out])
+    lessons, held_out = _lessons(corpus, parts.train), _lessons(corpus, parts.held_out)
     encoder = Trainable(corpus.spec.source, tuning)
-    before = _measured(encoder, parts.held_out, documents)
-    steps, order = tuning.epochs * len(parts.train), np.random.default_rng(tuning.seed)
+    before = _measured(encoder, held_out)
+    steps, order = tuning.epochs * len(lessons), np.random.default_rng(tuning.seed)
     for step in range(steps):
-        at = step % len(parts.train)
+        at = step % len(lessons)
         if at == 0:
-            shuffled = order.permutation(len(parts.train))
-        group = parts.train[shuffled[at]]
-        rate = 1.0 - step / steps
-        tell(step + 1, steps, encoder.learn(*_material(group, documents), rate))
+            shuffled = order.permutation(len(lessons))
+        tell(step + 1, steps, encoder.learn(lessons[shuffled[at]], 1.0 - step / steps))
         if cancelled():
             break
-    after = _measured(encoder, parts.held_out, documents)
+    after = _measured(encoder, held_out)
+    seeds = {lesson.seed: lesson.passages[0] for lesson in held_out}
     done = Tuned(
         folder=out,
         base=corpus.spec.source,
-        groups=len(parts.train),
-        held_out=len(parts.held_out),
+        groups=len(lessons),
+        held_out=len(held_out),
         before=mean(list(before.values())) or 0.0,
         after=mean(list(after.values())) or 0.0,
         interval=confidence_interval([after[seed] - before[seed] for seed in before]),
-        kept=encoder.kept([documents[seed].passage for seed in before]),
+        kept=encoder.kept([seeds[seed] for seed in before]),
         seconds=time.perf_counter() - started,
         cancelled=cancelled(),
     )
@@ -131,11 +130,14 @@ def train(
 
 
 @dataclass(frozen=True)
-class Material:
-    """A document as it is read in training. ``roles``: aspect -> (sentences,) weights."""
+class Lesson:
+    """A group as it is read in training. ``passages``: the seed's first, then the candidates';
+    ``roles``: (sentences,) weights of each; ``grades``: of the candidates."""
 
-    passage: Passage
-    roles: Mapping[str, Any]
+    seed: str
+    passages: Sequence[Passage]
+    roles: Sequence[FloatArray]
+    grades: Sequence[int]
 
 
 def _known(corpus: OpenCorpus, group: AspectGroup) -> AspectGroup:
@@ -143,41 +145,27 @@ def _known(corpus: OpenCorpus, group: AspectGroup) -> AspectGroup:
     return AspectGroup(group.seed, group.aspect, known if group.seed in corpus.row_of else {})
 
 
-def _documents(corpus: OpenCorpus, groups: Sequence[AspectGroup]) -> dict[str, Material]:
+def _lessons(corpus: OpenCorpus, groups: Sequence[AspectGroup]) -> list[Lesson]:
     wanted = dict.fromkeys(d for g in groups for d in (g.seed, *g.grades))
-    found = {}
+    passages, roles = {}, {}
     for document in corpus.documents(list(wanted)):
         spans = tuple(sentence.span for sentence in document.sentences)
-        roles = role_matrix(document, len(corpus.aspects)).T
-        found[document.doc_id] = Material(
-            Passage(document.title, document.text, spans),
-            dict(zip(corpus.aspects, roles, strict=True)),
-        )
-    return found
+        passages[document.doc_id] = Passage(document.title, document.text, spans)
+        roles[document.doc_id] = role_matrix(document, len(corpus.aspects))
+    lessons = []
+    for group in groups:
+        doc_ids, number = (group.seed, *group.grades), list(corpus.aspects).index(group.aspect)
+        read, weights = [passages[d] for d in doc_ids], [roles[d][:, number] for d in doc_ids]
+        lessons.append(Lesson(group.seed, read, weights, list(group.grades.values())))
+    return lessons
 
 
-def _material(
-    group: AspectGroup, documents: Mapping[str, Material]
-) -> tuple[list[Passage], list[Any], list[int]]:
-    """Passages (the seed's first), their sentences' weights, and the candidates' grades."""
-    read = [documents[doc_id] for doc_id in (group.seed, *group.grades)]
-    return (
-        [material.passage for material in read],
-        [material.roles[group.aspect] for material in read],
-        list(group.grades.values()),
-    )
-
-
-def _measured(
-    encoder: Trainable, groups: Sequence[AspectGroup], documents: Mapping[str, Material]
-) -> dict[str, float]:
+def _measured(encoder: Trainable, lessons: Sequence[Lesson]) -> dict[str, float]:
     """seed -> share of pairs with different grades that are ordered as graded, ties half."""
     shares: dict[str, list[float]] = {}
-    for group in groups:
-        passages, roles, grades = _material(group, documents)
-        shares.setdefault(group.seed, []).append(
-            concordance(encoder.similarities(passages, roles), grades)
-        )
+    for lesson in lessons:
+        share = concordance(encoder.similarities(lesson), lesson.grades)
+        shares.setdefault(lesson.seed, []).append(share)
     return {seed: float(np.mean(values)) for seed, values in shares.items()}
 
 
@@ -236,26 +224,14 @@ class Trainable:
 
     # -- learning --------------------------------------------------------------------------
 
-    def learn(
-        self,
-        passages: Sequence[Passage],
-        roles: Sequence[FloatArray],
-        grades: Sequence[int],
-        rate: float,
-    ) -> float:
-        """One step on one group; returns its loss.
-
-        Args:
-            passages: the seed's first, then the candidates'.
-            roles: (sentences,) each, how far a sentence serves the aspect.
-            grades: of the candidates.
-            rate: of the learning rate, 0 to 1.
-        """
+    def learn(self, lesson: Lesson, rate: float) -> float:
+        """One step on one group, at a share of the learning rate (0 to 1); returns its loss."""
+        passages, grades = lesson.passages, np.asarray(lesson.grades)
         states, masks, spans = self._run(passages)
         with torch.no_grad():
             held, _, _ = self._run(passages, adapted=False)
-        scores = self._compare(states, masks, spans, passages, roles)
-        better = torch.tensor(np.subtract.outer(np.asarray(grades), np.asarray(grades)) > 0)
+        scores = self._compare(states, masks, spans, lesson)
+        better = torch.tensor(np.subtract.outer(grades, grades) > 0)
         margins = (scores[:, None] - scores[None, :])[better] / TEMPERATURE
         loss = torch.nn.functional.softplus(-margins).mean()
         moved = 1 - (self._whole(states, masks) * self._whole(held, masks)).sum(-1)
@@ -270,11 +246,11 @@ class Trainable:
 
     # -- reading ---------------------------------------------------------------------------
 
-    def similarities(self, passages: Sequence[Passage], roles: Sequence[FloatArray]) -> list[float]:
-        """Cosine of the first passage's aspect with that of each other one; see :meth:`learn`."""
+    def similarities(self, lesson: Lesson) -> list[float]:
+        """Cosine of the seed's aspect with that of each candidate."""
         with torch.no_grad():
-            states, masks, spans = self._run(passages)
-            scores: list[float] = self._compare(states, masks, spans, passages, roles).tolist()
+            states, masks, spans = self._run(lesson.passages)
+            scores: list[float] = self._compare(states, masks, spans, lesson).tolist()
         return scores
 
     def kept(self, passages: Sequence[Passage]) -> float:
@@ -341,13 +317,12 @@ class Trainable:
         states: torch.Tensor,
         masks: torch.Tensor,
         starts: Sequence[NDArray[np.int32]],
-        passages: Sequence[Passage],
-        roles: Sequence[FloatArray],
+        lesson: Lesson,
     ) -> torch.Tensor:
         """Cosines (n - 1,) of the first aspect with the others."""
         rows = [
-            self._aspect(states[i, : len(starts[i])], starts[i], passage, roles[i])
-            for i, passage in enumerate(passages)
+            self._aspect(states[i, : len(starts[i])], starts[i], passage, lesson.roles[i])
+            for i, passage in enumerate(lesson.passages)
         ]
         aspects = unit(torch.stack(rows) - CONTEXT * self._whole(states, masks), dim=-1)
         # As in the index: without a sentence of the aspect there is nothing to be alike in.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.corpora.scenario_store import Recipe, ScenarioStore
-from engine.errors import BadInputError, ModelMissingError, StorageError
+from engine.errors import BadInputError, ModelMissingError
 from engine.llm.texts import cut_text, harmless
 from engine.scenarios.writers import Outcome, Written, WrittenScenario, merged
 from engine.types.callbacks import Ask, never, tell_nobody
@@ -175,7 +175,13 @@ def distill(
         seconds=time.perf_counter() - started,
         cancelled=cancelled(),
     )
-    _save(trainer, done, training)
+
+    def write() -> None:
+        trainer.model.save_pretrained(out)
+        trainer.processing_class.save_pretrained(out)
+
+    save_trained(done, training, CARD, write, instruction=INSTRUCTION)
+    shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
     return done
 
 
@@ -290,19 +296,6 @@ def _watcher(tell: TellLoss, cancelled: Ask) -> Any:
                 control.should_training_stop = True
 
     return Watcher()
-
-
-def _save(trainer: Any, done: Distilled, training: Training) -> None:
-    out = done.folder
-
-    def write() -> None:
-        trainer.model.save_pretrained(out)
-        trainer.processing_class.save_pretrained(out)
-
-    save_trained(done, training, CARD, write, instruction=INSTRUCTION)
-    shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
-    if not (out / ADAPTER).is_file():
-        raise StorageError(f"The adapter is missing from {out} after training.")
 
 
 def save_trained(

@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import BaseModel, Field
 
@@ -16,11 +17,9 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
-from engine.llm.connecting import Estimator
-from engine.llm.judges import document_text
-from engine.llm.judging_prompts import CANDIDATE_TOKENS, Criterion, halved, make_criterion
+from engine.llm.judges import CANDIDATE_TOKENS, Criterion, document_text, halved, make_criterion
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import cut_text, fenced
 from engine.permissions import limited, operator_only
 from engine.types.models import Estimate, TaskReport
@@ -145,12 +144,6 @@ def comparing(
     )
 
 
-def group_of(corpus: OpenCorpus, question: Question, answer: GradedCandidates) -> AspectGroup:
-    """The answer of a model by the ids of the documents."""
-    grades = {question.candidates[g.candidate - 1]: g.grade for g in answer.grades}
-    return AspectGroup(question.seed, corpus.aspects[question.aspect], grades)
-
-
 BATCH = 32  # Questions that go out together
 SAMPLE = 50  # Questions whose lengths an estimate is made from
 Groups = tuple[AspectGroup, ...]  # In the order in which they were asked about
@@ -181,12 +174,11 @@ class _GradePairs(ModelTask[Groups]):
 
     def estimate(self, known: Estimator) -> Estimate:
         total = len(self.questions)
-        cost = Estimate(calls=total)
+        cost = Estimate(calls=total, items=total)
         if known.model:  # else no text need be read
-            sampled = self.questions[:: -(-total // SAMPLE)]
-            cost = known.estimate(prompts_of(self.corpus, sampled), total)
+            cost = known.of_items(self.questions, partial(prompts_of, self.corpus), SAMPLE)
         seeds = {question.seed for question in self.questions}
-        return replace(cost, items=total, counts={"documents": len(seeds)})
+        return replace(cost, counts={"documents": len(seeds)})
 
     async def run(self, run: TaskRun) -> TaskReport[Groups]:
         groups: list[AspectGroup] = []
@@ -198,7 +190,10 @@ class _GradePairs(ModelTask[Groups]):
             prompts = await asyncio.to_thread(prompts_of, self.corpus, batch)
             answers = await run.ask(prompts, len(batch))
             found = [(q, a) for q, a in zip(batch, answers, strict=True) if a is not None]
-            groups += [group_of(self.corpus, question, answer) for question, answer in found]
+            for question, answer in found:
+                grades = {question.candidates[g.candidate - 1]: g.grade for g in answer.grades}
+                aspect = self.corpus.aspects[question.aspect]
+                groups.append(AspectGroup(question.seed, aspect, grades))
             if not run.stopped:  # else some were not asked
                 failed += len(batch) - len(found)
             run.progress(len(groups) + failed, total, failed=failed)

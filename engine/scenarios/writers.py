@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import Recipe
 from engine.lenses.definitions import lens_to_json
-from engine.llm.client import Client
-from engine.llm.judging_prompts import halved
+from engine.llm.client import Client, ask_groups
+from engine.llm.judges import halved
 from engine.llm.messages import Prompt, Words, json_prompt, part_tokens
 from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced, parts_of
 from engine.numeric import FloatArray, unit
@@ -165,11 +165,6 @@ WHOLE = "Main point"
 """The aspect of documents none of whose sentences serves an aspect of the lens."""
 
 
-def extract_version(lens: Lens) -> str:
-    """Name and version of this way of extracting, with the lens that it goes by."""
-    return f"extract/1 {hashlib.sha256(lens_to_json(lens).encode()).hexdigest()[:12]}"
-
-
 def extract(document: Document, sentences: FloatArray, lens: Lens) -> tuple[Scenario, ...]:
     """The scenarios of one document; none for one without sentences.
 
@@ -179,17 +174,13 @@ def extract(document: Document, sentences: FloatArray, lens: Lens) -> tuple[Scen
     if not document.sentences:
         return ()
     topic = document.title.strip() or shortened(document.sentences[0].text, TOPIC_WORDS)
-    central = centrality(sentences)
+    # The cosine of each sentence with the mean of all: how much it speaks for the document.
+    central = np.asarray(sentences @ unit(sentences.mean(axis=0)), dtype=np.float32)
     return tuple(
         Scenario(topic, name, need(topic, name, lens, sentence.text), sentence.text)
         for name, rows in _by_aspect(document, lens)
         for sentence in _key_sentences(document, rows, central, lens, name)
     )
-
-
-def centrality(sentences: FloatArray) -> FloatArray:
-    """Cosine (s,) of each sentence with the mean of all: how much it speaks for the document."""
-    return np.asarray(sentences @ unit(sentences.mean(axis=0)), dtype=np.float32)
 
 
 def need(topic: str, aspect: str, lens: Lens, sentence: str) -> str:
@@ -269,16 +260,12 @@ class ModelWriter:
 
     async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         tokens = room_for_part(await self._client.context())
-        prompts = [prompts_for(document, tokens) for document in documents]
-        asked: list[Prompt[Written]] = [prompt for some in prompts for prompt in some]
-        answered = await self._client.ask(asked)
-        answers = iter(answered)
-        outcomes: list[Outcome] = []
-        for some in prompts:
-            own = [next(answers) for _ in some]
-            parts = [a.records("generated", self.recipe.model) for a in own if a is not None]
-            outcomes.append(merged(parts) if len(parts) == len(own) else None)
-        return outcomes
+        answers = await ask_groups(self._client.ask, [prompts_for(d, tokens) for d in documents])
+        model = self.recipe.model
+        return [
+            None if parts is None else merged(p.records("generated", model) for p in parts)
+            for parts in answers
+        ]
 
 
 def prompts_for(document: Document, tokens: int = PART_TOKENS) -> list[Prompt[Written]]:
@@ -296,7 +283,8 @@ class ExtractWriter:
 
     def __init__(self, corpus: OpenCorpus) -> None:
         self._corpus = corpus
-        self.recipe = Recipe("extractive", "", extract_version(corpus.lens))
+        lens = hashlib.sha256(lens_to_json(corpus.lens).encode()).hexdigest()[:12]
+        self.recipe = Recipe("extractive", "", f"extract/1 {lens}")
 
     async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         rows = self._corpus.rows([document.doc_id for document in documents])

@@ -15,8 +15,8 @@ from engine.corpora.library import Library
 from engine.corpora.registry import READERS_GRACE, writing
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
 from engine.errors import BadInputError, UnknownNameError
-from engine.llm.connecting import Estimator
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.messages import Prompt
+from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_operator, leads_only, limited
 from engine.scenarios.distillation import Lesson, distilled_recipe, lessons, load_writer
 from engine.scenarios.writers import (
@@ -24,6 +24,7 @@ from engine.scenarios.writers import (
     ExtractWriter,
     ModelWriter,
     Writer,
+    Written,
     prompts_for,
     room_for_part,
 )
@@ -41,7 +42,6 @@ from storage.ledger import Ledger
 
 BATCH = 32  # Documents that are written together
 SAMPLE = 2000  # Documents whose lengths are measured, evenly spread over all
-READ_ROWS = 256
 
 
 def settings_for(store: ScenarioStore, request: ScenarioRequest) -> ScenarioSettings:
@@ -94,17 +94,12 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         )
         if recipe.source != "generated" or not chosen:
             return estimate
-        sampled = chosen[:: -(-len(chosen) // SAMPLE)]
         tokens = room_for_part(known.known.room)
-        prompts = [
-            prompt
-            for start in range(0, len(sampled), READ_ROWS)
-            for document in store.corpus.documents(sampled[start : start + READ_ROWS])
-            for prompt in prompts_for(document, tokens)
-        ]
-        calls = round(len(prompts) * len(chosen) / len(sampled))
-        cost = known.estimate(prompts, calls)
-        return replace(cost, items=estimate.items, counts=estimate.counts)
+
+        def ask(sampled: Sequence[str]) -> list[Prompt[Written]]:
+            return [p for d in store.corpus.documents(sampled) for p in prompts_for(d, tokens)]
+
+        return replace(known.of_items(chosen, ask, SAMPLE), counts=estimate.counts)
 
     async def run(self, run: TaskRun) -> TaskReport[ScenarioCounts]:
         store, counts = self._store(), self._counts

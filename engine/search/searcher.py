@@ -23,7 +23,7 @@ from engine.corpora.stored_facts import facts_of_query, stated_in
 from engine.facts.fact_index import matches
 from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
-from engine.llm.judging_prompts import Criterion, make_criterion
+from engine.llm.judges import Criterion, make_criterion
 from engine.numeric import FloatArray
 from engine.queries import check_query, check_text
 from engine.search.evidence import WORDS, EvidenceFinder, closeness, explain

@@ -80,7 +80,7 @@ def test_the_doctor_reaches_the_endpoint_and_never_shows_the_key(
 ) -> None:  # fmt: skip
     monkeypatch.setenv("OPENAI_BASE_URL", url.format(endpoint))
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    found = doctor._endpoint()
+    found = doctor._check("LLM endpoint", doctor._endpoint, optional=True)
     assert (found.ok, found.optional) == (ok, True)
     assert detail.format(endpoint) in found.detail
     assert not key or key not in found.detail

@@ -14,7 +14,7 @@ from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.generate.generator import Generation, GenerationRequest
 from engine.generate.implicit_records import ImplicitRequest
-from engine.llm.endpoint_errors import EndpointError, NoEndpointError
+from engine.llm.endpoints import EndpointError, NoEndpointError
 from engine.llm.tasks import TaskRunner
 from engine.types.annotating import GradingRequest, PoolRequest, Project
 from engine.types.builds import StepRequest

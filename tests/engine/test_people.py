@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from engine.cli.doctor import Check, examine
+from engine.cli.doctor import examine
 from engine.cli.main import app
 from engine.config import ROOT, Settings
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
@@ -158,7 +158,7 @@ def test_secrets_that_others_can_read_are_warned_of(
 ) -> None:
     monkeypatch.setattr("os.execv", lambda *_: None)
     monkeypatch.setattr("os.chdir", lambda _: None)
-    monkeypatch.setattr("engine.cli.doctor._encoder", lambda _: Check("encoder", True, ""))
+    monkeypatch.setattr("engine.cli.doctor._encoder", lambda _: "")
     secrets.write_text(AUTH + PEOPLE)
 
     def said() -> str:

@@ -10,11 +10,9 @@ from pydantic import SecretStr
 
 from engine.jobs.runner import JobRunner
 from engine.lenses.definitions import RESEARCH, find_aspect
-from engine.llm.budget import Budget
 from engine.llm.client import Client, Outcome, Work, ask_model, complete
-from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.judges import ModelJudge
-from engine.llm.judging_prompts import Criterion
+from engine.llm.endpoints import Budget, Connection, Endpoint
+from engine.llm.judges import Criterion, ModelJudge
 from engine.types.reranking import RerankJob
 from engine.types.searches import Query
 from storage.answers import Answers

@@ -14,9 +14,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from engine.llm.client import Client, complete
-from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import Connection
-from engine.llm.judging_prompts import Criterion, halved
+from engine.llm.endpoints import Connection, EndpointError
+from engine.llm.judges import Criterion, halved
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import PROMPTS, Quoted, cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.lenses import Lens

@@ -6,19 +6,18 @@ vector is used and the question counts as unanswered.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.corpora.contracts import RankedDocuments, Request, VectorPart
 from engine.errors import check_known
 from engine.llm.client import Client
-from engine.llm.judges import document_text
-from engine.llm.judging_prompts import Criterion
+from engine.llm.judges import Criterion, document_text
 from engine.llm.texts import estimate_tokens
 from engine.numeric import FloatArray, distinct
-from engine.search.model.prompts import NOTED_TOKENS, QUESTION_TOKENS, Notes, noting, rewording
+from engine.search.model.prompts import NOTED_TOKENS, QUESTION_TOKENS, noting, rewording
 from engine.search.searcher import Searcher
 
 HOPS = 4
@@ -62,24 +61,33 @@ async def multi_hop(
     new question, the next hop reads further down the last ranking. Small contexts reduce the
     documents per hop.
     """
-    hops = _Hops({}, {})
+    read: dict[str, None] = {}  # read, selected: ordered sets of doc_ids
+    selected: dict[str, None] = {}
+    notes: list[str] = []
+    queries: list[str] = []
+    unanswered = 0
     own = ranking = _dense(searcher, request, request.seed.vector)
-    asked: list[str] = []
     count, tokens = room(question(criterion), await client.context())
     for _ in range(HOPS):
-        batch = [doc_id for doc_id in ranking.doc_ids if doc_id not in hops.read][:count]
+        batch = [doc_id for doc_id in ranking.doc_ids if doc_id not in read][:count]
         if not batch or client.stopped:
             break
         documents = {d.doc_id: document_text(d) for d in searcher.corpus.documents(batch)}
-        [notes] = await client.ask([noting(question(criterion), hops.notes, documents, tokens)])
-        wanted = hops.keep(documents, notes)
-        if wanted:
-            asked.append(wanted)
-            ranking = _dense(searcher, request, searcher.encode_text(wanted).vector)
-    first = searcher.corpus.rows([*hops.selected, *hops.read])
-    rows = distinct([first, own.rows])
+        [answer] = await client.ask([noting(question(criterion), notes, documents, tokens)])
+        read |= dict.fromkeys(documents)
+        if answer is None:
+            unanswered += 1
+            continue
+        doc_ids = list(documents)
+        selected |= dict.fromkeys(doc_ids[note.document - 1] for note in answer.notes)
+        notes += [note.note for note in answer.notes]
+        if answer.next_query:
+            queries.append(answer.next_query)
+            vector = searcher.encode_text(answer.next_query).vector
+            ranking = _dense(searcher, request, vector)
+    rows = distinct([searcher.corpus.rows([*selected, *read]), own.rows])
     order = RankedDocuments(own.corpus_ids, rows, np.arange(len(rows), 0.0, -1.0))
-    return SystemRanking(order, hops.unanswered, tuple(asked), tuple(hops.notes))
+    return SystemRanking(order, unanswered, tuple(queries), tuple(notes))
 
 
 def room(wish: str, context: int | None) -> tuple[int, int]:
@@ -122,33 +130,6 @@ def question(criterion: Criterion) -> str:
     return f"{wish}\nThe document to start from:\n{criterion.seed}"
 
 
-@dataclass(slots=True)
-class _Hops:
-    """Results of the hops so far; both mappings are used as ordered sets."""
-
-    read: dict[str, None]
-    selected: dict[str, None]
-    notes: list[str] = field(default_factory=list)
-    unanswered: int = 0
-
-    def keep(self, documents: Mapping[str, str], notes: Notes | None) -> str:
-        """Add a hop; returns the next search, "" where the model does not say."""
-        self.read.update(dict.fromkeys(documents))
-        if notes is None:
-            self.unanswered += 1
-            return ""
-        doc_ids = list(documents)
-        self.selected.update(dict.fromkeys(doc_ids[n.document - 1] for n in notes.notes))
-        self.notes += [note.note for note in notes.notes]
-        return notes.next_query
-
-
 def _dense(searcher: Searcher, request: Request, vector: FloatArray) -> RankedDocuments:
     plain = replace(request, focus=None, instructed=None)
     return searcher.corpus.by_vectors([VectorPart("vector", vector, 1.0)], plain)
-
-
-def names_of(systems: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Names of systems that rank by themselves, and of those that need a model."""
-    own = [name for name in systems if name not in MODEL_SYSTEMS]
-    return own, [name for name in systems if name in MODEL_SYSTEMS]

@@ -13,8 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from engine.ask.answering import messages, read_citations, window
-from engine.ask.exporting import export
-from engine.ask.reader import example_questions
+from engine.ask.reader import example_questions, export
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH

@@ -22,7 +22,7 @@ from engine.ask.reader_test import (
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import EndpointError
 from engine.measures.metrics import rouge_1_recall
 from engine.types.evaluations import Collection
 from engine.types.scenarios import ScenarioRequest

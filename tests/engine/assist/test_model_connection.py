@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.explorer import Explorer
-from engine.llm.endpoint_errors import EndpointError, NoEndpointError
+from engine.llm.endpoints import EndpointError, NoEndpointError
 from engine.types.reranking import RerankRequest
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer

@@ -12,7 +12,7 @@ from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
 from engine.evaluate.evaluation_run import EvaluationRun
 from engine.explorer import Explorer
 from engine.llm.client import complete, finish
-from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import EndpointError
 from engine.llm.tasks import TaskRun
 from engine.rerank.modes import MODES, estimate, rerank
 from engine.rerank.protocols import Options

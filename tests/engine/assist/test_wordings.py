@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.lenses.definitions import RESEARCH
-from engine.llm.budget import Budget
+from engine.llm.endpoints import Budget
 from engine.search.model.prompts import read_wordings
 from engine.types.reranking import WordingReading, WordingReadings
 from engine.types.searches import WHOLE, Query

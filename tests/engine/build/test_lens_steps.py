@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import BadInputError
-from engine.llm.endpoint_errors import NoEndpointError
+from engine.llm.endpoints import NoEndpointError
 from engine.llm.texts import find_quote
 from engine.types.annotating import Judgment
 from engine.types.builds import StepRequest

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from engine.llm.budget import Budget
-from engine.llm.endpoint_errors import EndpointError, RefusedError
+from engine.llm.endpoints import Budget, EndpointError, RefusedError
 from engine.llm.judges import ModelJudge
 from storage.answers import Answers
 from tests.fakes.model_server import ModelServer

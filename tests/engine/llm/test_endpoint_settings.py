@@ -9,9 +9,15 @@ from pydantic import SecretStr
 
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.llm.connecting import connect
-from engine.llm.endpoint_errors import NoEndpointError, TooLongError, UnsupportedError, scrub
-from engine.llm.endpoints import Endpoint, find_endpoint
+from engine.llm.client import connect
+from engine.llm.endpoints import (
+    Endpoint,
+    NoEndpointError,
+    TooLongError,
+    UnsupportedError,
+    find_endpoint,
+    scrub,
+)
 from engine.llm.transport import refusal
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"

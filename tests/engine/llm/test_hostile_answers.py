@@ -10,7 +10,7 @@ import pytest
 
 from engine.ask.answering import read_citations
 from engine.llm.messages import (
-    ReasoningFilter,
+    answer_so_far,
     json_text,
     without_reasoning,
 )
@@ -19,17 +19,13 @@ from engine.llm.transport import StreamedReply
 LONG = 100_000
 
 
-def _filtered(text: str) -> str:
-    visible = ReasoningFilter()
-    return "".join(map(visible.add, text)) + visible.rest()
-
-
 @pytest.mark.parametrize(
     ("read", "text"),
     [
         (json_text, "``` a" + " \n" * LONG + "x"),
         (without_reasoning, "<think>" * LONG),
-        (_filtered, "<think>" + "<" * LONG),
+        (without_reasoning, "<|channel|>analysis" * LONG),
+        (answer_so_far, "<think>" + "<" * LONG),
         (lambda text: read_citations(text, (), complete=False), "a" + " \t" * LONG + "b"),
     ],
 )  # fmt: skip

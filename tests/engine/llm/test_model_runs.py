@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadInputError
-from engine.llm.budget import Account, Budget, Price
-from engine.llm.client import Client, ask_model, complete, finish
-from engine.llm.connecting import estimator, try_endpoint
+from engine.llm.client import Client, ask_model, complete, finish, try_endpoint
+from engine.llm.endpoints import Account, Budget, Price
 from engine.llm.judges import ModelJudge, typical_question
+from engine.llm.tasks import estimator
 from engine.rerank.protocols import StopAsking
 from storage.answers import Answers
 from storage.ledger import Ledger

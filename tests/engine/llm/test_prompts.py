@@ -8,7 +8,7 @@ import math
 import pytest
 
 from engine.lenses.definitions import RESEARCH, find_aspect
-from engine.llm.judging_prompts import make_criterion, pairwise, pointwise
+from engine.llm.judges import make_criterion, pairwise, pointwise
 from engine.llm.messages import (
     Reply,
     answer_key,

@@ -17,11 +17,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine.llm.client import Client, Outcome, complete
-from engine.llm.connecting import try_endpoint
-from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.judging_prompts import pairwise
+from engine.llm.client import Client, Outcome, complete, try_endpoint
+from engine.llm.endpoints import Connection, Endpoint, EndpointError
+from engine.llm.judges import pairwise
 from engine.llm.messages import Capabilities, Message, Prompt, Reply, json_prompt, remembered
 from storage.answers import Answers
 from tests.fakes.model_sessions import TEXTS, begun, criterion
@@ -114,10 +112,12 @@ def options(reply: Reply, _: bool) -> tuple[tuple[str, float], ...] | None:
 
 
 def test_a_streamed_answer_comes_token_by_token(url: str, store: Answers) -> None:
-    async def work(client: Client) -> list[str]:
-        return [piece async for piece in client.stream([Message("user", STORY)], 40)]
+    pieces: list[str] = []
 
-    pieces = complete(connection(url), store, work).value
+    async def work(client: Client) -> None:
+        await client.say([Message("user", STORY)], pieces.append, 40)
+
+    complete(connection(url), store, work)
     assert len(pieces) > 20
     assert "".join(pieces).startswith("Once upon a time")
 

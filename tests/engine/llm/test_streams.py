@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from engine.llm.budget import Budget
-from engine.llm.client import Client, Outcome, complete
-from engine.llm.connecting import try_endpoint
-from engine.llm.endpoint_errors import EndpointError, RefusedError
-from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
+from engine.llm.client import Client, Outcome, complete, try_endpoint
+from engine.llm.endpoints import Budget, EndpointError, RefusedError
+from engine.llm.messages import Message, Prompt, Reply, answer_so_far
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer, serving
@@ -45,11 +44,14 @@ def streamed(
     """The whole of a streamed answer; ``heard`` gets each piece as it comes."""
 
     async def work(client: Client) -> str:
-        pieces = []
-        async for piece in client.stream(CHAT):
+        pieces: list[str] = []
+
+        def keep(piece: str) -> None:
             heard(piece)
             pieces.append(piece)
-        return "".join(pieces)
+
+        await client.say(CHAT, keep, 1500)
+        return answer_so_far("".join(pieces), complete=True)
 
     url = server if isinstance(server, str) else server.url
     return complete(connection(url, **changes), store, work)
@@ -93,7 +95,6 @@ def test_reasoning_is_not_shown(server: ModelServer, store: Answers) -> None:
     assert streamed(server, store).value == SAID
 
 
-@pytest.mark.parametrize("size", [1, 3, 1000])
 @pytest.mark.parametrize(
     ("reply", "shown"),
     [
@@ -106,12 +107,11 @@ def test_reasoning_is_not_shown(server: ModelServer, store: Answers) -> None:
         ("", ""),
     ],
 )
-def test_what_is_shown_does_not_depend_on_how_it_is_cut_into_pieces(
-    reply: str, shown: str, size: int
-) -> None:
-    visible = ReasoningFilter()
-    pieces = [visible.add(reply[at : at + size]) for at in range(0, len(reply), size)]
-    assert ("".join(pieces) + visible.rest()).strip() == shown
+def test_what_is_shown_of_an_answer_grows_and_is_never_taken_back(reply: str, shown: str) -> None:
+    steps = [answer_so_far(reply[:end]) for end in range(len(reply) + 1)]
+    steps.append(answer_so_far(reply, complete=True))
+    assert all(later.startswith(earlier) for earlier, later in pairwise(steps))
+    assert steps[-1].strip() == shown
 
 
 @pytest.mark.parametrize(

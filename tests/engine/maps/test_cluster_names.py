@@ -11,8 +11,7 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.llm.endpoint_errors import EndpointError, NoEndpointError
-from engine.llm.endpoints import Endpoint
+from engine.llm.endpoints import Endpoint, EndpointError, NoEndpointError
 from engine.types.maps import CorpusMap, Layout
 from tests.fakes.model_answers import ASKED_NAMES, fenced_texts, names
 from tests.fakes.model_server import ModelServer
