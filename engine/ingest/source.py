@@ -516,7 +516,7 @@ def open_source(
     else:
         read_as = tables.TABLE_FORMAT
         name = location = tables.TABLE_NAME
-        rows = partial(read_as.rows, tables.held(source))
+        rows = partial(tables.memory_rows, tables.held(source))
         prefix = "row"
     chosen = dict(mapping or {})
     columns, identifying = _columns(rows, read_as.peek)

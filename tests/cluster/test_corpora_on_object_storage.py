@@ -37,7 +37,7 @@ from storage.object_store import MissingObjectError
 from tests.cli.command_line import assert_refused, run_inside
 from tests.cluster.conftest import Place, mirror_of
 from tests.fakes.postgres_server import PostgresServer
-from tests.fakes.s3_server import BUCKET, KEY, SECRET, Proxy
+from tests.fakes.s3_server import KEY, SECRET, Proxy
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
@@ -237,27 +237,6 @@ def test_a_store_that_refuses_is_named_with_the_reason_and_the_import_goes_on_la
         other.library.open("small")
     assert import_to(one, small_source) == 40
     assert found(other) == found(one)
-
-
-def test_a_bucket_that_is_gone_leaves_what_is_here_searchable(
-    place: Place, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = place.app("one"), place.app("other")
-    import_to(one, small_source)
-    before = found(one)
-    for app in (one, other):
-        monkeypatch.setattr(mirror_of(app).store, "_bucket", "gone-bucket")
-    assert found(one) == before
-    assert [c.documents for c in other.library.corpora()] == [40]
-    with pytest.raises(StorageError, match="NoSuchBucket"):
-        other.library.open("small")
-    with pytest.raises(StorageError, match="NoSuchBucket"):
-        import_to(one, more)
-    for app in (one, other):
-        monkeypatch.setattr(mirror_of(app).store, "_bucket", BUCKET)
-    assert len(other.library.open("small")) == 40
-    assert import_to(one, more) == 41
-    assert len(other.library.open("small")) == 41
 
 
 def test_a_store_is_asked_only_where_something_is_new(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from engine.config import ROOT
-from engine.errors import BadInputError, CorpusMissingError
+from engine.errors import CorpusMissingError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.searches import Query
@@ -292,22 +291,6 @@ def test_an_import_on_ray_goes_on_with_one_that_was_begun_without_and_can_be_can
     assert 140 <= report.documents < COUNT
     report = on_ray.library.import_documents(wanted(many, tiny_model))
     assert (report.added + report.unchanged, ids(on_ray)) == (COUNT, EXPECTED)
-
-
-def test_what_is_no_address_or_not_installed_is_said(
-    home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(address: str) -> str:
-        with pytest.raises(BadInputError) as said:
-            make_explorer(home, ray=address).library.import_documents(wanted(small_source, None))
-        return str(said.value)
-
-    for address in ("somewhere", "http://host:1", "ray://host", "ray://user:secret@host:1"):
-        assert "Write local, or ray://HOST:10001." in refused(address)
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name != "lance" and find(name))
-    assert "pip install 'seedlens[cluster]'" in refused("local")
-    assert not home.joinpath("corpora", "c").exists()
 
 
 @pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())

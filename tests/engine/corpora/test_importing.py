@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -270,6 +271,24 @@ def test_too_little_room_is_said_before_anything_is_indexed(
     with pytest.raises(StorageFullError, match=r"papers\.jsonl needs about .* GB.*SEEDLENS_HOME"):
         shards.library.import_documents(request_)
     assert shards.library.corpora() == []
+
+
+def test_what_is_no_address_of_a_cluster_or_not_installed_is_named(
+    home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = ImportRequest(small_source, "papers")
+
+    def refused(address: str) -> str:
+        with pytest.raises(BadInputError) as error:
+            make_explorer(home, ray=address).library.import_documents(request)
+        return str(error.value)
+
+    for address in ("somewhere", "http://host:1", "ray://host", "ray://user:secret@host:1"):
+        assert "Write local, or ray://HOST:10001." in refused(address)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name != "lance" and find(name))
+    assert "pip install 'seedlens[cluster]'" in refused("local")
+    assert not home.joinpath("corpora", "papers").exists()
 
 
 # Documents from memory

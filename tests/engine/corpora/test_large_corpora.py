@@ -281,18 +281,3 @@ def test_rows_are_those_that_scans_stream_whatever_was_written(tmp_path: Path) -
         assert sorted(table.nearest_rows("vector", vector, 9, among)) == [2, 8, 100]
         assert table.take([], ["title"]).num_rows == 0
         table.finish(VECTORS, timedelta(0))  # rows lie elsewhere, and are indexed
-
-
-def test_the_full_text_is_that_of_the_version_that_is_open(tmp_path: Path) -> None:
-    rows = random_rows(5)
-    writing = DocumentTable.open_or_create(tmp_path, rows.schema)
-    writing.write(rows.slice(0, 3), replace=False)
-    writing.finish([], timedelta(hours=1))
-    reading = DocumentTable.open(tmp_path)
-    reading.stay()
-    assert len(writing.full_text("word", 10)[0]) == 3
-    writing.write(rows.slice(3), replace=False)
-    assert sorted(writing.full_text("word", 10)[0]) == [0, 1, 2, 3, 4]
-    writing.finish([], timedelta(hours=1))
-    assert sorted(writing.full_text("word", 10)[0]) == [0, 1, 2, 3, 4]
-    assert sorted(reading.full_text("word", 10)[0]) == [0, 1, 2]

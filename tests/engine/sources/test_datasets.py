@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,9 +21,8 @@ from engine.sources.datasets import (
     folder_of,
     name_of,
 )
-from engine.types.corpora import DatasetInfo, ImportRequest, NamedDataset, Repairs
+from engine.types.corpora import DatasetInfo
 from storage.home import Home
-from tests.support import make_explorer
 
 ir_datasets = pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
 from ir_datasets.datasets.base import Dataset  # noqa: E402
@@ -107,16 +105,6 @@ def test_documents_queries_and_judgments_become_a_collection(home: Home) -> None
     assert describe_dataset(home, "small").is_there
     assert name_of(folder) == "small"
     assert name_of(folder.parent) == ""
-
-
-def test_documents_without_text_stand_by_their_title_unless_they_are_to_be_left_out(
-    home: Home, tiny_model: Path
-) -> None:
-    library = make_explorer(home.root).library
-    request = ImportRequest(NamedDataset("small"), "small", encoder=str(tiny_model))
-    assert library.import_documents(request).documents == 4
-    left_out = replace(request, name="three", repairs=Repairs(skip_empty=True))
-    assert library.import_documents(left_out).documents == 2  # d3, and d_4 as well
 
 
 def test_the_narrative_of_a_topic_is_its_wording(home: Home) -> None:

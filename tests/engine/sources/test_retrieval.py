@@ -16,7 +16,7 @@ from engine.sources import services as retrieving
 from engine.sources.client import ATTEMPTS, Client
 from engine.sources.services import warnings_of
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
-from tests.fakes.service_server import Paper, ServiceServer
+from tests.fakes.service_server import ServiceServer
 
 ALL = "openalex:everything"
 
@@ -107,15 +107,6 @@ def test_a_service_that_sends_the_same_page_again_has_no_more(
     warnings = warnings_of(done, "It", query_of(asked))
     assert [("Ask it again" in one) for one in warnings] == [True] * (documents < 245)
     assert len(services.seen) <= 10
-
-
-def test_batches_of_known_works_do_not_end_a_list_of_ids(
-    retrieve: Retrieve, services: ServiceServer, home: Path
-) -> None:
-    dois = [Paper(n).doi for n in range(1, 251)]
-    done = retrieve(f"openalex:{' '.join([*WORKS[:200], *dois, '10.5555/gone'])}")
-    assert ids(home) == WORKS
-    assert done.missing == ("10.5555/gone",)
 
 
 def test_a_limit_holds_and_a_larger_one_goes_on(
