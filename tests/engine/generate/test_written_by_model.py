@@ -29,7 +29,7 @@ from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer
 
-DOCUMENTS = 15
+DOCUMENTS = 8
 
 
 class Author:
