@@ -180,20 +180,6 @@ def test_a_pool_takes_runs_and_names_what_is_missing(corpus: Path, tmp_path: Pat
     )
 
 
-def test_runs_of_one_tag_and_file_name_are_all_pooled(corpus: Path, tmp_path: Path) -> None:
-    judge(corpus, 1, "ann")
-    runs: list[object] = []
-    for number, doc_id in enumerate(("emoji", "maps-survey", "bread-sensor")):
-        (file := tmp_path / str(number) / "run.txt").parent.mkdir()
-        file.write_text(f"{QUERY} Q0 {doc_id} 1 1.0 bm25\n")
-        runs += ["--run", file]
-    pooled = run_json(corpus, "pool", "small", "--systems", "", *runs)
-    assert (pooled["items"], pooled["added"]) == (3, 3)
-    found = run_json(corpus, "pool", "small", "--systems", "bm25", *runs, "--unjudged")
-    names = ["bm25", "run:bm25", "run", "run-2"]
-    assert [one["system"] for one in found] == names, "a run is not the system of its name"
-
-
 def test_a_project_s_people_are_cleared_and_a_scale_is_read(corpus: Path, tmp_path: Path) -> None:
     people = ("--annotator", "ann", "--lead", "me")
     run_json(corpus, "project", "create", "small", "p", *people)

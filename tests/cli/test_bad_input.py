@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import DEMO, Settings
+from engine.config import DEMO
 from tests.cli.command_line import assert_refused, run_inside, run_process, write_lines
 
 GOOD = {"id": "a", "text": "Frogs sing at dusk."}
@@ -112,12 +112,3 @@ def test_a_home_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None
     home.write_text("precious")
     assert_refused(run_inside(home, "import", DEMO, "--name", "n"), str(home), "SEEDLENS_HOME")
     assert home.read_text() == "precious"
-
-
-def test_an_empty_setting_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("HOME", "THREADS", "MAPS", "IMPORT_ROOTS", "LLM_DAILY_COST"):
-        monkeypatch.setenv(f"SEEDLENS_{name}", "")
-    settings = Settings()
-    assert settings.home.name == "seedlens", "and not the folder that we are in"
-    assert (settings.threads, settings.maps, settings.import_roots) == (0, True, ())

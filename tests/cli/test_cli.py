@@ -140,15 +140,6 @@ def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path: Path) -> None
     assert len(report.json["warnings"]) == 2
 
 
-def test_columns_of_any_name_are_read_with_map(tmp_path: Path) -> None:
-    source = tmp_path / "posts.csv"
-    source.write_text("nr,words\n1,Frogs sing.\n2,Owls listen.\n", encoding="utf-8")
-    options = ("--map", "doc_id=nr", "--map", "text=words")
-    assert run_inside(tmp_path / "home", "import", source, "--name", "n", *options).code == 0
-    found = run_inside(tmp_path / "home", "search", "n", "--seed", "2", "--json").json
-    assert [r["doc_id"] for r in found["results"]] == ["1"]
-
-
 @pytest.mark.nightly
 def test_a_model_given_as_a_relative_folder_is_found_from_anywhere(
     tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch

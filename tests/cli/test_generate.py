@@ -61,18 +61,6 @@ def test_it_prints_what_it_made_and_how_to_evaluate_it(home: Path, tmp_path: Pat
     assert f"seedlens evaluate {tmp_path / 'new' / 'out'}" in done.stdout
 
 
-def test_a_filled_folder_is_refused_without_overwrite(home: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert generated(home, out).code == 0
-    before = sorted((p.name, p.read_bytes()) for p in out.iterdir())
-    refused = generated(home, out, "--seed", 8)
-    assert refused.code == 2
-    assert "is not empty" in refused.stderr
-    assert sorted((p.name, p.read_bytes()) for p in out.iterdir()) == before
-    assert generated(home, out, "--seed", 8, "--overwrite").code == 0
-    assert sorted((p.name, p.read_bytes()) for p in out.iterdir()) != before
-
-
 def test_a_model_that_writes_nothing_usable_is_reported(home: Path, tmp_path: Path) -> None:
     with serving(Knowledge({}, {}), handlers=[lambda prompt, body: {"nothing": "usable"}]) as model:
         done = run_inside(

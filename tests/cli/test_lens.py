@@ -48,17 +48,3 @@ def test_a_corpus_is_imported_with_a_lens_searched_and_given_another(
     assert plan.code == 0, plan.stderr
     same = run_inside(home, "lens", "set", "pumps", "conversations")
     assert "already has" in same.stdout
-
-
-def test_labels_are_ignored_on_request(home: Path, tmp_path: Path) -> None:
-    row = {"doc_id": "1", "sentences": ["Frogs sing.", "We listened."], "roles": ["R", "R"]}
-    source = write_lines(tmp_path / "frogs.jsonl", [row])
-    for name, options in (("with", []), ("without", ["--ignore-labels"])):
-        assert run_inside(home, "import", source, "--name", name, *options).code == 0
-    from engine.config import Settings
-    from engine.explorer import Explorer
-
-    explorer = Explorer(Settings(home=home))
-    labelled, estimated = (explorer.document(name, "1").sentences for name in ("with", "without"))
-    assert [s.roles for s in labelled] == [(0, 0, 1), (0, 0, 1)]
-    assert all(0 < p < 1 for s in estimated for p in s.roles)

@@ -77,21 +77,6 @@ def test_evaluate_reports_calls_rounds_tokens_and_failures(
     assert repeated["metrics"] == systems["dense+pairwise"]["metrics"]
 
 
-def test_evaluate_for_people_says_what_it_took_on_stderr_and_writes_runs(
-    home: Path, collection: Path, server: ModelServer, tmp_path: Path
-) -> None:
-    options = ("--rerank", "pointwise", "--depth", 8, "--run-out", tmp_path / "runs")
-    run = evaluate(home, collection, server, *options)
-    assert run.code == 0, run.stderr
-    assert "dense+pointwise" in run.stdout
-    assert "24 questions in 3 rounds" in run.stderr
-    assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == [
-        "dense+pointwise.run",
-        "dense.run",
-    ]
-    assert KEY not in run.stdout + run.stderr
-
-
 def test_a_model_reads_the_wording_and_where_it_does_not_the_search_goes_on(
     home: Path, server: ModelServer
 ) -> None:

@@ -8,8 +8,7 @@ import sys
 import click
 import pytest
 
-from engine.cli.terminal import advancing, bar_of, protect_terminal, table
-from engine.types.corpora import Progress
+from engine.cli.terminal import bar_of, protect_terminal, table
 
 
 class _Screen(io.StringIO):
@@ -41,18 +40,6 @@ def test_a_bar_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     with bar_of("documents", total=2) as bar:
         bar.update()
     assert "\r" in screen.getvalue()
-
-
-def test_the_disk_that_an_import_takes_is_said_on_a_terminal_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    screen, piped = _Screen(), io.StringIO()
-    for stream in (screen, piped):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with advancing("documents", "checking") as tell:
-            tell(Progress("checking", 5, 5, 0.0, disk=12_345_678))
-    assert "takes about 12.3 MB of disk" in screen.getvalue()
-    assert piped.getvalue() == ""
 
 
 def test_a_row_of_a_table_is_a_line_of_a_pipe_and_has_no_colours(

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
-from engine.types.maps import WHOLE_DOCUMENT
 from tests.pages.visits import Serve, click, param, run, shown, visit
-from tests.support import make_explorer, wait_until
 
 
 @pytest.fixture
@@ -58,19 +53,6 @@ def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
     assert [aspect.name for aspect in lens.aspects] == [names[2], names[1], "<b>Place</b>"]
     assert lens.aspects[0] == before.aspects[2]
     assert page.button(key="lens_use").disabled
-
-
-@pytest.mark.nightly
-def test_a_lens_that_is_used_has_its_maps_soon(small_home: Path, home: Path, serve: Serve) -> None:
-    shutil.copytree(small_home, home)
-    explorer = serve(make_explorer(home, maps=True))
-    page = visit("library", lens="small")
-    click(page, "lens_remove_0")
-    click(page, "lens_use")
-    wait_until(lambda: explorer.maps.view("small"), what="a map")
-    drawn = explorer.maps.view("small")
-    assert drawn is not None
-    assert [*drawn.layouts] == [WHOLE_DOCUMENT, "method", "result"]
 
 
 def test_a_sentence_may_have_no_aspect(small_copy: Explorer, serve: Serve) -> None:

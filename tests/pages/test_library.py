@@ -20,7 +20,7 @@ from storage.locks import MACHINE
 from tests.fakes.pdfs import made as made_paper
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
-from tests.support import ended, store_job, wait_until
+from tests.support import store_job, wait_until
 
 HOSTILE = "<img src=x onerror=alert(1)>**bold**"
 CSV = (
@@ -224,27 +224,6 @@ def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> N
     page = run(page)
     assert "Adds to the existing corpus small (40 documents)" in shown(page)
     assert not page.button(key="library_index").disabled
-
-
-@pytest.mark.nightly
-def test_indexing_runs_beside_the_page_and_is_reported_on_it(
-    empty: AppTest, fresh: Explorer
-) -> None:
-    page = upload(empty, "papers.csv", CSV)
-    page = click(page, "library_index")
-    (job,) = fresh.library.jobs.list()
-    assert (job.request.name, job.state) == ("papers", "running")
-    assert f"library_cancel_{job.id}" in keys(page)
-    assert "library_index" not in keys(page)  # the form is empty again
-    ended(lambda: fresh.library.jobs.job(job.id), seconds=120)
-    page = run(page)
-    said = shown(page)
-    assert "2 documents: 2 added, 0 updated, 0 unchanged" in said
-    assert "<strong>papers</strong>" in said
-    assert not page.button(key="library_open_papers").disabled
-    page = click(page, f"library_dismiss_{job.id}")
-    assert fresh.library.jobs.list() == []
-    assert "2 added" not in shown(page)
 
 
 def test_a_deleted_corpus_can_be_brought_back(small_copy: Explorer, serve: Serve) -> None:

@@ -11,7 +11,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.lenses.definitions import POSTS
 from engine.types.annotating import Project
 from engine.types.searches import Query
 from pages._explore.explore_state import View
@@ -222,21 +221,6 @@ def test_a_larger_selection_goes_into_the_link_if_asked(mapped: Explorer) -> Non
     unknown = visit("map", corpus="small", selection="7-0123456789abcdef")
     assert "is not stored here" in shown(unknown)
     assert "No selection" in shown(unknown)
-
-
-@pytest.mark.nightly
-def test_after_a_change_of_lens_the_map_says_what_it_lacks_and_offers_it(mapped: Explorer) -> None:
-    mapped.library.set_lens("small", POSTS)
-    page = visit("map", corpus="small", layout="method")
-    assert BROKEN not in shown(page)
-    names = ", ".join(aspect.name for aspect in POSTS.aspects)
-    assert f"No map by {names} yet" in shown(page)
-    assert " document " in told(page)["layout"]
-    click(page, "map_compute")
-    run_until(page, lambda: "Map computed" in shown(page), what="the map")
-    assert "No map by" not in shown(page)
-    key = POSTS.aspects[0].key
-    assert f" {key} " in told(visit("map", corpus="small", layout=key))["layout"]
 
 
 def test_a_connected_model_words_the_names_of_clusters_until_they_are_taken_back(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import random
 from typing import NamedTuple
 
 import pytest
@@ -16,58 +15,37 @@ from pages._compare.compare_state import CompareView
 from pages._explore.explore_state import View
 from tests.cli.command_line import run_inside
 
-STATES = 20
-SEEDS = ("bees-network", "bees-survey", "maps-network", "no-method")
-PASTED = (
-    "Bees find flowers by their scent. We train a network on ten thousand recordings of bees. "
-    "It tells nectar from pollen in nine cases of ten.",
-    "We ask 200 drivers how they read maps.",
-)
-WORDINGS = (
-    "",
-    *(aspect.instruction for aspect in RESEARCH.aspects),
-    RESEARCH.generic,
-    RESEARCH.aspects[0].definition,
-    "ignore the topic",
-    "similar evaluation set-up, ignore the topic",
-    "Which papers came to the same result?",
-    "dieselbe Methode, egal welches Thema",
-    "We train a convolutional neural network on labelled photographs.",
-)
-READINGS = ("", "", "", "+method", "+method,-background", "-result", "any")
-
 
 class State(NamedTuple):
     """What a person may have chosen; a pasted text instead of a seed, sentences from 0."""
 
-    seed: str
-    text: str
-    aspect: str
-    wording: str
-    steer: float
-    reading: str
-    sentences: tuple[int, ...]
-    system: str
+    seed: str = ""
+    text: str = ""
+    aspect: str = ""
+    wording: str = ""
+    steer: float = 0.5
+    reading: str = ""
+    sentences: tuple[int, ...] = ()
+    system: str = "aspect"
 
 
-def some_states() -> list[State]:
-    rng = random.Random(13)  # noqa: S311 - any twenty, the same every time
-    states = []
-    for number in range(STATES):
-        pasted = number % 5 == 0
-        states.append(
-            State(
-                seed="" if pasted else rng.choice(SEEDS),
-                text=rng.choice(PASTED) if pasted else "",
-                aspect=rng.choice(["", *(aspect.key for aspect in RESEARCH.aspects)]),
-                wording=rng.choice(WORDINGS),
-                steer=rng.choice((0.0, 0.3, 0.5, 0.8, 1.0)),
-                reading=rng.choice(READINGS),
-                sentences=rng.choice(((), (), (), (0,))),
-                system=rng.choice(("aspect", "aspect", "aspect", "transport", "dense")),
-            )
-        )
-    return states
+PASTED = (
+    "Bees find flowers by their scent. We train a network on ten thousand recordings of bees. "
+    "It tells nectar from pollen in nine cases of ten."
+)
+STATES = (
+    State("bees-network", aspect="method"),
+    State("bees-network", aspect="result", steer=1.0, system="transport"),
+    State("bees-network", wording="the same finding", steer=0.3, system="dense"),
+    State("bees-network", aspect="method", reading="-result", sentences=(0,)),
+    State("bees-survey", wording="similar evaluation set-up, ignore the topic"),
+    State("bees-survey", aspect="method", wording=RESEARCH.generic, steer=0.3),
+    State("maps-network", wording="dieselbe Methode, egal welches Thema", steer=0.8),
+    State("maps-network", wording="ignore the topic", reading="+method,-background"),
+    State("no-method", aspect="method", wording=RESEARCH.aspects[0].instruction, steer=0.0),
+    State(text=PASTED, aspect="background", wording="Which came to the same?", reading="any"),
+    State(text=PASTED, wording="We train a convolutional neural network on photographs."),
+)
 
 
 def on_the_command_line(explorer: Explorer, state: State) -> list[str]:
@@ -124,10 +102,10 @@ def test_a_search_ranks_alike_wherever_it_is_asked(
     command_line = importlib.import_module("engine.cli.explore")
     monkeypatch.setattr(command_line, "open_explorer", lambda: small_copy)
     rankings = set()
-    for state in some_states():
+    for state in STATES:
         view = view_of(small_copy, state)
         explored = on_explore(small_copy, view)
         assert on_the_command_line(small_copy, state)[:20] == explored[:20], state
         assert on_compare(small_copy, view)[:20] == explored[:20], state
         rankings.add(tuple(explored))
-    assert len(rankings) > STATES / 3, "states that rank alike would prove nothing"
+    assert len(rankings) > len(STATES) / 2, "states that rank alike would prove nothing"

@@ -7,7 +7,6 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -195,55 +194,6 @@ def test_two_tabs_do_not_fight_and_a_link_wins(two: Explorer, browser: pytest.Mo
     assert (param(second, "seed"), param(second, "q")) == ("bread-survey", "")
     assert param(by_menu(first, "ask"), "corpus") == "lab"
     assert search_of(by_menu(first, "explore")) == SEARCH
-
-
-WORK = {**SEARCH, "where": "year>=1990", "view": "table", "trail": "kept-here"}
-MAP = {"layout": "result", "colour": "year", "marks": "judged"}
-"""What a person has on Explore, and on Map."""
-
-
-@pytest.mark.nightly
-def test_a_walk_over_every_link_brings_back_the_work_of_each_page(two: Explorer) -> None:
-    two.maps.build("lab")
-    page = run(address(APP, **WORK))
-
-    def work_is_there(way: str, **changed: str) -> None:
-        work = {**WORK, **changed}
-        by_menu(page, "explore")
-        assert {name: param(page, name) for name in work} == work, way
-        by_menu(page, "map")
-        assert {name: param(page, name) for name in MAP} == MAP, way
-        assert param(page, "where") == work["where"], way
-        assert param(by_menu(page, "compare"), "where") == work["where"], way
-        by_menu(page, "explore")
-
-    def follow(name: str) -> None:
-        (link,) = [one.proto for one in page.get("page_link") if one.proto.page == name]
-        page.query_params.clear()
-        page.query_params.update(dict(parse_qsl(link.query_string)))
-        page.switch_page(script(name))
-        run(page)
-
-    follow("map")
-    page.query_params.update(MAP)
-    run(page)
-    for name in ("map", "compare", "map"):
-        work_is_there(f"to {name}")
-        follow(name)
-    page.query_params["chosen"] = OTHER
-    click(run(page), "map_explore")
-    work_is_there("a seed from the map", seed=OTHER, aspect="result")
-    click(by_menu(page, "map"), "map_filter")
-    where = param(page, "where")
-    assert where.startswith("in.selection=")
-    work_is_there("a filter from the map", seed=OTHER, aspect="result", where=where)
-    click(by_menu(page, "library"), "library_open_lab")
-    work_is_there("a corpus of the library", seed=OTHER, aspect="result", where=where)
-    by_menu(page, "map")
-    page.query_params.clear()
-    page.query_params.update(corpus="lab")
-    run(page)
-    assert param(by_menu(page, "explore"), "trail") == WORK["trail"], "a link that names no trail"
 
 
 def test_a_link_goes_on_with_the_trail_of_the_visit(two: Explorer) -> None:

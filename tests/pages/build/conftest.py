@@ -6,8 +6,6 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.builds import StepRequest
-from tests.fakes.lens_builds import knows_methods
-from tests.fakes.model_sessions import session
 from tests.pages.build.build_steps import LENS, METHODS
 
 
@@ -30,17 +28,6 @@ def clustered(labelled: Explorer) -> Explorer:
     """With its clusters, made without a model."""
     labelled.builds.run(StepRequest("small", "methods", "collapse", "ada"))
     return labelled
-
-
-@pytest.fixture
-def built(explorer: Explorer) -> Explorer:
-    """With a build that a model made to the end."""
-    explorer.builds.save(LENS, "ada")
-    with knows_methods() as server:
-        for step in explorer.builds.steps:
-            request = StepRequest("small", "methods", step, "ada")
-            explorer.builds.run(request, endpoint=session(server))
-    return explorer
 
 
 def hand_labels(explorer: Explorer) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -61,24 +60,6 @@ def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
         click(page, "build_cancel")
         looked.set()
         run_until(page, lambda: "Labelling" not in shown(page), what="the end of labelling")
-
-
-@pytest.mark.nightly
-def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explorer) -> None:
-    page = step("result")
-    assert "Not up to date" not in shown(page)
-    key = built.builds.open("small", "methods").clusters()[0].key
-    built.builds.open("small", "methods").set_query(key, "ada", text="Whoever went about it so")
-    built.builds.save(replace(LENS, guidance="Only their own."), "ada")
-    state = built.builds.open("small", "methods").state()
-    rows = {row["key"]: row for row in build_words.steps_data(state, "result", None, 2)}
-    assert rows["labels"]["kind"] == "stale"
-    assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "waiting for step 2")
-    page = step("result")
-    assert "Waiting for step 2, Labels: the attribute or documents changed since." in shown(page)
-    assert "Not up to date" in shown(page)
-    page.button(key="build_way").click()
-    assert run(page).query_params["step"] == "labels"
 
 
 @pytest.mark.parametrize(
