@@ -21,7 +21,6 @@ from xdist.scheduler import LoadFileScheduling
 
 from tests.encoded_once import EncodedOnce
 from tests.fakes import postgres_server
-from tests.fakes.csfcube_files import write_judged
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.small_corpus import DOCUMENTS, write_collection
 from tests.fakes.tiny_models import save_bert
@@ -222,9 +221,3 @@ def csfcube() -> Path:
     if not CSFCUBE.is_dir():
         pytest.skip(f"CSFCube is not here: {CSFCUBE}")
     return CSFCUBE
-
-
-@pytest.fixture(scope="session")
-def csfcube_judged(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the documents that somebody judged: the pools need no others."""
-    return write_judged(csfcube, tmp_path_factory.mktemp("csfcube") / "csfcube-judged")

@@ -71,15 +71,6 @@ class SmallCluster:
 
         wait_until(lambda: alive() == 1 + len(self._nodes), what="the end of a node", seconds=60)
 
-    @contextmanager
-    def with_gpu(self) -> Iterator[None]:
-        """A third node, which says that it has a GPU."""
-        node = self._cluster.add_node(num_cpus=4, num_gpus=1)
-        try:
-            yield
-        finally:
-            self._cluster.remove_node(node)
-
     def stop(self) -> None:
         self._cluster.shutdown()
 
