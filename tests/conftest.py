@@ -45,13 +45,6 @@ class FileScheduling(LoadFileScheduling):
         return BROWSER if path.startswith(BROWSER) else path
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.nodeid.startswith(BROWSER) and not item.get_closest_marker("nightly"):
-            # Two processes and a server against the clock: the summary counts second tries.
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
     return FileScheduling(config, log)
 
