@@ -34,7 +34,8 @@ from engine.encode.presets import resolve
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, previews, unique_documents
 from engine.ingest.files import READS_ENGLISH
-from engine.ingest.source import existing, found_abstracts
+from engine.ingest.formats import existing
+from engine.ingest.source import found_abstracts
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.sources import services

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from engine.ingest.documents import FIELDS
 from engine.ingest.files import ENCODINGS, Notes
+from engine.ingest.formats import FORMATS, detect_format
 from engine.ingest.source import (
-    FORMATS,
     Source,
     check,
     content_hash,
-    detect_format,
     examine,
     open_source,
     preview,
