@@ -51,7 +51,7 @@ _NAMES_OF = {
     "engine.types.searches": ("Filter", "Query", "Ranking", "Result", "SearchResults"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names}
-__all__ = [name for name in _MODULE_OF if name[0] != "_"]
+__all__ = sorted(name for name in _MODULE_OF if name[0] != "_")
 
 
 def __getattr__(name: str) -> Any:

@@ -209,7 +209,7 @@ class Explorer(ForPerson):
         The same documents make the same filter.
         """
         opened = self.library.open(corpus)
-        _check_held(opened, doc_ids)
+        _check_known(opened, doc_ids)
         key = Selections(self._ledger, corpus, opened.table.path).add(doc_ids)
         return Filter(SELECTION, "=", key)
 
@@ -303,7 +303,7 @@ class Explorer(ForPerson):
         return opened.documents(opened.doc_ids[offset : offset + limit])
 
 
-def _check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
+def _check_known(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
     """Refuse a selection of no document, or of documents that the corpus does not have."""
     if not doc_ids:
         raise BadInputError("The selection has no document.", "Select at least one.")

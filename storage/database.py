@@ -239,7 +239,7 @@ class LedgerTables:
 
 
 ROWS_AT_ONCE = 2000
-_OF_PROCESSES = ("lock", "lease")
+OF_PROCESSES = ("lock", "lease")
 """Kinds of documents that mean nothing elsewhere."""
 _PEOPLE = ("ended login", "spent")
 """Kinds of documents that are there also where nobody worked yet."""
@@ -264,14 +264,15 @@ def copy_ledger(source: Database, target: Database) -> dict[str, int]:
 def _is_used(connection: Connection, table: Table) -> bool:
     query = select(func.count()).select_from(table)
     if "kind" in table.c:
-        query = query.where(table.c.kind.not_in((*_PEOPLE, *_OF_PROCESSES)))
+        query = query.where(table.c.kind.not_in((*_PEOPLE, *OF_PROCESSES)))
     return bool(connection.scalar(query))
 
 
 def _copy(source: Connection, target: Connection, table: Table) -> int:
-    target.execute(table.delete())
-    query = select(table).order_by(*table.primary_key.columns)
+    query, gone = select(table).order_by(*table.primary_key.columns), table.delete()
     if "kind" in table.c:
-        query = query.where(table.c.kind.not_in(_OF_PROCESSES))
+        copied = table.c.kind.not_in(OF_PROCESSES)
+        query, gone = query.where(copied), gone.where(copied)
+    target.execute(gone)
     pieces = source.execute(query).mappings().partitions(ROWS_AT_ONCE)
     return sum(put(target, table, rows) for rows in pieces)

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 from sqlalchemy import Connection, bindparam, select
 
-from storage.database import Database, LedgerTables
+from storage.database import OF_PROCESSES, Database, LedgerTables
 from storage.errors import StorageError
 from storage.tables import first, records, table, upsert
 
@@ -113,15 +113,15 @@ class Documents(LedgerTables, Generic[T]):
 
     def put(self, key: str, value: T, owner: str = "", scope: str = "") -> None:
         """Store a record in place of the one of the same key; without an owner it keeps its own."""
+        row = self._row(key, value, owner, scope)  # nobody waits while it is compressed
         with self._database.write() as connection:
-            self.store(connection, key, value, owner, scope)
+            _store(connection, row)
 
     def store(
         self, connection: Connection, key: str, value: T, owner: str = "", scope: str = ""
     ) -> None:
         """As :meth:`put`, in a transaction."""
-        kept = ["created"] if owner else ["created", "owner"]
-        upsert(connection, DOCUMENTS, [self._row(key, value, owner, scope)], kept)
+        _store(connection, self._row(key, value, owner, scope))
 
     def change(
         self,
@@ -145,9 +145,11 @@ class Documents(LedgerTables, Generic[T]):
             if value is not None:
                 self.store(connection, key, value, owner, scope)
 
-    def remove(self, key: str, scope: str = "", owner: str | None = None) -> None:
+    def remove(
+        self, key: str, scope: str = "", owner: str | None = None, *, durable: bool = True
+    ) -> None:
         """Delete a record, if it is there and, unless None, of this owner."""
-        with self._database.write() as connection:
+        with self._database.write(durable=durable) as connection:
             self.delete(connection, key, scope, owner)
 
     def delete(
@@ -175,13 +177,18 @@ class Documents(LedgerTables, Generic[T]):
 
     def _stored(self, key: str, owner: str, time: datetime, content: bytes) -> Stored[T]:
         try:
-            read = _read if len(content) <= MOST_KEPT else _read.__wrapped__
+            kept = self._kind not in OF_PROCESSES and len(content) <= MOST_KEPT
+            read = _read if kept else _read.__wrapped__
             return Stored(key, read(self._form, content), owner, time)
         except ValidationError as error:
             raise StorageError(
                 f"The {self._kind} '{key}' was stored by another version of SeedLens.",
                 "Make it again.",
             ) from error
+
+
+def _store(connection: Connection, row: DocumentRow) -> None:
+    upsert(connection, DOCUMENTS, [row], ["created"] if row.owner else ["created", "owner"])
 
 
 @lru_cache(maxsize=256)

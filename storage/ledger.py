@@ -29,7 +29,7 @@ MOST_COPIES = 7
 
 
 SELECTION = "selection"
-"""Kind of documents that go with their corpus, whose name is their scope."""
+"""Kind of the documents of a corpus; their scope is its name."""
 CORPORA = table("corpora", CorpusRow, key=("name",))
 _CORPORA = select(*columns_of(CORPORA, CorpusRow))
 _CORPUS = _CORPORA.where(CORPORA.c.name == bindparam("corpus"))

@@ -27,9 +27,8 @@ from storage.errors import CorpusBusyError, StorageError
 WAIT_SECONDS = 0.5
 POLL_SECONDS = 0.05
 RENEW_SECONDS = 5.0
-TERM = timedelta(
-    seconds=60
-)  # How long a lock or import of another machine counts without a renewal
+TERM = timedelta(seconds=60)
+"""How long a lock or an import of another machine counts without a renewal."""
 MACHINE = platform.node()
 log = logging.getLogger("seedlens.storage")
 
@@ -112,7 +111,7 @@ class Locks:
                 yield
         finally:
             with suppress(StorageError):
-                self._stored.remove(key, owner=token)
+                self._stored.remove(key, owner=token, durable=False)
 
     def _take(self, key: str, token: str) -> Holder | None:
         """Take a lock, or return who holds it."""

@@ -159,14 +159,12 @@ def fill_studies(connection: Connection, rows: Callable[[str], Iterable[Row]]) -
 
     asked = ("corpus_version", "systems", "settings")
     for (place, *key), of in _grouped(rows("evaluations"), "collection", *asked).items():
-        scope, kind = (
-            place.removeprefix("gap:"),
-            "gap" if place.startswith("gap:") else "evaluation",
-        )
         result, settings, record = (
             json.loads(one)
             for one in (_unpacked(of[-1]["result"]), of[-1]["settings"], of[-1]["summary"])
         )
+        kind = "evaluation" if "request" in settings else "gap"
+        scope = place.removeprefix("gap:") if kind == "gap" else place
         if kind == "gap":
             systems = json.loads(of[-1]["systems"])
             record["request"] = {**settings, "collection": scope, "systems": systems}
@@ -176,6 +174,11 @@ def fill_studies(connection: Connection, rows: Callable[[str], Iterable[Row]]) -
             result["rankings"] = {}
         add(kind, scope, key_of(*key), {**record, "time": _second(of[-1])}, of)
         add(f"{kind} result", scope, key_of(*key), result, of)
+    evaluated = _grouped(rows("evaluations"), "collection")
+    uploaded = _grouped((row for row in rows("runs") if row["uploaded"]), "collection")
+    for (place,), of in {**uploaded, **evaluated}.items():
+        if "@" in place and not place.startswith("gap:"):
+            add("collection of files", "", place, "", of)
     for row in rows("qrels_files"):
         content = {"corpus": row["corpus"], "name": row["name"], "qrels": _unpacked(row["qrels"])}
         add("uploaded judgments", "", str(row["id"]), content, [row])

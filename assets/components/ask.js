@@ -115,8 +115,8 @@ export default function (component) {
   const root = parentElement.querySelector(".root")
   root.classList.toggle("dark", Boolean(data.dark))
   const before = kept.get(parentElement)
-  // Passages without an answer are there to be read.
-  const unfolded = data.state === "done" && !data.parts.length ? data.passages : []
+  // Passages without an answer begin unfolded.
+  const unfolded = data.bare ? data.passages : []
   const state = {
     id: data.id,
     answered: data.state !== "running" && data.parts.length > 0,

@@ -242,11 +242,17 @@ export default function (component) {
     }
   }
   globalThis.seedlensToResults = () => root.querySelector("button.title")?.focus()
+  const announce = (node) => {
+    globalThis.seedlensResults = node
+    document.dispatchEvent(new Event("seedlens-results"))
+  }
   root.seedlensStop?.()
   root.seedlensStop = () => {
+    if (globalThis.seedlensResults === root) announce(undefined)
     document.removeEventListener("keydown", onKey)
     root.removeEventListener("focusin", onFocus)
   }
+  announce(root)
   document.addEventListener("keydown", onKey)
   root.addEventListener("focusin", onFocus)
   // Another page of results is read from its top: what was clicked stands below it.

@@ -87,7 +87,7 @@ class Annotation(ProjectStore):
     ) -> int:
         """Add the results for the project's queries, or some, to the pool; returns how many (query,
         document, source) were new. See :func:`retrieved`."""
-        check_pool(request)
+        check_pool(request, self._library.every_system)
         ids = self.queries(project) if query_ids is None else query_ids
         chosen = {query_id: self.query(project, query_id) for query_id in ids}
         searcher, new = self._searcher(project.corpus), 0
@@ -113,7 +113,7 @@ class Annotation(ProjectStore):
         """Unjudged documents in the top ``k`` of each system and given run, over the project's
         queries without :meth:`unaskable`."""
         if systems:
-            check_pool(PoolRequest(tuple(systems), k))
+            check_pool(PoolRequest(tuple(systems), k), self._library.every_system)
         queries = self.queries(project)
         tops = tops_of(self._searcher(project.corpus), queries, systems, k) if systems else {}
         for name, rankings in (runs or {}).items():

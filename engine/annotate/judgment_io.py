@@ -144,7 +144,8 @@ class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
 
 GRADED = ("agreed", "single", "model")
 """What our adjudicated grades rest on where nobody decided."""
-FIELDS = tuple(JudgmentLine.model_fields)[:-4]
+_ALL_FIELDS = tuple(JudgmentLine.model_fields)
+FIELDS = _ALL_FIELDS[: _ALL_FIELDS.index("event") + 1]
 """The columns of a judgment, in their order."""
 
 
@@ -243,7 +244,7 @@ class JudgmentImport:
             rows[:] = [row for row in rows if row[1].event != given.undoes] or [(line, judgment)]
             return
         before = rows[-1][1] if rows else judgment
-        if _said(before) != _said(judgment) and given.event in ("", before.event):
+        if _grade_of(before) != _grade_of(judgment) and given.event in ("", before.event):
             self._changed.append(line)
         rows.append((line, judgment))
 
@@ -357,7 +358,7 @@ def _key(row: Judgment) -> Key:
     return (*row.item, "" if is_decision else row.annotator, is_decision)
 
 
-_said = attrgetter("verdict", "relevance")
+_grade_of = attrgetter("verdict", "relevance")
 
 
 def _is_known(row: Judgment, here: Judgment | None) -> bool:
@@ -365,7 +366,9 @@ def _is_known(row: Judgment, here: Judgment | None) -> bool:
     if here is None:
         return row.verdict == "withdrawn"
     return (
-        _said(row) == _said(here) and row.note in ("", here.note) and row.marks in ((), here.marks)
+        _grade_of(row) == _grade_of(here)
+        and row.note in ("", here.note)
+        and row.marks in ((), here.marks)
     )
 
 
@@ -382,7 +385,7 @@ def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: boo
     before, said = f"{row.annotator} took back what was said", _shown(row)
     if here is not None:
         before = f"{here.annotator} said {_shown(here)}"
-        if _said(here) == _said(row):
+        if _grade_of(here) == _grade_of(row):
             said = "the same with another note or other marks"
     outcome = "the file's counts now" if overwrite else "what is here stays"
     return (

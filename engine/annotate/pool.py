@@ -14,7 +14,7 @@ from typing import Protocol
 
 from engine.corpora.contracts import RankedDocuments, Seed
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, check_between
+from engine.errors import BadInputError, check_between, check_known
 from engine.jobs.runner import JobRunner
 from engine.lenses.definitions import built_in_variants
 from engine.llm.judges import Criterion
@@ -47,10 +47,12 @@ class Searcher(Protocol):
     def criterion(self, query: Query, seed: Seed, /) -> Criterion: ...
 
 
-def check_pool(request: PoolRequest) -> None:
-    """Raise BadInputError for a pool that cannot be made."""
+def check_pool(request: PoolRequest, systems: Collection[str]) -> None:
+    """Raise BadInputError for a pool that cannot be made of these systems."""
     if not request.systems and not request.runs:
         raise BadInputError("The pool has no source.", "Name at least one system or run.")
+    for name in request.systems:
+        check_known("system", name, systems)
     check_between("The depth of the pool", request.depth, 1, DEEPEST_POOL)
 
 

@@ -334,8 +334,8 @@ def store(judging: Judging, judgment: Judgment) -> None:
     stored = judging.find(judgment.event)
     if stored is None or _content(stored) != _content(judgment):
         raise BadInputError(
-            f"The event '{judgment.event}' is stored already, and says something else.",
-            "Say it again: what is new has another event. Nothing was changed.",
+            f"The event '{judgment.event}' is stored already with another content.",
+            "Send it with another event id. Nothing was changed.",
         )
 
 

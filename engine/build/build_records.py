@@ -16,7 +16,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.search.scenario_index import scenarios_of
-from engine.search.systems import find_system
+from engine.search.systems import SYSTEM_NAMES
 from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
 from engine.types.builds import BuildQuery, BuildSpec, BuildStep, Cluster
@@ -49,9 +49,7 @@ def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
     if not 0.0 <= spec.overlap <= 1.0:
         raise BadInputError(f"The overlap is {spec.overlap}.", "Give a number from 0 to 1.")
     systems = tuple(dict.fromkeys(spec.systems))
-    check_pool(PoolRequest(systems, spec.depth))
-    for name in systems:
-        find_system(name)
+    check_pool(PoolRequest(systems, spec.depth), SYSTEM_NAMES)
     return replace(
         spec,
         attribute=attribute,

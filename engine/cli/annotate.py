@@ -174,7 +174,7 @@ def pool(
     names = () if runs and not systems.strip() else tuple(system_names(systems))
     sets = tuple(check_sets(parts_of(variants))) if parts_of(variants) else ()
     request = PoolRequest(names, depth, sets, _runs(runs), parsed_filters(filters))
-    check_pool(request)
+    check_pool(request, names)
     if unjudged and (queries or collection):
         raise BadInputError(
             "--unjudged changes nothing, and queries would be added.",

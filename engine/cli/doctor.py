@@ -67,14 +67,7 @@ def examine(settings: Settings) -> Iterator[Check]:
     if settings.store:
         yield _check("store", _store, settings)
     yield _check("home", _home, settings)
-    try:
-        faults = list(_faults(settings))
-    except (SeedLensError, OSError) as error:
-        yield Check("corpora", False, str(error))
-    else:
-        yield from (Check("corpora", False, f"{fault} {_REMEDY}") for fault in faults)
-        if not faults:
-            yield Check("corpora", True, "all documents can be read")
+    yield from _corpora(settings)
     yield _check("embedded model", _encoder, settings)
     yield _check("openvino", _openvino, optional=True)
     yield _check("LLM endpoint", _endpoint, optional=True)
@@ -105,6 +98,15 @@ def _home(settings: Settings) -> str:
     ledger = explorer.ledger.name
     elsewhere = "" if ledger == str(explorer.home.ledger) else f"; its ledger is {ledger}"
     return f"{settings.home} ({', '.join(names) or 'no corpus yet'}){elsewhere}"
+
+
+def _corpora(settings: Settings) -> list[Check]:
+    """Whether the documents of all corpora can be read, and are complete."""
+    try:
+        checks = [Check("corpora", False, f"{fault} {_REMEDY}") for fault in _faults(settings)]
+    except (SeedLensError, OSError) as error:
+        return [Check("corpora", False, str(error))]
+    return checks or [Check("corpora", True, "all documents can be read")]
 
 
 def _faults(settings: Settings) -> Iterator[str]:

@@ -57,7 +57,7 @@ class SeedLensGroup(click.Group):
             _fail(str(error))
         except ValidationError as error:
             problem = error.errors()[0]
-            name = "_".join(map(str, problem["loc"])).upper()
+            name = str(problem["loc"][0]).upper()
             _fail(f"SEEDLENS_{name} cannot be '{problem['input']}': {problem['msg']}.")
         except BrokenPipeError:
             raise  # the reader of a pipe has enough

@@ -23,7 +23,7 @@ from typing import IO, Any, Literal, cast
 from engine.config import __version__
 from engine.corpora.registry import bring, store_of
 from engine.corpora.scenario_store import SETTINGS
-from engine.corpora.selections import Selections
+from engine.corpora.selections import FOLDER as SELECTIONS
 from engine.errors import BadInputError, StorageError
 from storage.files import COPY, digest_of, file_errors, temporary_sibling
 from storage.home import Home
@@ -123,8 +123,6 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
     ):
         if only != "ledger":
             bring(home, ledger, ledger.listed_corpora(), documents=only is None)
-            for row in ledger.listed_corpora():
-                Selections(ledger, row.name, store_of(home, row)).take_files()
         copy = Path(folder) / _LEDGER
         ledger.copy(copy)
         rows = [row for row in Ledger(copy).corpora() if row.state != "deleted"]
@@ -160,7 +158,7 @@ def _members(
         for file in _files(store):
             inside = file.relative_to(store)
             # Without documents the manifest of a corpus would not be true.
-            kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS)
+            kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS, SELECTIONS)
             if inside.name != COPY and (row in whole or kept):
                 yield f"corpora/{store.name}/{inside.as_posix()}", file
 

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import logging
 import re
-import time
+import secrets
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,6 @@ from engine.types.annotating import Judgment, Project
 from engine.types.evaluations import (
     Collection,
     CollectionInfo,
-    EvaluationRecord,
     Qrels,
     Topic,
     UploadedRun,
@@ -76,11 +75,10 @@ class CollectionStore(ForPerson):
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._library = library
-        self._evaluations = ledger.documents("evaluation", EvaluationRecord)
+        self._files = ledger.documents("collection of files", str)
         self._uploaded_qrels = ledger.documents("uploaded judgments", UploadedQrels)
         self._uploaded_runs = ledger.documents("uploaded run", UploadedRun)
         self._texts = ledger.documents("text of an uploaded run", str)
-        self._named: set[str] = set()
         self._projects = ProjectStore(ledger, library)
         self._made = Recent[Hashable, Collection](32)  # of projects, and of uploaded judgments
         self._runs = Recent[Hashable, dict[str, Ranking]](8)
@@ -105,14 +103,10 @@ class CollectionStore(ForPerson):
         for uploaded in self._uploaded_qrels.all():
             if uploaded.value.corpus in names:
                 yield f"{UPLOADED}{uploaded.key}"
-        for key in self._evaluated():
-            corpus, sign, path = _parts(key)
-            if sign == FILES and corpus in names and Path(path).exists():
-                yield key
-
-    def _evaluated(self) -> set[str]:
-        """Keys of collections with an evaluation."""
-        return {one.value.request.collection for one in self._evaluations.all()}
+        for stored in self._files.all():
+            corpus, _, path = _parts(stored.key)
+            if corpus in names and Path(path).exists():
+                yield stored.key
 
     @operator_only
     def key_of(self, path: Path, corpus: str) -> str:
@@ -122,7 +116,8 @@ class CollectionStore(ForPerson):
         if source is not None and source.resolve() == path:
             return corpus
         key = f"{corpus}{FILES}{path}"
-        self._named.add(key)
+        if self._files.get(key) is None:
+            self._files.put(key, "")
         return key
 
     def info(self, key: str) -> CollectionInfo:
@@ -164,7 +159,7 @@ class CollectionStore(ForPerson):
         name, sign, rest = _parts(key) if row is None else (row.corpus, UPLOADED, row.name)
         path = Path(rest) if sign == FILES else self._source_of(name)
         # A key may come from a link, which must not open any path.
-        if sign == FILES and key not in self._named | self._evaluated():
+        if sign == FILES and self._files.get(key) is None:
             raise UnknownNameError(
                 f"Nothing was evaluated here by the files at {rest}.",
                 "Run seedlens evaluate with this path first.",
@@ -319,7 +314,7 @@ def _parts(key: str) -> tuple[str, str, str]:
 def _new_id() -> int:
     """An id that no upload had before, not even one that was removed: evaluations name runs by
     it."""
-    return time.time_ns() // 1_000_000
+    return secrets.randbits(48)
 
 
 def _unknown(key: str) -> UnknownNameError:

@@ -352,8 +352,8 @@ class StoredRuns:
         data: object = [[r.query_id, r.doc_ids, r.scores] for r in run.rankings]
         if run.llm is not None:
             data = {"rankings": data, "notes": run.notes, "llm": llm_report(run.llm)}
-        text, now = json.dumps(data, ensure_ascii=False), datetime.now(UTC)
-        row = RunRow(*self._place, name, self._settings(name), run.seconds, text, now)
+        text, time = json.dumps(data, ensure_ascii=False), datetime.now(UTC)
+        row = RunRow(*self._place, name, self._settings(name), run.seconds, text, time)
         self._rankings.add(row)
 
     def _settings(self, name: str) -> str:

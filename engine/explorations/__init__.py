@@ -1,1 +1,1 @@
-"""Explorations: their grades, trails, reading lists and saved searches, and files of them."""
+"""Explorations: their grades, trails, reading lists and saved searches, and their exports."""

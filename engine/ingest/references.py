@@ -108,8 +108,9 @@ def unbraced(text: str) -> str:
 # A block begins at the start of a line, or behind another one; its name and brace may be in the
 # lines behind.
 _BLOCK = r"@\s*(\w*)\s*([{(])"
-_AT_LINE_START = re.compile(rf"^[^\S\n]*{_BLOCK}", re.MULTILINE)
+_AT_LINE_START = re.compile(rf"\s*{_BLOCK}")
 _COMMENT_OR_BLOCK = re.compile(rf"%.*|{_BLOCK}")
+_HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")
 _KEY = re.compile(r"([^,={}\"]*?)\s*(?:,|(?=[})]\s*\Z))")
 _INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
 _OWN_NAMES = (
@@ -170,11 +171,18 @@ def _entries(file: InputFile, strings: dict[str, str]) -> Iterator[_Entry]:
 
 def _chunks(file: InputFile) -> Iterator[tuple[int, str]]:
     """The text from each line that begins a block, with the number of that line."""
-    text, line = "".join(line for _, line in file.lines()), 1
-    starts = [begin.start() for begin in _AT_LINE_START.finditer(text)]
-    for before, start, end in zip([0, *starts], starts, [*starts[1:], len(text)], strict=False):
-        line += text.count("\n", before, start)
-        yield line, text[start:end]
+    first, lines, numbered = 0, list[str](), file.lines()
+    for number, line in numbered:
+        while _HALF_BLOCK.match(line) and (behind := next(numbered, None)):
+            line += behind[1]
+        if _AT_LINE_START.match(line):
+            if lines:
+                yield first, "".join(lines)
+            first, lines = number, [line]
+        elif lines:
+            lines.append(line)
+    if lines:
+        yield first, "".join(lines)
 
 
 def _parsed(text: str, begin: re.Match[str], line: int) -> tuple[_Entry, int]:

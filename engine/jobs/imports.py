@@ -148,8 +148,10 @@ class ImportJobs(ForPerson):
 
     def cancel(self, id_: str) -> None:
         """Stop a job after the current batch; nothing happens when it has ended."""
-        check_ends(self.person, self.job(id_).owner)
-        self._change(id_, lambda job: replace(job, stopping=True))
+        job = self.job(id_)
+        check_ends(self.person, job.owner)
+        if job.running:  # a change of one whose process is gone would renew it
+            self._change(id_, lambda job: replace(job, stopping=True))
 
     def dismiss(self, id_: str) -> None:
         """Remove a job that has ended from the list; its documents stay."""

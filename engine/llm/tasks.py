@@ -99,7 +99,7 @@ class TaskRun:
             yield items[start : start + size]
 
     def counter(self, total: int, phase: str) -> Callable[..., None]:
-        """A function that counts one more item as done, in another phase where it is given one;
+        """A function that counts one more item as done, optionally in another phase;
         CancelledWorkError once the task is cancelled."""
         done = itertools.count(1)
         self.progress(0, total, phase=phase)

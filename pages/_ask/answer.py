@@ -72,6 +72,8 @@ def _show(explorer: Explorer, job: AskJob) -> None:
     with st.container(key="ask_failure"):  # so that the answer keeps its place
         if job.state == "failed":
             note(job.error, job.remedy, kind="error")
+    if not job.id and not job.progress.passages:
+        empty("No passage found. Use other words or another retriever.")
     data, heard = answer_data(job), listen("ask_answer", "seed", clicked)
     _ANSWER(key="ask_answer", data=data, on_seed_change=heard)
     if not job.running and job.progress.parts:
@@ -84,7 +86,7 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     scenarios = ", with scenarios" if asked.use_scenarios else ""
     passages = counted(len(job.progress.passages), "passage")
     took = el("span", f"running, {duration(job.seconds)}")
-    if job.state == "done" and not job.progress.parts:
+    if not job.id:
         took = el("span", "Passages only: no model is connected.")
     elif not job.running:
         # The words for runs that end early are about rankings.
@@ -162,7 +164,8 @@ def answer_data(job: AskJob) -> dict[str, Any]:
     by_number = {passage.number: passage for passage in progress.passages}
     cited = set(progress.cited)
     return {
-        "id": job.id or job.request.question,
+        "id": job.id or repr(job.request),
+        "bare": not job.id,
         "state": job.state,
         "model": progress.report.model,
         "parts": [_part(part, by_number) for part in progress.parts],

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from engine.errors import NotAllowedError, SeedLensError
+from engine.errors import BadInputError, NotAllowedError, SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.limits import LONGEST_QUESTION
@@ -67,6 +67,8 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
         ask(explorer, AskRequest(state["ask_question"].strip(), *fields))
 
     def find() -> None:
+        if not str(st.session_state["ask_question"]).strip():
+            raise BadInputError("The question is empty.", "Write what you want to know.")
         AskView.change(lambda now: replace(now, answer=""))
 
     with line("ask_go"):

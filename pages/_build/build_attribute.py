@@ -46,16 +46,16 @@ def new_build(explorer: Explorer, corpus: str) -> None:
     st.html(el("div.bd-about", ABOUT))
     with error_boundary():
         _existing(explorer, corpus)
-    with line():
-        st.header("New build", anchor=False, width="content")
-        button("Fill in an example", "build_example", fill_in_example, type="tertiary")
+    st.header("New build", anchor=False)
     attribute_form(explorer, BuildSpec(corpus, "", ""), is_new=True)
 
 
-def fill_in_example() -> None:
-    """Fill the form for a new build with :data:`EXAMPLE`."""
+def _fill_in_example() -> None:
+    """Fill empty fields of the form for a new build with :data:`EXAMPLE`."""
     fields = Fields("build", _NEW)
-    st.session_state.update({fields(name): words for name, words in EXAMPLE.items()})
+    for name, words in EXAMPLE.items():
+        if not str(st.session_state.get(fields(name)) or "").strip():
+            st.session_state[fields(name)] = words
 
 
 def _existing(explorer: Explorer, corpus: str) -> None:
@@ -102,7 +102,12 @@ def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None
 
         show_problem(_PLACE)  # above the button, which may stand at the lower edge
         label = "Save and continue" if is_new else "Save"
-        submit(label, f"build_save_{fields.place}", save, place=_PLACE, type="primary")
+        with line():
+            submit(label, f"build_save_{fields.place}", save, place=_PLACE, type="primary")
+            if is_new:
+                words = "Fills empty fields with a worked example."
+                look: Any = {"type": "tertiary", "help": words}
+                submit("Fill in an example", "build_example", _fill_in_example, **look)
     name, changed = st.session_state.pop(_SAVED, ("", False)) if not is_new else ("", False)
     if name == spec.name and not is_new:
         words = "Affected steps are marked as outdated. Manual changes are kept."

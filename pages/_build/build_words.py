@@ -184,8 +184,9 @@ def steps_data(
     rows = []
     for number, (key, name) in enumerate(STEPS.items(), start=1):
         is_first = key == "attribute"
-        if job is not None and job.state in ("running", "failed") and SHOWN_BY[job.request] == key:
-            kind, words = f"{job.state}", f"{job.state}"
+        ran = job is not None and SHOWN_BY[job.request] == key and job.state
+        if ran == "running":
+            kind, words = "running", "running"
         elif state is None:
             kind, words = ("next", "next") if is_first else ("later", "")
         elif is_first:
@@ -194,6 +195,8 @@ def steps_data(
             step = RUNS[key]
             first, is_next = earlier(state, step), state.next == step
             kind, words = standing(by_run[step], is_next=is_next, clusters=clusters, first=first)
+            if ran == "failed" and kind != "done":
+                kind, words = "failed", ", ".join(filter(None, ("failed", words)))
         row = {"key": key, "number": number, "name": name, "kind": kind, "words": words}
         rows.append({**row, "current": key == current, "open": state is not None or is_first})
     return rows

@@ -158,14 +158,16 @@ def _shown(names: Mapping[Name, str]) -> Callable[[Name], str]:
 
 
 def fold(label: str, key: str, *, opened: bool) -> Any:
-    """An expander that stays as a person left it, and is ``opened`` or not before that."""
+    """An expander that stays as a person left it; before that, once ``opened`` it stays open."""
     left = f"{key}_left"
 
     def leave() -> None:
         st.session_state[left] = st.session_state[key]
 
+    if opened:
+        st.session_state.setdefault(left, True)
     # Streamlit forgets with the label whether it was open.
-    st.session_state[key] = st.session_state.get(left, opened)
+    st.session_state[key] = st.session_state.get(left, False)
     return st.expander(label, key=key, on_change=leave)
 
 

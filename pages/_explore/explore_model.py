@@ -34,7 +34,6 @@ from pages._model.beside import answers, once
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
 from pages._model.reranking_controls import (
-    NOT_CONNECTED,
     OWN,
     POLL_SECONDS,
     ask_label,
@@ -146,10 +145,13 @@ def _has_order(job: RerankJob) -> bool:
 
 def run_area(page: ExplorePage, run: ModelRun) -> None:
     """How far the model is, or what it took: above the results, of the same height throughout."""
-    job, request = run.job, run.request
-    if request is None or not run.info.set_up:
+    job, request, known = run.job, run.request, _jobs(page.explorer)
+    other_jobs(known, job, "explore_cancel_others", "other search", "other searches")
+    if request is None:
         return
-    if job is None:
+    if not run.info.set_up:
+        dim("Requires a language model: connect one under Advanced. Showing the original ranking.")
+    elif job is None:
         press = el("b", "Search with the model")
         by_model = ("Showing the ranking of dense. Press ", press, f" to use {run.info.model}.")
         dim("Not reranked yet." if request.mode else by_model)
@@ -193,9 +195,6 @@ def model_controls(page: ExplorePage, run: ModelRun) -> None:
         rerank_controls(explorer, "explore", view, DEPTHS, depth_field="depth", words=words)
     if wanted and run.info.set_up:
         _estimate_and_button(explorer, run)
-    elif wanted:
-        dim(NOT_CONNECTED, " Showing the original ranking.")
-    other_jobs(_jobs(explorer), run.job, "explore_cancel_others", "other search", "other searches")
     folded_panel(explorer, "explore", needed=wanted)
 
 
@@ -282,7 +281,7 @@ def _card(answer: _Answer, info: EndpointInfo) -> dict[str, Any]:
     error = answer.exception()
     if error is not None:
         ours = as_ours(error, "Explanation failed.")
-        lines, title = [ours.message, ours.remedy], f"{info.model} could not explain this"
+        lines, title = [ours.message, ours.remedy], "The model could not explain this"
         return {"state": "error", "title": title, "lines": list(filter(None, lines))}
     found = answer.result()
     removed = {0: "", 1: " One unverifiable quote was removed."}.get(

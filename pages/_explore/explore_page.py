@@ -79,8 +79,11 @@ def instruction_controls(page: ExplorePage) -> DeltaGenerator:
 
 def advanced(page: ExplorePage) -> Any:
     """The place for system and model, open where either was chosen."""
-    chosen = page.view.system != DEFAULT.system or bool(page.view.rerank)
-    return fold("Advanced: system, model", "explore_advanced", opened=chosen)
+    view = page.view
+    chosen = [system_label(view.system)] if view.system != DEFAULT.system else []
+    chosen += ["reranked"] if view.rerank else []
+    label = f"Advanced: {', '.join(chosen) or 'system, model'}"
+    return fold(escape_label(label), "explore_advanced", opened=bool(chosen))
 
 
 def ranking_controls(page: ExplorePage) -> None:

@@ -36,7 +36,7 @@ CHANGED = (
 
 
 def skip_link(*, key: str) -> None:
-    """A button for the keyboard, unseen until it has the focus: to the first result."""
+    """A button to the first result: for the keyboard, unseen until focused, and on phones."""
     _SKIP(key=key, data={"dark": dark()})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -195,3 +196,21 @@ def test_files_that_no_corpus_came_from_are_a_collection_of_the_app_while_they_a
     assert explorer.evaluations.find(record.request) is not None
     shutil.rmtree(files)
     assert key not in [info.key for info in explorer.collections.all()]
+
+
+def test_people_are_a_row_with_one_line_per_annotator(tmp_path: Path) -> None:
+    about = {"pred_labels": ["method_label"], "metadata": {}}
+    rows = [
+        {"paper_id": n, "title": f"Bees {n}", "abstract": [f"We study hive {n}."], **about}
+        for n in "sabcd"
+    ]
+    folder, runs = tmp_path / "cube", tmp_path / "runs"
+    write_lines(folder / "abstracts-csfcube-preds.jsonl", rows)
+    grades = {"adju": [3, 1, 0, 0], "ann1": [3, 0, 0, 1], "ann2": [2, 1, 0, 0]}
+    pool = {"s": {"cands": [*"abcd"], **{f"relevance_{who}": g for who, g in grades.items()}}}
+    (folder / "test-pid2anns-csfcube-method.json").write_text(json.dumps(pool), "utf-8")
+    human = evaluate(tmp_path / "home", folder, "--human", "--run-out", runs, "--json")
+    row = human.json["systems"]["human"]
+    assert (set(row["annotators"]), row["llm"]) == ({"ann1", "ann2"}, None)
+    assert 0.5 < row["metrics"]["nDCG@20"] <= 1
+    assert {f.name for f in runs.iterdir()} == {"dense.run", "human-ann1.run", "human-ann2.run"}

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.command_line import run_inside, write_lines
+from tests.support import make_explorer
 
 POST = "The pump leaks. I replaced the seal twice. You should buy a new one. It is a bad design."
 
@@ -48,3 +49,14 @@ def test_a_corpus_is_imported_with_a_lens_searched_and_given_another(
     assert plan.code == 0, plan.stderr
     same = run_inside(home, "lens", "set", "pumps", "conversations")
     assert "already has" in same.stdout
+
+
+def test_labels_are_ignored_on_request(home: Path, tmp_path: Path) -> None:
+    row = {"doc_id": "1", "sentences": ["Frogs sing.", "We listened."], "roles": ["R", "R"]}
+    source = write_lines(tmp_path / "frogs.jsonl", [row])
+    for name, options in (("with", []), ("without", ["--ignore-labels"])):
+        assert run_inside(home, "import", source, "--name", name, *options).code == 0
+    found = make_explorer(home)
+    labelled, estimated = (found.document(name, "1").sentences for name in ("with", "without"))
+    assert [s.roles for s in labelled] == [(0, 0, 1), (0, 0, 1)]
+    assert all(0 < p < 1 for s in estimated for p in s.roles)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from engine.ask.reader import _Stored
 from engine.cli.main import main
 from engine.config import ROOT, Settings
 from engine.errors import BadInputError, NotAllowedError
@@ -29,7 +31,7 @@ from engine.types.comparisons import ComparisonRequest
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
-from engine.types.reading import Answer, AnswerPart, AskRequest
+from engine.types.reading import Answer, AnswerPart, AskedQuestion, AskRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.home import Home
@@ -115,7 +117,8 @@ MAY: dict[str, dict[str, str]] = {
     "pair_grading": {"operator": "estimate run start"},
     "pair_grading.jobs": JOBS,
     "reader": {
-        "all": "estimate examples export find has_scenarios run", "own": "asked forget start",
+        "all": "estimate examples export find has_scenarios passages run start",
+        "own": "asked forget",
     },
     "reader.jobs": JOBS,
     "scenarios": {
@@ -267,7 +270,10 @@ def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explore
         Answer((), (AnswerPart("So."),), 0, ModelReport(mode="ask", depth=1, endpoint="")),
         owner="Ada",
     )
-    ada.reader._keep(done)
+    stored = _Stored(request, done.progress)
+    small_copy.ledger.documents("answer", _Stored).put(done.id, stored, "Ada")
+    question = AskedQuestion(done.id, "small", request.question, "done", datetime.now(UTC))
+    small_copy.ledger.documents("question", AskedQuestion).put(done.id, question, "Ada")
     assert [one.name for one in ada.notebook.trails("Eve")] == ["Ada's"]
     assert [one.name for one in ada.notebook.saved_searches("Eve")] == ["bees"]
     assert [one.question for one in ada.reader.asked("Eve")] == ["Who?"]

@@ -135,6 +135,8 @@ def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(tmp_path:
     }  # fmt: skip
     page = found["/"][1]
     assert "default-src 'self'" in page["content-security-policy"]
+    assert "frame-ancestors 'none'" in page["content-security-policy"]
+    assert page["x-content-type-options"] == "nosniff"
     assert "strict-transport-security" in page
     cookies = re.split(", (?=[a-z_]+=)", page["set-cookie"])
     assert {cookie.partition("=")[0] for cookie in cookies} == {"seedlens_return", "seedlens_visit"}

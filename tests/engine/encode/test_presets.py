@@ -56,7 +56,9 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def test_every_preset_is_known_by_its_names_and_has_a_slot_for_the_instruction() -> None:
-    assert set(DECODERS) | {"scincl", "otaspire", "colbertv2"} <= set(PRESETS)
+    named = {"scincl", "specter2", "otaspire", "bge-m3", "bge-base-en-v1.5", "contriever"}
+    named |= {"sfr-embedding-mistral", "dragon-plus", "colbertv2", "lateon", "reasonir-8b"}
+    assert set(DECODERS) | named <= set(PRESETS)
     for key, preset in PRESETS.items():
         assert key == preset.key == key.lower()
         assert ASK in preset.prompts.for_query(ASK)
