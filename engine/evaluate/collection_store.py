@@ -76,6 +76,7 @@ class CollectionStore(ForPerson):
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._library = library
         self._files = ledger.documents("collection of files", str)
+        self._named: set[str] = set()
         self._uploaded_qrels = ledger.documents("uploaded judgments", UploadedQrels)
         self._uploaded_runs = ledger.documents("uploaded run", UploadedRun)
         self._texts = ledger.documents("text of an uploaded run", str)
@@ -116,9 +117,13 @@ class CollectionStore(ForPerson):
         if source is not None and source.resolve() == path:
             return corpus
         key = f"{corpus}{FILES}{path}"
-        if self._files.get(key) is None:
-            self._files.put(key, "")
+        self._named.add(key)
         return key
+
+    def remember(self, key: str) -> None:
+        """List a collection of files from now on: something of it is stored."""
+        if _parts(key)[1] == FILES and self._files.get(key) is None:
+            self._files.put(key, "")
 
     def info(self, key: str) -> CollectionInfo:
         """One collection, or UnknownNameError."""
@@ -159,7 +164,7 @@ class CollectionStore(ForPerson):
         name, sign, rest = _parts(key) if row is None else (row.corpus, UPLOADED, row.name)
         path = Path(rest) if sign == FILES else self._source_of(name)
         # A key may come from a link, which must not open any path.
-        if sign == FILES and self._files.get(key) is None:
+        if sign == FILES and key not in self._named and self._files.get(key) is None:
             raise UnknownNameError(
                 f"Nothing was evaluated here by the files at {rest}.",
                 "Run seedlens evaluate with this path first.",
@@ -264,6 +269,7 @@ class CollectionStore(ForPerson):
             collection=key,
             sha256=digest,
         )
+        self.remember(key)
         self._texts.put(str(uploaded.id), text)
         self._uploaded_runs.put(str(uploaded.id), uploaded)
         return uploaded

@@ -110,6 +110,7 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
 
     def _keep(self, key: str, record: Any, result: Any) -> None:
         collection = record.request.collection
+        self._collections.remember(collection)
         self._results.put(key, result, scope=collection)
         self._records.put(key, record, scope=collection)
 
@@ -320,6 +321,7 @@ class StoredRuns:
         request: EvaluationRequest,
     ) -> None:
         self._rankings, self.searcher, self.request = rankings, searcher, request
+        self._collections = collections
         self._topics = collections.digest(request.collection, request.sample)
         self._scenarios = scenarios_of(searcher.corpus, request.systems)
         settings: dict[str, Any] = {
@@ -354,6 +356,7 @@ class StoredRuns:
             data = {"rankings": data, "notes": run.notes, "llm": llm_report(run.llm)}
         text, time = json.dumps(data, ensure_ascii=False), datetime.now(UTC)
         row = RunRow(*self._place, name, self._settings(name), run.seconds, text, time)
+        self._collections.remember(self.request.collection)
         self._rankings.add(row)
 
     def _settings(self, name: str) -> str:

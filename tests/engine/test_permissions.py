@@ -73,7 +73,7 @@ MAY: dict[str, dict[str, str]] = {
     "builds.jobs": JOBS,
     "collections": {
         "leads": "add_qrels add_run all digest info queries query_titles read remove_qrels "
-        "remove_run runs topics uploaded_runs",
+        "remember remove_run runs topics uploaded_runs",
         "operator": "key_of",
     },
     "comparing": {

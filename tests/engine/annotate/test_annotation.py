@@ -57,9 +57,9 @@ def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstore
     for _ in range(2):  # an answer that got lost: the same is sent again
         annotation.judge(project, Judgment(query_id, "bread-network", "ann", 1, event="e"))
     for who, grade in (("ann", 2), ("bob", 1)):
-        with pytest.raises(BadInputError, match="'e' is stored already, and says something else"):
+        with pytest.raises(BadInputError, match="'e' is stored already with another content"):
             annotation.judge(project, Judgment(query_id, "bread-network", who, grade, event="e"))
-    with pytest.raises(BadInputError, match="something else"):
+    with pytest.raises(BadInputError, match="another content"):
         annotation.adjudicate(project, query_id, "bread-network", 1, "so", "ann", event="e")
     assert [(j.annotator, j.relevance) for j in annotation.history(project)] == [("ann", 1)]
 
