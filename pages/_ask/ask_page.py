@@ -79,7 +79,7 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
             button("Find passages", "ask_find", find, type="primary")
         dim(price_of(explorer, view.request(has_scenarios=has_scenarios), info))
     _earlier(explorer, view)
-    folded_panel(explorer, "ask")
+    folded_panel(explorer, "ask", needed=not view.question.strip())
 
 
 def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenarios: bool) -> None:
