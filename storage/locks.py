@@ -125,7 +125,7 @@ class Locks:
                     holder = before
             return None if holder else Holder(MACHINE, os.getpid())
 
-        self._stored.change(key, take, token, durable=False)
+        self._stored.change(key, take, token)  # durable: a server may be killed and come back
         return holder
 
 

@@ -60,7 +60,7 @@ def ended(job: ImportJob) -> bool:
 
 
 def under_way(job: ImportJob) -> bool:
-    return ended(job) or job.progress.done > 0
+    return ended(job) or (job.progress.phase == "indexing" and job.progress.done > 0)
 
 
 def an_old_job(**changes: object) -> ImportJob:
