@@ -365,11 +365,8 @@ def _is_known(row: Judgment, here: Judgment | None) -> bool:
     """Whether a row equals what is stored; missing notes and marks are ignored."""
     if here is None:
         return row.verdict == "withdrawn"
-    return (
-        _grade_of(row) == _grade_of(here)
-        and row.note in ("", here.note)
-        and row.marks in ((), here.marks)
-    )
+    is_same_grade = _grade_of(row) == _grade_of(here)
+    return is_same_grade and row.note in ("", here.note) and row.marks in ((), here.marks)
 
 
 def _named(row: Judgment, taken: Container[str]) -> Judgment:

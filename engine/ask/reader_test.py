@@ -298,6 +298,9 @@ class PreparedReading(ModelTask[ReadingTest]):
 class ReaderTest(TaskRunner[PreparedReading, ReadingTest]):
     """Lets a model answer a collection's questions under every condition."""
 
+    def _task(self, request: PreparedReading) -> PreparedReading:
+        return request
+
 
 def prepare(
     searcher: Searcher,

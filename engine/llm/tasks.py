@@ -214,7 +214,7 @@ class ModelTask(ABC, Generic[R]):
         return nullcontext()
 
 
-class TaskRunner(ForPerson, Generic[Request, R]):
+class TaskRunner(ForPerson, ABC, Generic[Request, R]):
     """Runs the tasks of one facade; thread-safe. An ``endpoint`` of None is that of the
     settings."""
 
@@ -222,9 +222,9 @@ class TaskRunner(ForPerson, Generic[Request, R]):
         self._settings, self._answers = settings, answers
         self.jobs = JobRunner()  # in the background, by key: ``Job[TaskProgress, TaskReport]``
 
+    @abstractmethod
     def _task(self, request: Request) -> ModelTask[R]:
         """The task of a request, checked."""
-        raise NotImplementedError
 
     def _made(self, request: Request | ModelTask[R]) -> ModelTask[R]:
         return request if isinstance(request, ModelTask) else self._task(request)
