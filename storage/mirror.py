@@ -30,7 +30,6 @@ from pydantic import TypeAdapter
 
 from storage.errors import StorageError, StorageFullError
 from storage.files import COPY, digest_of, file_errors, write_whole
-from storage.home import Home
 from storage.locks import alone
 from storage.object_store import CONNECTIONS, ObjectStore, TakenError
 from storage.removal import changed_at, delete
@@ -139,18 +138,21 @@ _GENERATION, _COPY = TypeAdapter(Generation), TypeAdapter(Copy)
 class Mirror:
     """Copies of corpora in a home; thread- and process-safe.
 
-    `most_bytes`: of all copies; None for as much as the disk has.
+    `corpora`, `uploads`: folders of the home. `most_bytes`: of all copies; None for as much as the
+    disk has.
     """
 
-    def __init__(self, store: ObjectStore, home: Home, most_bytes: int | None) -> None:
-        self.store, self._home = store, home
+    def __init__(
+        self, store: ObjectStore, corpora: Path, uploads: Path, most_bytes: int | None
+    ) -> None:
+        self.store, self._corpora, self._uploads = store, corpora, uploads
         self._most = float("inf") if most_bytes is None else most_bytes
         self._direct: set[str] = set()  # generations whose documents have no room here
         self._generation = lru_cache(maxsize=64)(self._fetched)
 
     def lock(self, name: str, wait: float = LOCK_SECONDS) -> AbstractContextManager[None]:
         """Lock the copy of a corpus among the processes of this machine."""
-        file = self._home.corpus(name).with_name(f"{name}.copy")
+        file = self._corpora / f"{name}.copy"
         busy = f"The corpus '{name}' is being copied from {self.store.name}."
         return alone(file, busy, "Try again when that is done.", wait)
 
@@ -205,13 +207,20 @@ class Mirror:
         if not self.make_room(folder, copy):
             without = replace(copy, documents=False)
             if not copy.documents or (documents and writing) or not self.make_room(folder, without):
-                raise no_room(name, self._home)
+                raise self.no_room(name)
             copy = without
             self._direct.add(id_)
         self._download(folder, copy)
         self._drop(folder, copy, former)
         self.note(folder, copy)
         return copy
+
+    def no_room(self, name: str) -> StorageFullError:
+        """The error for a corpus whose copy does not fit."""
+        return StorageFullError(
+            f"The corpus '{name}' has no room in {self._corpora.parent}.",
+            "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
+        )
 
     def remote(self, copy: Copy) -> Remote | None:
         """The place of the documents that a copy lacks; None where it has them."""
@@ -237,8 +246,8 @@ class Mirror:
             if file.version is not None:
                 fetch(file, folder)
         for file in generation.source:
-            if not (self._home.uploads / file.path).exists():
-                fetch(file, self._home.uploads)
+            if not (self._uploads / file.path).exists():
+                fetch(file, self._uploads)
 
     def _drop(self, folder: Path, copy: Copy, former: Copy | None) -> None:
         """Delete other files, except those of the former generation."""
@@ -252,12 +261,12 @@ class Mirror:
 
     def make_room(self, folder: Path, copy: Copy) -> bool:
         """Delete the copies used longest ago until this one fits; False where it cannot."""
-        found = {at.parent: self.copy_in(at.parent) for at in self._home.corpora.glob(f"*/{COPY}")}
+        found = {at.parent: self.copy_in(at.parent) for at in self._corpora.glob(f"*/{COPY}")}
         others = {at: one for at, one in found.items() if one is not None and at != folder}
         movable = [at for at, one in others.items() if not one.writing]
         lacking = sum(file.bytes for file in copy.files if not file.is_in(folder))
         held = sum(one.bytes for one in others.values())
-        free = shutil.disk_usage(self._home.root).free
+        free = shutil.disk_usage(self._corpora.parent).free
         room = min(free - lacking, self._most - copy.bytes - held)
         if room + sum(others[at].bytes for at in movable) < 0:
             return False
@@ -299,7 +308,7 @@ class Mirror:
         return new
 
     def _source_files(self, source: Path) -> tuple[StoredFile, ...]:
-        uploads = self._home.uploads.resolve()
+        uploads = self._uploads.resolve()
         if uploads not in source.parents:
             return ()
         paths = [source] if source.is_file() else sorted(filter(Path.is_file, source.rglob("*")))
@@ -311,7 +320,7 @@ class Mirror:
         """Upload missing files; manifests last, and none over another."""
         there = set() if base is None else base.keys()
         files = [(folder / file.path, file) for file in new.files]
-        files += [(self._home.uploads / file.path, file) for file in new.source if base is None]
+        files += [(self._uploads / file.path, file) for file in new.source if base is None]
         missing = [(path, file) for path, file in files if new.key(file) not in there]
         _at_once(
             partial(self.store.send, path, new.key(file))
@@ -375,14 +384,6 @@ class Mirror:
     def _remove(self, name: str, keys: Iterable[str]) -> None:
         """Lists first, so that none is without its files."""
         self.store.remove(sorted(keys, key=lambda key: not key.startswith(_lists(name))))
-
-
-def no_room(name: str, home: Home) -> StorageFullError:
-    """The error for a corpus whose copy does not fit."""
-    return StorageFullError(
-        f"The corpus '{name}' has no room in {home.root}.",
-        "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
-    )
 
 
 @lru_cache(maxsize=64)

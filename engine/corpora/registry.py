@@ -154,7 +154,8 @@ def home_of(settings: Settings) -> Home:
     megabytes = settings.mirror_megabytes
     most = None if megabytes is None else megabytes * 2**20
     home = Home(settings.home)
-    return replace(home, mirror=Mirror(ObjectStore(settings.store), home, most))
+    mirror = Mirror(ObjectStore(settings.store), home.corpora, home.uploads, most)
+    return replace(home, mirror=mirror)
 
 
 # -- reading ------------------------------------------------------------------------------
@@ -181,9 +182,7 @@ def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool
             continue
         copy = mirror.copy_in(store_of(home, row))  # it may have given way to those after it
         if copy is None or copy.documents < documents:
-            from storage.mirror import no_room
-
-            raise no_room(row.name, home)
+            raise mirror.no_room(row.name)
 
 
 def _copied(
