@@ -119,7 +119,7 @@ def openvino_model(network: Any) -> Any:
     """A network of PyTorch as a model of OpenVINO."""
     import torch
 
-    class Hidden(torch.nn.Module):
+    class Hidden(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.model = network

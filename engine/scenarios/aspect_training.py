@@ -240,7 +240,7 @@ class Trainable:
         for group in self._optimiser.param_groups:
             group["lr"] = self._rate * rate
         self._optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self._optimiser.step()
         return float(loss.detach())
 
