@@ -1,21 +1,28 @@
-"""Searching: how long the engine takes for a page of 20 results with evidence."""
+"""Searching: how long the engine takes for a page of 20 results with evidence, and for the
+comparison of five wordings."""
 
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks import homes
 from benchmarks.figures import Figure, spread, timed
-from benchmarks.homes import ASPECTS, CORPUS
+from benchmarks.homes import ASPECTS, CORPUS, CSFCUBE
+from engine.collections.readers import read_collection
+from engine.compare.sensitivity_table import sensitivity
 from engine.explorer import Explorer
 from engine.search.systems import SYSTEMS
+from engine.types.comparisons import ComparisonRequest
 from engine.types.searches import Query
 
+VARIANTS = 5
 
-def measure(queries: int = 100) -> list[Figure]:
-    """A page of each system, over 4,205 abstracts."""
+
+def measure(queries: int = 100, seeds: int = 12) -> list[Figure]:
+    """A page of each system, over 4,205 abstracts, and wordings of `seeds` side by side."""
     explorer = homes.explorer()
     drawn = draw(explorer, CORPUS, queries + 5)
     default = drawn[0].system
@@ -31,7 +38,27 @@ def measure(queries: int = 100) -> list[Figure]:
         replace(query, seed=None, text=explorer.document(CORPUS, query.seed or "").text)
         for query in drawn
     ]
-    return figures + spread("pasted text, encoded on the way", milliseconds(explorer, texts), "ms")
+    figures += spread("pasted text, encoded on the way", milliseconds(explorer, texts), "ms")
+    return figures + comparisons(explorer, seeds)
+
+
+def comparisons(explorer: Explorer, seeds: int) -> list[Figure]:
+    """Wordings of as many seeds side by side, and the table of CSFCube's open half."""
+
+    def compare(query: Query) -> None:
+        aspect = query.aspect or ""
+        variants = explorer.comparing.presets(CORPUS, aspect)[:VARIANTS]
+        explorer.comparing.compare(ComparisonRequest(CORPUS, query.seed, None, aspect, variants))
+
+    taken = [timed(lambda q=q: compare(q)) for q in draw(explorer, CORPUS, seeds + 2)]  # type: ignore[misc]
+    figures = spread(f"{VARIANTS} variants of one system", taken[2:], "s", median=1.5)
+    if not CSFCUBE.is_dir():
+        print("The sensitivity table needs CSFCube's judgments: left out.", file=sys.stderr)
+        return figures
+    collection, searcher = read_collection(CSFCUBE), explorer.searcher(CORPUS)
+    seconds = timed(lambda: sensitivity(searcher, collection, ["dense", "aspect"]))
+    what = "the sensitivity table of CSFCube's open half, dense and aspect"
+    return [*figures, Figure(what, seconds, "s", most=60)]
 
 
 def draw(explorer: Explorer, corpus: str, queries: int) -> list[Query]:

@@ -17,10 +17,10 @@ from typing import Any
 from benchmarks.figures import Figure, as_json, machine, table
 
 PARTS = (
-    *("indexing", "query", "search-speed", "wordings", "pmrr", "reranking", "scale", "text-rules"),
+    *("indexing", "query", "pmrr", "reranking", "scale", "text-rules"),
     *("annotators", "servers", "browser", "load", "facets", "maps"),
 )
-OTHERS = ("map-panning", "ray-kills", "thresholds")
+OTHERS = ("map-panning",)
 """Parts that are measured by their names only."""
 Measure = Callable[..., Sequence[Figure]]
 

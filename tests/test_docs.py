@@ -99,7 +99,7 @@ def test_links_and_files_that_pages_name_are_there(page: Path) -> None:
         assert there.exists(), target
         if section and there.suffix == ".md":
             assert section in anchors(there), target
-    folders = "engine|pages|storage|assets|tests|benchmarks|docs"
+    folders = "engine|pages|storage|assets|tests|benchmarks|tools|docs"
     for name in re.findall(rf"`((?:{folders})/[\w./-]+)`", text):
         assert (ROOT / name).exists(), name
 

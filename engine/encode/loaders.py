@@ -36,7 +36,7 @@ _EMBEDDED = Preset(
 )
 """As in its files; for PyTorch (bulk work on a GPU, training)."""
 PROJECTION = ASSETS / "models" / "projection.npy"
-"""(384, 128) float32: orthonormal directions fitted by benchmarks/fit_projection.py."""
+"""(384, 128) float32: orthonormal directions fitted by tools/fit/projection.py."""
 TOKEN_DIMENSION = 128
 
 

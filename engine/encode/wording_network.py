@@ -3,8 +3,8 @@
 The embedded model with low-rank changes (LoRA: Hu et al. 2022) reads the wording and, separately,
 name, phrases and definition of each aspect. Every token of the wording is compared with every
 aspect twice, as asking for it and as ruling it out; the weights serve any lens
-(``assets/wordings/reader.npz``, fitted by ``benchmarks/fit_reader.py``). A tagger finds content
-words on the states of the same network (``tagger.npz``, fitted by ``benchmarks/fit_tagger.py``).
+(``assets/wordings/reader.npz``, fitted by ``tools/fit/reader.py``). A tagger finds content
+words on the states of the same network (``tagger.npz``, fitted by ``tools/fit/tagger.py``).
 """
 
 from __future__ import annotations

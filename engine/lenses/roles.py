@@ -5,7 +5,7 @@ The classifier is a multinomial logistic regression over the words and word pair
 its two neighbours and its position (after Cohan et al. 2019), followed by a linear chain (Lafferty
 et al. 2001) over the document. It needs no encoder; where sentences were encoded by the embedded
 model, a second regression over their vectors is averaged with it. Weights:
-``assets/roles/classifier.json``, made by ``benchmarks/fit_roles.py``.
+``assets/roles/classifier.json``, made by ``tools/fit/roles.py``.
 
 After prototypical networks (Snell et al. 2017), an aspect's prototype is the mean of its
 definition, examples and phrases, and a sentence's role follows from its cosine with each. Two means

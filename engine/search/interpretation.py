@@ -30,7 +30,7 @@ seed's sentences cosines spread over about 0.2."""
 QUOTED = 0.35
 """Cosine from which a wording that names no aspect is taken to speak of a sentence's content.
 
-``benchmarks/thresholds.py``: of words from a sentence of the seed 67 (CSFCube) and 70 %
+``tools/fit/thresholds.py``: of words from a sentence of the seed 67 (CSFCube) and 70 %
 (demo) are found, of another document's 7 and 1 %; at 0.45, 54 and 44 % against 3 and 1 %. Not
 lower: a wording that is missed is reported, one that is misread is not.
 """

@@ -46,7 +46,7 @@ TEMPERATURE = 0.05
 NEIGHBOUR_SHARE = 0.35
 """What the scores of a document's neighbours count for, from steer 1/3 on; below, in proportion.
 
-Measured on CSFCube's open half at steer 0.5 (``benchmarks/fit_aspect.py``)."""
+Measured on CSFCube's open half at steer 0.5 (``tools/fit/aspect.py``)."""
 BLOCK = 512
 """Documents whose neighbours are looked for together."""
 TELLING = 0.8
@@ -74,7 +74,7 @@ class Signals:
 
 @functools.lru_cache(maxsize=1)
 def fitted_weights() -> dict[str, dict[str, float]]:
-    """Weights from ``benchmarks/fit_aspect.py``: ``{"whole": {signal: weight}, "aspect": {...}}``,
+    """Weights from ``tools/fit/aspect.py``: ``{"whole": {signal: weight}, "aspect": {...}}``,
     and ``"joined"``, the aspect's weight against the whole at steer 0.5."""
     data = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     return {part: data[part] for part in ("whole", "aspect", "joined")}

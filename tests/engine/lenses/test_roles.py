@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import fit_roles
 from engine.lenses.roles import (
     WEIGHTS,
     RoleClassifier,
@@ -17,6 +16,7 @@ from engine.lenses.roles import (
     position_features,
     role_classifier,
 )
+from tools.fit import roles as fit_roles
 
 ABSTRACT = [
     "Little is known about how bees survive the winter.",

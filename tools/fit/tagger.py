@@ -2,7 +2,7 @@
 
 The states of the reader's network stay as they are; :class:`TermTagger` is trained on wordings
 composed of ``term-frames.jsonl`` and ``term-phrases.jsonl`` (:class:`TermComposer`), among
-wordings without terms. ``terms-test.jsonl`` only measures. Run: ``python -m benchmarks.fit_tagger``
+wordings without terms. ``terms-test.jsonl`` only measures. Run: ``python -m tools.fit.tagger``
 (some 20 minutes on two cores); ``--measure`` trains nothing and lists what is misread.
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from benchmarks.reader_data import Row, TaggedWords, TermComposer, lenses, reader, rows
 from engine.encode.wording_network import LABELS, LAYERS, STATES, TAGGERS, WordingNetwork
 from engine.lenses.instructions import TAGGER, WEIGHTS
+from tools.fit.reader_data import Row, TaggedWords, TermComposer, lenses, reader, rows
 
 COMPOSED, EPOCHS = 32_000, 12
 BATCH, RATE, DROPOUT, SEED = 64, 3e-3, 0.2, 100

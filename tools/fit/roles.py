@@ -7,7 +7,7 @@ table 2: background and objective .45, method .33, result .22). The settings of 
 on words were chosen by cross-validation over whole abstracts (:func:`cross_validated`); those of
 the one on vectors from a few, on CSFCube. How often both are right is written beside the
 weights, which do not depend on it.
-Run: ``python -m benchmarks.fit_roles``.
+Run: ``python -m tools.fit.roles``.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def fit(path: Path = WEIGHTS, abstracts: Sequence[Abstract] | None = None) -> No
         model.coef_, [len(terms) * k for k in (1, 2, 3)], axis=1
     )
     data = {
-        "made_by": "python -m benchmarks.fit_roles",
+        "made_by": "python -m tools.fit.roles",
         "trained_on": f"{len(sentences)} sentences written for SeedLens",
         "roles": ROLES,
         "intercept": model.intercept_.round(4).tolist(),

@@ -8,7 +8,7 @@ one, for every seed, gives the cross-validated figures. 40 other seeds of the de
 ``seedlens evaluate assets/demo --sample 40``, only measure. The file keeps all of it, and the
 figures of single signals.
 
-Run: ``python -m benchmarks.fit_aspect`` (some 15 minutes; CSFCube's data must be at hand).
+Run: ``python -m tools.fit.aspect`` (some 15 minutes; CSFCube's data must be at hand).
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def main() -> None:
     weights, totals = draws.fitted(), draws.totals()
     every = (labelled, predicted, demo, apart)
     data = {
-        "made_by": "python -m benchmarks.fit_aspect",
+        "made_by": "python -m tools.fit.aspect",
         "trained_on": f"CSFCube, open half ({len(labelled.queries)} queries), with labels and "
         f"with predicted roles, and {DEMO_SEEDS} seeds of the demo; {DEMO_APART} others of it "
         "only measure",

@@ -3,7 +3,7 @@
 The 128 leading directions (uncentred principal components) of the embedded model's token
 states over texts written for this project: the demo corpus (for the file that is shipped,
 the first one, of 360 abstracts) and the role abstracts. No benchmark text is used.
-Run: ``python -m benchmarks.fit_projection``.
+Run: ``python -m tools.fit.projection``.
 """
 
 from __future__ import annotations

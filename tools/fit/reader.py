@@ -1,11 +1,11 @@
 """Fit the network that reads wordings: ``assets/wordings/reader.npz`` and ``reader.json``.
 
 Low-rank changes of the embedded model and the comparison of :mod:`engine.encode.wording_network`
-are trained on all ``dev*.jsonl`` and on composed wordings (:mod:`benchmarks.reader_data`): of each
+are trained on all ``dev*.jsonl`` and on composed wordings (:mod:`tools.fit.reader_data`): of each
 aspect of its lens, a wording asks for it, rules it out, or says nothing.
 
 The ``test*.jsonl`` were written apart, share no wording with the others, and only measure. Run:
-``python -m benchmarks.fit_reader`` (about an hour on two cores); ``--more`` goes on from the
+``python -m tools.fit.reader`` (about an hour on two cores); ``--more`` goes on from the
 weights that are there, and takes the mean of both; ``--measure`` trains nothing.
 """
 
@@ -23,7 +23,11 @@ import torch
 from peft import LoraConfig, get_peft_model
 from tqdm import tqdm
 
-from benchmarks.reader_data import (
+from engine.encode.loaders import load_embedded
+from engine.encode.wording_network import CHANGES, DIRECTIONS, WINDOW
+from engine.lenses.instructions import WEIGHTS, description
+from engine.types.lenses import Lens
+from tools.fit.reader_data import (
     COMPOSED,
     WORDINGS,
     Composer,
@@ -36,10 +40,6 @@ from benchmarks.reader_data import (
     rows,
     written,
 )
-from engine.encode.loaders import load_embedded
-from engine.encode.wording_network import CHANGES, DIRECTIONS, WINDOW
-from engine.lenses.instructions import WEIGHTS, description
-from engine.types.lenses import Lens
 
 RECORD = WORDINGS / "reader.json"
 EPOCHS = 12
@@ -262,7 +262,7 @@ def main() -> None:
     read = reading(WEIGHTS)
     print(report(test, read))
     data = {
-        "made_by": "python -m benchmarks.fit_reader",
+        "made_by": "python -m tools.fit.reader",
         "trained_on": f"{len(dev)} wordings of dev*.jsonl; test*.jsonl only measure",
         "accuracy": {"dev": shares(dev, read), "test": shares(test, read)},
     }

@@ -9,7 +9,7 @@
   of a sentence, or four of its telling words in any order. Those of the seed should be found, in
   the very sentence; those of another document, and wordings that want nothing, should not.
 
-It only prints: ``python -m benchmarks.run --part thresholds``.
+It only prints: ``python -m tools.fit.thresholds``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ from typing import NamedTuple
 from unittest import mock
 
 from benchmarks import homes
-from benchmarks.figures import Figure
-from benchmarks.fit_reader import reading, shares
 from benchmarks.homes import CORPUS
-from benchmarks.reader_data import rows
 from engine.config import DEMO, DEMO_CORPUS
 from engine.corpora.contracts import Seed
 from engine.explorer import Explorer
@@ -33,6 +30,8 @@ from engine.lenses import instructions
 from engine.search.interpretation import Interpreter
 from engine.sentences import stop_words
 from engine.types.corpora import ImportRequest
+from tools.fit.reader import reading, shares
+from tools.fit.reader_data import rows
 
 CHANCES = (0.2, 0.3, 0.5, 0.6, 0.7, 0.8)
 COSINES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
@@ -111,11 +110,14 @@ def print_named() -> None:
         print(f"{asked:.2f}  {ruled_out:.2f}  {found['both']:.3f}  {found['opposite']:.3f}")
 
 
-def measure() -> list[Figure]:
-    """Print both tables; there are no targets."""
+def main() -> None:
+    """Print both tables."""
     explorer = homes.explorer()
     explorer.library.import_documents(ImportRequest(DEMO, DEMO_CORPUS))
     for corpus in (CORPUS, DEMO_CORPUS):
         print_quoted(explorer, corpus)
     print_named()
-    return []
+
+
+if __name__ == "__main__":
+    main()
