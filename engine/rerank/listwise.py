@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.rerank.bradley_terry import Answer, BradleyTerry, Strengths
 from engine.rerank.candidates import by_chance
-from engine.rerank.rounds import Asking
+from engine.rerank.rounds import TOLD_FROM_POSITION, Asking
 
 LENGTH = 10
 RACE = (1.0, 0.6, 0.4, 0.3)
@@ -134,7 +134,9 @@ def batch_counts(n: int) -> list[int]:
 
 
 def _shuffled(documents: Sequence[int], doc_ids: Sequence[str], salt: str) -> list[int]:
-    """In an order that only their ids and ``salt`` decide."""
+    """In an order that only their ids and ``salt`` decide; a few in that of the first stage."""
+    if len(documents) < TOLD_FROM_POSITION:
+        return list(documents)
     return sorted(documents, key=lambda i: by_chance(doc_ids[i], salt))
 
 

@@ -10,6 +10,9 @@ from engine.rerank.protocols import Judge, OnRound, Options, Progress, Reranked
 
 Pair = tuple[int, int]
 """Shown first, shown second; documents are known by their first-stage rank from 0."""
+TOLD_FROM_POSITION = 5
+"""Documents of a list from which an answer in the order shown is no opinion on them: a true order
+is the one shown once in 120 lists of 5."""
 
 
 class Stopped(Exception):  # noqa: N818 - it is no error
@@ -103,7 +106,11 @@ class Asking:
         return grades
 
     async def sort(self, lists: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Each list, best first, as far as the answer goes; empty where there is none."""
+        """Each list, best first, as far as the answer goes; empty where there is none.
+
+        A judge that leaves every list as shown, or reverses every one, goes by the position alone:
+        no list has an answer.
+        """
         replies = await self._judge.order([[self.doc_ids[i] for i in each] for each in lists])
         self._count(len(lists), len(replies))
         found = []
@@ -112,6 +119,9 @@ class Asking:
             named = dict.fromkeys(doc_id for doc_id in reply or () if doc_id in index)
             found.append([index[doc_id] for doc_id in named])
             self.unanswered += not named
+        for by_position in ([list(x) for x in lists], [list(x)[::-1] for x in lists]):
+            if found == by_position and max(map(len, lists)) >= TOLD_FROM_POSITION:
+                return [[] for _ in lists]
         return found
 
     def tell(self, order: Sequence[int]) -> None:
