@@ -194,8 +194,9 @@ def count_for_reranking(plan: Plan, sizes: Sequence[int]) -> Counted:
 
 def count_for_system(system: str, sizes: Sequence[int]) -> Counted:
     """What a system that asks a model asks, whatever the answers are; ``sizes`` as above."""
-    hops = [1 if system == "rewrite" else min(HOPS, -(-size // PER_HOP)) for size in sizes]
-    return system, Estimate(rounds=sum(hops), calls=sum(hops))
+    hops = [0 if system == "rewrite" else min(HOPS, -(-size // PER_HOP)) for size in sizes]
+    calls = len(hops) + sum(hops)  # the first is for a rewording
+    return system, Estimate(rounds=calls, calls=calls)
 
 
 def ranking_sizes(searcher: Searcher, topics: Sequence[Topic]) -> list[int]:

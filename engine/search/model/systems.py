@@ -47,15 +47,16 @@ async def rewrite(
     [answer] = await client.ask([rewording(question(criterion), 1)])
     if answer is None:
         return SystemRanking(_dense(searcher, request, request.seed.vector), unanswered=1)
-    [wording] = answer.wordings
-    vector = searcher.encode_text(wording).vector
-    return SystemRanking(_dense(searcher, request, vector), queries=(wording,))
+    return SystemRanking(
+        _dense_by(searcher, request, answer.wordings[0]), queries=tuple(answer.wordings)
+    )
 
 
 async def multi_hop(
     client: Client, searcher: Searcher, request: Request, criterion: Criterion
 ) -> SystemRanking:
-    """Four hops of 25 documents, each searched for by the question in the last notes.
+    """Four hops of 25 documents: the first is searched for by a rewording of the query, each other
+    by the question in the last notes.
 
     Order: documents with notes, by hop; others that were read; then the seed's ranking. Without a
     new question, the next hop reads further down the last ranking. Small contexts reduce the
@@ -64,9 +65,9 @@ async def multi_hop(
     read: dict[str, None] = {}  # read, selected: ordered sets of doc_ids
     selected: dict[str, None] = {}
     notes: list[str] = []
-    queries: list[str] = []
-    unanswered = 0
-    own = ranking = _dense(searcher, request, request.seed.vector)
+    own = _dense(searcher, request, request.seed.vector)
+    first = await rewrite(client, searcher, request, criterion)
+    ranking, unanswered, queries = first.ranking, first.unanswered, [*first.queries]
     count, tokens = room(question(criterion), await client.context())
     for _ in range(HOPS):
         batch = [doc_id for doc_id in ranking.doc_ids if doc_id not in read][:count]
@@ -83,8 +84,7 @@ async def multi_hop(
         notes += [note.note for note in answer.notes]
         if answer.next_query:
             queries.append(answer.next_query)
-            vector = searcher.encode_text(answer.next_query).vector
-            ranking = _dense(searcher, request, vector)
+            ranking = _dense_by(searcher, request, answer.next_query)
     rows = distinct([searcher.corpus.rows([*selected, *read]), own.rows])
     order = RankedDocuments(own.corpus_ids, rows, np.arange(len(rows), 0.0, -1.0))
     return SystemRanking(order, unanswered, tuple(queries), tuple(notes))
@@ -128,6 +128,10 @@ def question(criterion: Criterion) -> str:
     if criterion.aspect:
         wish += f" ({criterion.aspect}: {criterion.definition})"
     return f"{wish}\nThe document to start from:\n{criterion.seed}"
+
+
+def _dense_by(searcher: Searcher, request: Request, wording: str) -> RankedDocuments:
+    return _dense(searcher, request, searcher.encode_text(wording).vector)
 
 
 def _dense(searcher: Searcher, request: Request, vector: FloatArray) -> RankedDocuments:

@@ -110,8 +110,8 @@ def test_what_was_answered_is_recalled_and_nothing_is_sent(
 
 @pytest.mark.parametrize(
     ("system", "questions", "notes"),
-    [("rewrite", 1, ("The model searched for",)), ("multi-hop", 2, ())],
-    ids=["rewrite", "multi-hop: 40 documents in hops of 25"],
+    [("rewrite", 1, ("The model searched for",)), ("multi-hop", 3, ("The model searched for",))],
+    ids=["rewrite", "multi-hop: a rewording, and 40 documents in hops of 25"],
 )
 def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
     small_copy: Explorer,

@@ -115,7 +115,7 @@ def test_systems_that_need_a_model_are_measured_like_the_others(
     request = EvaluationRequest("lab", ("multi-hop", "rewrite", "dense"), sample=1)
     found = kept(lab, evaluated(lab, server, request))
     assert list(found.systems) == ["dense", "rewrite", "multi-hop"]
-    assert [s.llm.questions if s.llm else None for s in found.systems.values()] == [None, 3, 9]
+    assert [s.llm.questions if s.llm else None for s in found.systems.values()] == [None, 3, 12]
 
 
 def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_rest_only(
