@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.figures import Figure, as_json, machine, table
 
 PARTS = (
-    *("indexing", "query", "pmrr", "reranking", "scale", "text-rules"),
+    *("indexing", "query", "pmrr", "reranking", "feedback", "scale", "text-rules"),
     *("annotators", "servers", "browser", "load", "facets", "maps"),
 )
 OTHERS = ("map-panning",)

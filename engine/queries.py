@@ -14,7 +14,13 @@ from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 from engine.errors import BadInputError, check_between, check_known, check_length
 from engine.lenses.definitions import SHIPPED, find_aspect
 from engine.types.lenses import Lens
-from engine.types.limits import LONGEST_FILTERS, LONGEST_INSTRUCTION, MOST_FILTERS, PASTED_CHARS
+from engine.types.limits import (
+    LONGEST_FILTERS,
+    LONGEST_INSTRUCTION,
+    MOST_FILTERS,
+    MOST_LEARNED,
+    PASTED_CHARS,
+)
 from engine.types.searches import FIELD_MARKS, WHOLE, Filter, Query, Term, separated, unescaped
 
 _QUERY = TypeAdapter(Query)
@@ -34,6 +40,17 @@ def check_query(query: Query, lens: Lens, systems: Iterable[str]) -> None:
     check_known("system", query.system, systems)
     if query.aspect is not None:
         find_aspect(lens, query.aspect)
+    learned = (*query.like, *query.unlike)
+    if len(learned) > MOST_LEARNED:
+        raise BadInputError(
+            f"{len(learned)} documents to learn from are too many.",
+            f"Give at most {MOST_LEARNED}: each is a search of its own.",
+        )
+    if len(set(learned)) < len(learned) or query.seed in learned:
+        raise BadInputError(
+            "A document to learn from is named twice.",
+            "Name each once, as liked or not, and not the seed.",
+        )
     if parse_reading(",".join(query.reading)) != query.reading:
         raise BadInputError(f"The reading {query.reading} has no signs.", "Write ('+method',).")
     for part in query.reading:
@@ -81,7 +98,7 @@ def parse_reading(text: str) -> tuple[str, ...]:
 
 def query_id(query: Query) -> str:
     """``<seed>_<aspect>``, with the hash of a pasted text as seed and ``any`` for no aspect; picked
-    sentences, own wordings and corrections add ``~`` and a hash."""
+    sentences, own wordings, corrections and documents to learn from add ``~`` and a hash."""
     seed = query.seed
     if seed is None:
         seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
@@ -89,8 +106,10 @@ def query_id(query: Query) -> str:
     built_in = {a.instruction for lens in SHIPPED for a in lens.aspects if a.key == key}
     own = "" if query.instruction in built_in else (query.instruction or "")
     suffix = ""
-    if query.focus or own or query.reading:
-        said = "|".join(filter(None, (f"{query.focus}|{own}", ",".join(query.reading))))
+    learned = f"{query.like}{query.unlike}" if query.like or query.unlike else ""
+    if query.focus or own or query.reading or learned:
+        parts = (f"{query.focus}|{own}", ",".join(query.reading), learned)
+        said = "|".join(filter(None, parts))
         suffix = "~" + hashlib.sha256(said.encode()).hexdigest()[:8]
     return f"{seed}_{(query.aspect or 'any').lower()}{suffix}"
 

@@ -58,6 +58,8 @@ def search(
     instruction: str | None = None,
     reading: str = "",
     sentences: Annotated[tuple[int, ...], Field(ge=1)] = (),
+    like: tuple[str, ...] = (),
+    unlike: tuple[str, ...] = (),
     system: str = Query("").system,
     steer: float = Query("").steer,
     k: int = Query("").k,
@@ -81,6 +83,8 @@ def search(
         reading ASPECTS,TERMS: Correct how the wording is read: +method,-background,+term:tree
             kernels; any for no aspect.
         sentences --sentence: Search with this sentence of the seed, counted from 1. Repeatable.
+        like DOC_ID: Learn from this document as from a further seed. Repeatable.
+        unlike DOC_ID: Rank documents like this one lower. Repeatable.
         system: {systems}; with a language model rewrite or multi-hop.
         k: How many results.
         symmetric: late-interaction: score both directions.
@@ -99,6 +103,8 @@ def search(
         k=k,
         symmetric=symmetric,
         filters=parsed_filters(filters),
+        like=like,
+        unlike=unlike,
     )
     explorer = open_explorer()
     query = replace(query, filters=(*query.filters, *selection_of(explorer, name, within)))

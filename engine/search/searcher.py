@@ -27,6 +27,7 @@ from engine.llm.judges import Criterion, make_criterion
 from engine.numeric import FloatArray
 from engine.queries import check_query, check_text
 from engine.search.evidence import WORDS, EvidenceFinder, closeness, explain
+from engine.search.feedback import Learned, focus_of
 from engine.search.interpretation import (
     Interpretation,
     Interpreter,
@@ -37,7 +38,7 @@ from engine.search.interpretation import (
 )
 from engine.search.scenario_index import scenario_index
 from engine.search.systems import GO_BY_FACTS, READ_TERMS, SYSTEM_NAMES, find_system, reads_wording
-from engine.search.systems.baselines import InstructedSystem
+from engine.search.systems.baselines import InstructedSystem, System
 from engine.search.systems.facts_system import in_focus
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.search.term_matching import Terms
@@ -108,10 +109,25 @@ class Searcher:
         read = self.interpret(query, seed)
         request = self.request(query, seed, read.focus)
         terms = self.terms(query, read)
-        ranking = terms.rank(find_system(query.system), request, query.offset + query.k)
+        ranking = terms.rank(self.system(query, request), request, query.offset + query.k)
         before = self._unworded(query, request, terms, ranking)
         notes = (*read.notes, *_notes(query, read, request))
         return FirstStage(query, seed, replace(read, notes=notes), request, ranking, before, terms)
+
+    def system(self, query: Query, request: Request) -> System:
+        """The system of a query, learning from the documents that it names."""
+        system = find_system(query.system)
+        if not (query.like or query.unlike):
+            return system
+
+        def from_document(doc_id: str) -> Request:
+            seed = self.corpus.seed(doc_id)
+            focus = focus_of(seed, request.focus)
+            facts = self._facts(replace(query, instruction=None), seed, focus)
+            return replace(request, seed=seed, focus=focus, facts=facts)
+
+        liked, disliked = map(from_document, query.like), map(from_document, query.unlike)
+        return Learned(system, tuple(liked), tuple(disliked))
 
     def terms(self, query: Query, read: Interpretation) -> Terms:
         """The terms of a query, where its system reads them."""
@@ -151,13 +167,14 @@ class Searcher:
 
     def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
         """The whole ranking without evidence, of the corpus or of a judged pool only."""
-        system = find_system(query.system)
+        reads_aspect = find_system(query.system).reads_aspect
         reads = reads_wording(query.system)
         read = self.interpret(query, seed) if reads else Interpretation(None)
-        request = self.request(query, seed, read.focus if system.reads_aspect else None)
+        request = self.request(query, seed, read.focus if reads_aspect else None)
         if pool is not None:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
             request = replace(request, scope=scope)
+        system = self.system(query, request)
         return self.terms(query, read).rank(system, request, query.offset + query.k)
 
     def filter_effects(self, query: Query) -> tuple[FilterEffect, ...]:
@@ -344,10 +361,13 @@ class Searcher:
 
 
 def _notes(query: Query, read: Interpretation, request: Request) -> Iterator[str]:
-    """Notes on missing facts, and on words of a wording without effect on the ranking."""
+    """Notes on missing facts, on what was learned from, and on words of a wording without effect
+    on the ranking."""
     if query.system in GO_BY_FACTS and not request.facts:
         where = "these sentences" if request.focus is not None else "this seed"
         yield f"Nothing in {where} states a date, an amount or a place; the topic decides."
+    if query.like or query.unlike:
+        yield f"Learned from {len(query.like)} liked and {len(query.unlike)} rejected documents."
     if read.terms and query.system not in READ_TERMS:
         names = ", ".join(f"“{term.text}”" for term in read.terms)
         yield f"{query.system} does not read terms. Not used: {names}."

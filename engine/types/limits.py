@@ -37,6 +37,7 @@ CHECK_SECONDS = 900.0  # for every row, while somebody waits on Library: 5 to 20
 PASTED_CHARS = 50_000  # some 8,000 words: encoded while somebody waits, 60 ms per 1,000
 LONGEST_INSTRUCTION = 2_000  # a wording, which is read clause by clause
 LONGEST_FILTERS = 20_000  # all filters of a search, as a link has them: some 1,000 values
+MOST_LEARNED = 40  # documents that a ranking learns from, each a search of its own
 MOST_FILTERS = 100  # where nothing meets them, each is looked at beside all others
 LONGEST_QUESTION = 2_000  # to a corpus; stands in every prompt of an answer
 LONGEST_NOTE = 10_000  # on a judgment; all of a project's are held in memory

@@ -295,6 +295,9 @@ class Query:
     offset: int = 0
     symmetric: bool = False  # late interaction scores both directions
     filters: tuple[Filter, ...] = ()
+    # doc_ids that the ranking learns from: further seeds, and documents to keep away from
+    like: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
