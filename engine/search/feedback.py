@@ -1,7 +1,7 @@
 """Rankings that learn from graded documents: each liked one is a further seed, others push away.
 
 Scores of all seeds are standardised and added, less :data:`AWAY` times the mean of the disliked
-ones': Rocchio's feedback in the scores of any system.
+ones': Rocchio's feedback in the scores of any system. Disliked documents themselves come last.
 """
 
 from __future__ import annotations
@@ -76,6 +76,8 @@ class Learned:
         if self.disliked:
             away = [scores(found(other)) for other in self.disliked]
             total -= AWAY * np.mean(away, axis=0)
+            rejected = [other.seed.document.doc_id for other in self.disliked]
+            total[np.isin(rows, corpus.rows(rejected))] = total.min() - 1.0
         return corpus.ranked(rows, total, request.most)
 
 
