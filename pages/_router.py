@@ -43,6 +43,7 @@ page = st.navigation(
         st.Page("explore.py", title="Explore", default=True),
         st.Page("map.py", title="Map"),
         st.Page("compare.py", title="Compare"),
+        st.Page("reading_list.py", title="Reading list"),
         library,
         st.Page("annotate.py", title="Annotate"),
         evaluate,

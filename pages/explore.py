@@ -10,6 +10,7 @@ from pages._common.shared import error_boundary, note, show_problem
 from pages._common.state import corpus_box
 from pages._explore import explore_model, explore_page, reading_chips, results, trail
 from pages._explore.explore_state import ExplorePage, View, open_view
+from pages._reading_list import list_choice
 
 with error_boundary():
     explorer, names = open_page()
@@ -46,13 +47,17 @@ with error_boundary():
     with right, error_boundary():
         filters.chips()
         found = explore_model.search(page, run)
-        events = explore_page.events(page)
+        with st.container(key="explore_head", horizontal=True, vertical_alignment="bottom"):
+            head = st.container()
+            reading_list = list_choice(explorer)
+        events = explore_page.events(page, found.results, reading_list.list_id)
         with place:
             results.seed_card(found.results, page.lens, on=events)
         with reading:
             reading_chips.reading_chips(page, found.results, by_model)
             reading_chips.reading_control(page, by_model)
-        results.header(found)
+        with head:
+            results.header(found)
         with st.container(key="explore_run", gap="small"), error_boundary():
             explore_model.run_area(page, run)
         with st.container():
@@ -62,7 +67,7 @@ with error_boundary():
         if doc_ids:
             with st.container():
                 generated = explore_model.explanations(explorer, page.query, doc_ids)
-            kept = trail.kept_here(page)
+            kept = explorer.reading_lists.ids(reading_list.list_id, view.corpus)
             results.result_list(page, found, kept=kept, generated=generated, on=events)
         else:
             explore_page.no_results(page, found.results, filters)

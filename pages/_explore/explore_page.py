@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.types.searches import SearchResults
+from engine.types.searches import PAGE_SIZE, SearchResults
 from pages._common.components import Event, component, dark, listeners
 from pages._common.filter_panel import PageFilters, without
 from pages._common.kit import button, el, empty, fold, html, line
@@ -135,13 +135,17 @@ def _instruction(page: ExplorePage) -> DeltaGenerator:
     return st.container()
 
 
-def events(page: ExplorePage) -> dict[str, Event]:
+def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str, Event]:
     """What the clicks on seed and results do.
+
+    Args:
+        list_id: the reading list that documents are kept in.
 
     Grades and keeping are about what was shown when it was clicked, all else about what the
     URL says now.
     """
     view, query, notebook = page.view, page.query, page.explorer.notebook
+    lists, evidence = page.explorer.reading_lists, {r.doc_id: r.evidence for r in results.results}
 
     def focus(event: Mapping[str, Any]) -> None:
         def pick(now: View) -> View:
@@ -151,11 +155,24 @@ def events(page: ExplorePage) -> dict[str, Event]:
 
         View.change(pick)
 
+    def keep(event: Mapping[str, Any]) -> None:
+        doc_id = event["doc_id"]
+        if not event["kept"]:
+            lists.remove(list_id, view.corpus, doc_id)
+            return
+        pair = next(iter(evidence.get(doc_id, ())), None)
+        lists.keep(
+            *(list_id, view.corpus, doc_id),
+            trail=view.trail,
+            query=replace(query, k=PAGE_SIZE, offset=0),
+            evidence=None if pair is None else (pair.seed_text, pair.doc_text),
+        )
+
     return {
         "aspect": lambda e: _choose_aspect(e["key"]),
         "focus": focus,
         "seed": lambda e: _reseed(e["doc_id"]),
-        "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
+        "keep": keep,
         "grade": lambda e: notebook.judge(
             query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
         ),

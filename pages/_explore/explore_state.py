@@ -134,6 +134,18 @@ class View(PageView):
             filters=explorer.parse_filters(self.where),
         )
 
+    @staticmethod
+    def fields_of(query: Query, explorer: Explorer) -> dict[str, Any]:
+        """The fields that show a search that was made before."""
+        same = ("corpus", "focus", "reading", "system", "steer", "symmetric")
+        texts = {name: getattr(query, name) or "" for name in ("seed", "aspect", "instruction")}
+        return {
+            **{name: getattr(query, name) for name in same},
+            **texts,
+            "text_id": explorer.notebook.put_text(query.text) if query.text else "",
+            "where": "; ".join(map(str, query.filters)),
+        }
+
     def variant(self, system: str) -> Variant | None:
         """This search as a variant to compare; None where Compare's own opening has it already.
 

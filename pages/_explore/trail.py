@@ -1,8 +1,8 @@
-"""The bar above the Explore page: the trail of seeds, links, and the reading list."""
+"""The bar above the Explore page: the trail of seeds, links, former trails, saved searches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -15,26 +15,20 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.searches import (
-    CITATION_STYLES,
-    EXPORT_FORMATS,
     PAGE_SIZE,
-    KeptDocument,
     Query,
     SavedSearch,
     TrailInfo,
 )
-from pages._common.components import Event, component, inbox, listeners
-from pages._common.document_view import meta, title_of
+from pages._common.components import component, listeners
 from pages._common.kit import el, html, line
 from pages._common.shared import (
     ASSETS,
     attempt,
     attempt_at,
-    download,
     engine,
     escape_label,
     note,
-    show_error,
     show_problem,
 )
 from pages._common.state import pages
@@ -42,6 +36,7 @@ from pages._compare.compare_state import CompareView
 from pages._explore.explore_state import ExplorePage, View
 from pages._login import login
 from pages._map.map_state import LIKENESS, WHOLE, MapView
+from pages._reading_list import ListView, current_list
 
 _TRAIL = component("trail")
 
@@ -70,7 +65,9 @@ def trail_bar(page: ExplorePage, stored: Sequence[Query], help_button: Callable[
             url = (st.context.url or "").partition("?")[0].rstrip("/")
             link = f"{url and url + '/'}{page.view.link()}"
             st.code(link, language=None, wrap_lines=True)
-        reading_list(page.explorer, page.view, open_step=_go_back)
+        history(page)
+        kept = current_list(page.explorer)
+        ListView.elsewhere().page_link(escape_label(f"{kept.name} ({kept.documents})"))
         help_button()
 
 
@@ -116,12 +113,6 @@ def own(explorer: Explorer, view: View) -> View:
     return view
 
 
-def kept_here(page: ExplorePage) -> set[str]:
-    """Documents of this corpus that the trail keeps."""
-    kept = page.explorer.notebook.kept(page.view.trail)
-    return {one.document.doc_id for one in kept if one.corpus == page.corpus}
-
-
 def remember(page: ExplorePage, stored: Sequence[Query]) -> None:
     """Add the search to the trail, unless it is a former step.
 
@@ -141,59 +132,40 @@ def _step(query: Query) -> Query:
 
 
 def _go_back(query: Query) -> None:
-    text_id = engine().notebook.put_text(query.text) if query.text else ""
-    same = ("corpus", "focus", "reading", "system", "steer", "symmetric")
-    texts = {name: getattr(query, name) or "" for name in ("seed", "aspect", "instruction")}
-    values = {name: getattr(query, name) for name in same} | texts | {"text_id": text_id}
-    where = "; ".join(map(str, query.filters))
-    View.change(lambda now: replace(now, **values, where=where, page=query.offset // now.size + 1))
+    page = query.offset // query.k + 1
+    View.change(lambda now: replace(now, **View.fields_of(query, engine()), page=page))
 
 
-# -- the reading list -----------------------------------------------------------------------
+# -- history --------------------------------------------------------------------------------
 
-OPEN, CHANGED, UNDO = "reading_list_open", "reading_list_changed", "reading_list_undo"
-"""Keys of the session: the popover is open; the page has to be drawn again; words that say what
+OPEN, CHANGED, UNDO = "history_open", "history_changed", "history_undo"
+"""Keys of the session: the popover is open; the page has to be drawn again; words that tell what
 was removed last, and what brings it back."""
-TABS = ("Reading list", "Export", "Previous trails", "Saved searches")
-PREVIEW = 3000
-"""Characters of an export that are shown."""
-_LIST, _ITEMS = component("reading_list"), "reading_list_items"
-_try = partial(attempt_at, "reading_list")
+TABS = ("Saved searches", "Previous trails")
+_try = partial(attempt_at, "history")
 
 
 @st.fragment
-def reading_list(explorer: Explorer, view: View, open_step: Callable[[Query], None]) -> None:
-    """The button that counts what is kept, and what opens under it.
-
-    Args:
-        open_step: shows a search of a trail.
-    """
+def history(page: ExplorePage) -> None:
+    """Saved searches and former trails, in a popover."""
     if st.session_state.pop(CHANGED, False):
         st.rerun()
-    kept = explorer.notebook.kept(view.trail)
-    label = f"Reading list ({len(kept)})"
-    popover = st.popover(label, key=OPEN, on_change="rerun", width="content")
+    popover = st.popover("History", key=OPEN, on_change="rerun", width="content")
     if not popover.open:
         return
-    with popover, st.container(key="reading_list"):
-        st.html(ASSETS / "components" / "reading_list_page.css")
-        show_problem("reading_list", keep=True)
+    with popover, st.container(key="history"):
+        st.html(ASSETS / "components" / "history.css")
+        show_problem("history", keep=True)
         if UNDO in st.session_state:
             words, bring_back = st.session_state[UNDO]
             with line():
                 _line(words)
-                st.button("Undo", "reading_list_undo_button", on_click=_do, args=(bring_back,))
-        tabs = st.tabs(TABS, key="reading_list_tab", on_change="rerun")
-        parts: tuple[Callable[[], None], ...] = (
-            lambda: _kept(explorer, view, kept),
-            lambda: _export(explorer, view),
-            lambda: _former(explorer, view, open_step),
-            lambda: _saved(explorer, view),
-        )
-        for tab, part in zip(tabs, parts, strict=True):
+                st.button("Undo", "history_undo_button", on_click=_do, args=(bring_back,))
+        tabs = st.tabs(TABS, key="history_tab", on_change="rerun")
+        for tab, part in zip(tabs, (_saved, _former), strict=True):
             if tab.open:
                 with tab:
-                    part()
+                    part(page.explorer, page.view)
 
 
 def _do(change: Callable[[], object], *, stays_open: bool = True) -> None:
@@ -211,7 +183,7 @@ def _remove(title: str, change: Callable[[bool], object]) -> None:
 
 
 def _line(words: str, more: str = "") -> None:
-    st.html(html(el("div.rl-line", words), more and el("div.rl-dim", more)))
+    st.html(html(el("div.hi-line", words), more and el("div.hi-dim", more)))
 
 
 def _button(label: str, key: str, title: str, do: Callable[..., None], *args: Any) -> None:
@@ -219,105 +191,11 @@ def _button(label: str, key: str, title: str, do: Callable[..., None], *args: An
     st.button(label, key, escape_label(f"{label} “{title}”"), on_click=do, args=args)
 
 
-# -- the list ----------------------------------------------------------------------------
-
-
-def _kept(explorer: Explorer, view: View, kept: list[KeptDocument]) -> None:
-    notebook, key, trail = explorer.notebook, "reading_list_name", view.trail
-    st.session_state[key] = notebook.trail_name(trail)
-    st.text_input(
-        "Trail name",
-        key=key,
-        on_change=lambda: _try(notebook.name_trail, trail, st.session_state[key], login.owner()),
-        placeholder="Unnamed",
-        max_chars=200,
-    )
-    if not kept:
-        note("Your reading list is empty.", "Use “Keep” on a result to add it.")
-        return
-    received, receives = inbox(_ITEMS, _events(explorer, trail))
-    documents = [
-        {
-            "corpus": one.corpus,
-            "doc_id": one.document.doc_id,
-            "title": title_of(one.document),
-            "meta": _about(one, view.corpus),
-            "url": one.document.url or "",
-            "note": one.note,
-        }
-        for one in kept
-    ]
-    _LIST(key=_ITEMS, data={"documents": documents, **received}, **receives)
-
-
-def _about(one: KeptDocument, corpus: str) -> str:
-    elsewhere = "" if one.corpus == corpus else f"corpus {one.corpus}"
-    return " · ".join(filter(None, (meta(one.document), elsewhere)))
-
-
-def _events(explorer: Explorer, trail: str) -> dict[str, Event]:
-    notebook = explorer.notebook
-
-    def remove(event: Mapping[str, Any]) -> None:
-        corpus, doc_id = event["corpus"], event["doc_id"]
-        title = title_of(explorer.library.open(corpus).document(doc_id))
-        _remove(title, lambda kept: notebook.keep(trail, corpus, doc_id, kept=kept))
-
-    def start(event: Mapping[str, Any]) -> None:
-        corpus, doc_id = event["corpus"], event["doc_id"]
-
-        def started(now: View) -> View:
-            if now.corpus != corpus:  # its aspects and fields may be others
-                return View(corpus=corpus, seed=doc_id, trail=now.trail)
-            return replace(now, seed=doc_id, text_id="", focus=(), page=1)
-
-        View.change(started)
-
-    return {
-        "seed": lambda e: _do(lambda: start(e), stays_open=False),
-        "move": lambda e: _try(notebook.move, trail, e["corpus"], e["doc_id"], e["by"]),
-        "remove": remove,
-        "note": lambda e: _try(notebook.annotate, trail, e["corpus"], e["doc_id"], e["note"]),
-    }
-
-
-# -- export ------------------------------------------------------------------------------
-
-
-def _export(explorer: Explorer, view: View) -> None:
-    kind = st.selectbox(
-        "Format",
-        [kind for kind in EXPORT_FORMATS if not kind.endswith("-html")],
-        key="reading_list_format",
-        format_func=lambda name: EXPORT_FORMATS[name].label,
-    )
-    form, export = EXPORT_FORMATS[kind], explorer.notebook.export_trail
-    try:
-        text = export(view.trail, kind)
-        page = export(view.trail, f"{kind}-html") if kind in CITATION_STYLES else ""
-    except SeedLensError as error:
-        show_error(error)
-        return
-    if not text.strip("[] \n"):
-        note("Nothing to export. Keep a result first.")
-        return
-    label, file, key = f"Download {form.label}", f"reading-list.{form.suffix}", "explore_export"
-    download(label, file, lambda: text, key=f"{key}_{kind}", mime=form.mime)
-    if page:
-        label, file, html = "Download with italics (HTML)", "reading-list.html", f"{kind}-html"
-        mime = EXPORT_FORMATS[html].mime
-        download(label, file, lambda: page, key=f"{key}_{html}", mime=mime)
-        st.caption("Plain text has no italics; copy from the HTML file to keep them.")
-    st.code(text[:PREVIEW], language=None, wrap_lines=True, height=240)
-    if len(text) > PREVIEW:
-        st.caption("Preview. Download for the full text.")
-
-
 # -- former trails -----------------------------------------------------------------------
 
 
-def _former(explorer: Explorer, view: View, open_step: Callable[[Query], None]) -> None:
-    notebook, owner = explorer.notebook, login.owner()
+def _former(explorer: Explorer, view: View) -> None:
+    notebook, owner, key = explorer.notebook, login.owner(), "history_name"
     trails = [one for one in notebook.trails(owner) if one.trail_id != view.trail]
 
     def begin() -> None:
@@ -325,23 +203,30 @@ def _former(explorer: Explorer, view: View, open_step: Callable[[Query], None]) 
         View.change(lambda now: replace(now, trail=trail))
 
     new = partial(_do, begin, stays_open=False)
-    st.button("New trail", key="reading_list_new", on_click=new)
+    st.session_state[key] = notebook.trail_name(view.trail)
+    with line(align="bottom"):
+        st.text_input(
+            "Trail name",
+            key=key,
+            on_change=lambda: _try(notebook.name_trail, view.trail, st.session_state[key], owner),
+            placeholder="Unnamed",
+            max_chars=200,
+        )
+        st.button("New trail", key="history_new", on_click=new)
     if not trails:
         note("No previous trails.", "Trails with two searches or a kept document appear here.")
     for number, one in enumerate(trails):
-        with st.container(key=f"reading_list_trail_{number}", gap="xsmall"):
-            _former_trail(explorer, one, number, open_step)
+        with st.container(key=f"history_trail_{number}", gap="xsmall"):
+            _former_trail(explorer, one, number)
 
 
-def _former_trail(
-    explorer: Explorer, trail: TrailInfo, number: int, open_step: Callable[[Query], None]
-) -> None:
+def _former_trail(explorer: Explorer, trail: TrailInfo, number: int) -> None:
     notebook, owner, trail_id = explorer.notebook, login.owner(), trail.trail_id
     seeds = " › ".join(trail.seeds[:3]) + (" › …" if len(trail.seeds) > 3 else "")
-    title, key = trail.name or seeds, f"reading_list_rename_{trail_id}"
+    title, key = trail.name or seeds, f"history_rename_{trail_id}"
 
     def reopen() -> None:
-        open_step(notebook.trail(trail_id)[-1])
+        _go_back(notebook.trail(trail_id)[-1])
         View.change(lambda now: replace(now, trail=trail_id))
 
     def keep(kept: bool) -> None:
@@ -354,7 +239,7 @@ def _former_trail(
     _line(title, f"{facts} · {seeds}" if trail.name else facts)
     with line():
         again = partial(_do, reopen, stays_open=False)
-        _button("Reopen", f"reading_list_reopen_{number}", title, again)
+        _button("Reopen", f"history_reopen_{number}", title, again)
         st.session_state[key] = trail.name
         st.text_input(
             escape_label(f"Name of “{title}”"),
@@ -364,14 +249,14 @@ def _former_trail(
             label_visibility="collapsed",
             max_chars=200,
         )
-        _button("Delete", f"reading_list_delete_{number}", title, _remove, title, keep)
+        _button("Delete", f"history_delete_{number}", title, _remove, title, keep)
 
 
 # -- saved searches ----------------------------------------------------------------------
 
 
 def _saved(explorer: Explorer, view: View) -> None:
-    notebook, key, owner = explorer.notebook, "reading_list_save_name", login.owner()
+    notebook, key, owner = explorer.notebook, "history_save_name", login.owner()
 
     def save() -> None:
         _try(notebook.save_search, st.session_state[key], View.read().link(), owner)
@@ -385,12 +270,12 @@ def _saved(explorer: Explorer, view: View) -> None:
         st.session_state[key] = " · ".join(filter(None, parts)) if title else ""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input("Search name", key=key, max_chars=200)
-        st.button("Save search", key="reading_list_save", on_click=save)
+        st.button("Save search", key="history_save", on_click=save)
     searches = notebook.saved_searches(owner)
     if not searches:
         note("No saved searches.", "Saving keeps seed, aspect, instruction and filters.")
     for number, search in enumerate(searches):
-        with st.container(key=f"reading_list_search_{number}", gap="xsmall"):
+        with st.container(key=f"history_search_{number}", gap="xsmall"):
             _saved_search(explorer, search, number)
 
 
@@ -407,5 +292,5 @@ def _saved_search(explorer: Explorer, search: SavedSearch, number: int) -> None:
     _line(name)
     with st.container(horizontal=True, gap="small"):
         again = partial(_do, show, stays_open=False)
-        _button("Open", f"reading_list_search_open_{number}", name, again)
-        _button("Remove", f"reading_list_forget_{number}", name, _remove, name, save)
+        _button("Open", f"history_search_open_{number}", name, again)
+        _button("Remove", f"history_forget_{number}", name, _remove, name, save)
