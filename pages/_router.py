@@ -38,17 +38,10 @@ def part(name: str, *, leads: bool = False, **look: Any) -> st.Page:
 leads_only = [library, evaluate, build] = [
     part(name, leads=True) for name in ("library", "evaluate", "build")
 ]
+reading = [part("explore", default=True), part("map"), part("compare"), library]
+studies = [part("annotate"), evaluate, build, part("ask")]
 page = st.navigation(
-    {
-        "": [
-            part("explore", default=True),
-            part("map"),
-            part("compare"),
-            library,
-        ],
-        "Studies": [part("annotate"), evaluate, build, part("ask")],
-    },
-    position="top",
+    [*reading, *studies] if closed else {"": reading, "Studies": studies}, position="top"
 )
 login_view.corner(person)
 st.set_page_config(page_title=f"{page.title} · SeedLens")  # tells tabs apart
