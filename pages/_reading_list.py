@@ -24,8 +24,7 @@ from engine.types.searches import (
 from pages._common.components import component, inbox
 from pages._common.document_view import meta, shortened, title_of
 from pages._common.kit import button, dim, el, empty, line, select
-from pages._common.outside_text import with_marks
-from pages._common.shared import attempt, download, show_error
+from pages._common.shared import attempt, download, show_error, with_marks
 from pages._common.state import Pages, PageView, control, leave, one_of, pages
 from pages._explore.explore_state import View
 

@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from engine.text import spreadsheet_cell
-from pages._common.outside_text import escape
+from pages._common.shared import escape
 
 LONGEST_LABEL = 24
 ROLE_COLOURS = {
