@@ -125,15 +125,10 @@ def open_list(explorer: Explorer) -> ListPage:
     except SeedLensError as error:
         show_error(error)
         view, shown = ListView(), lists[0]
-    if view.tag not in ("", *shown.tags):
-        view = replace(view, tag="")
+    tag = view.tag if view.tag in shown.tags else ""
+    view = replace(view, list_id=shown.list_id, tag=tag)
     view.write()
     return ListPage(explorer, view, lists, shown)
-
-
-def _removable(words: str, change: Callable[[], object], undo: Callable[[], object]) -> None:
-    change()
-    st.session_state[UNDO] = (words, undo)
 
 
 def choose_list(page: ListPage) -> None:
@@ -167,11 +162,11 @@ def choose_list(page: ListPage) -> None:
 def show_list(page: ListPage) -> None:
     """The list, and what can be done with all of it."""
     shown, view = page.shown, page.view
-    st.html(el("h2", shown.name))
+    st.html(el("h2", shown.name, style="margin: 0"))
     if UNDO in st.session_state:
         words, bring_back = st.session_state[UNDO]
         with line():
-            dim(words)
+            st.html(el("div.sl-dim", words), width="content")
             button("Undo", UNDO + "_button", lambda: (st.session_state.pop(UNDO), bring_back()))
     with line("reading_list_tools", align="bottom"):
         control(view, "sort", st.segmented_control, "Sort", ORDERS, required=True)

@@ -12,7 +12,7 @@ from pages._explore import explore_model, explore_page, reading_chips, results, 
 from pages._explore.explore_state import ExplorePage, View, open_view
 from pages._reading_list import list_choice
 
-with open_page() as (explorer, names):
+with open_page("explore_page.css") as (explorer, names):
     results.skip_link(key="explore_skip")
     purpose("Documents similar to a seed in one aspect, each with the passages that match.")
     tour = explore_page.tour_is_due()
@@ -41,7 +41,7 @@ with open_page() as (explorer, names):
             explore_page.ranking_controls(page)
             with error_boundary():
                 explore_model.model_controls(page, run)
-    with right, error_boundary():
+    with right, st.container(key="explore_right"), error_boundary():
         filters.chips()
         found = explore_model.search(page, run)
         with st.container(key="explore_head", horizontal=True, vertical_alignment="bottom"):

@@ -357,7 +357,9 @@ def add_to_reading_list(
         note: A note on the document.
         tag: A tag. Repeatable.
     """
-    lists = open_explorer().reading_lists
+    explorer = open_explorer()
+    explorer.document(corpus, doc_id)  # tells that it is not there
+    lists = explorer.reading_lists
     try:
         list_id = lists.named(name).list_id
     except UnknownNameError:

@@ -23,7 +23,6 @@ from engine.types.searches import (
 from pages._common.components import component, listeners
 from pages._common.kit import el, html, line
 from pages._common.shared import (
-    ASSETS,
     attempt,
     attempt_at,
     engine,
@@ -154,7 +153,6 @@ def history(page: ExplorePage) -> None:
     if not popover.open:
         return
     with popover, st.container(key="history"):
-        st.html(ASSETS / "components" / "history.css")
         show_problem("history", keep=True)
         if UNDO in st.session_state:
             words, bring_back = st.session_state[UNDO]

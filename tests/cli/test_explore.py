@@ -71,7 +71,7 @@ def test_trails_are_listed_shown_and_exported(home: Path, tmp_path: Path) -> Non
     assert exported.count("TY  -") == 1
     shown = call("show", first["list_id"]).stdout
     assert "Found from Birds 0 — similar in method" in shown
-    assert "Document: “It sings\\.”" in shown
+    assert "Document: “It sings.”" in shown
     for wrong in (("show", "Nothing"), ("remove", "Waves", "birds", "d0x"), ("add", "A", "b", "c")):
         refused = call(*wrong)
         assert (refused.code, refused.stdout) == (2, ""), wrong
