@@ -13,7 +13,7 @@ from engine.annotate.annotation import Annotation
 from engine.annotate.projects import one_line
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorations.reading_lists import ReadingLists, Trail, check_owner, seed_titles
+from engine.explorations.reading_lists import ReadingLists, Trail, check_owner
 from engine.permissions import check_sees
 from engine.queries import check_text, query_id
 from engine.types.annotating import Judgment
@@ -184,7 +184,7 @@ class Notebook(ForPerson):
 
     def seed_titles(self, queries: Sequence[Query]) -> list[str]:
         """:meth:`seed_title` of each query."""
-        return seed_titles(self._library, queries)
+        return self._reading_lists.seed_titles(queries)
 
     def export_trail(self, trail_id: str, kind: str) -> str:
         """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/searches.py``)."""

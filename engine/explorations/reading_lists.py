@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from engine.annotate.projects import checked_note, one_line
 from engine.corpora.library import Library
-from engine.errors import BadInputError, NotAllowedError, UnknownNameError, check_known
+from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.queries import StoredQuery
 from engine.types.limits import MOST_NAME
 from engine.types.people import ForPerson
@@ -17,8 +17,8 @@ from engine.types.searches import LIST_ORDERS, KeptDocument, Query, ReadingListI
 from storage.documents import Stored
 from storage.ledger import Ledger
 
-FIRST_NAME = "Reading list"
-"""Of the list that everybody has."""
+Place = tuple[str, str]
+"""Corpus and doc_id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,22 @@ class Item:
     trail: str = ""  # on which it was kept
 
     @property
-    def place(self) -> tuple[str, str]:
-        """(corpus, doc_id)"""
+    def place(self) -> Place:
+        """Corpus and doc_id."""
         return (self.corpus, self.doc_id)
+
+    def joined(self, other: Item) -> Item:
+        """The same document of another list, with what was written on both."""
+        notes = dict.fromkeys(filter(None, (self.note, other.note)))
+        tags = tuple(dict.fromkeys((*self.tags, *other.tags)))
+        return replace(other, note="\n".join(notes), tags=tags)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingList:
     """A reading list, with the documents that were removed."""
 
-    name: str = FIRST_NAME
+    name: str = "Reading list"
     deleted: bool = False
     items: tuple[Item, ...] = ()
 
@@ -52,11 +58,6 @@ class ReadingList:
     def kept(self) -> tuple[Item, ...]:
         """The documents of the list."""
         return tuple(one for one in self.items if one.kept)
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """All tags of the list in alphabetical order."""
-        return tuple(sorted({tag for one in self.kept for tag in one.tags}, key=str.casefold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +77,6 @@ def check_owner(person: str, owner: str, what: str, remedy: str) -> None:
         raise NotAllowedError(
             f"This {what} is another person's, or was made without login.", remedy
         )
-
-
-def seed_titles(library: Library, queries: Sequence[Query]) -> list[str]:
-    """The title of each query's seed, or the beginning of its text."""
-    wanted = {query.corpus for query in queries if query.text is None}
-    opened = {corpus: library.open(corpus) for corpus in wanted.intersection(library.names())}
-
-    def title(query: Query) -> str:
-        if query.text is not None:
-            return query.text[:60]
-        corpus, seed = opened.get(query.corpus), query.seed or ""
-        return corpus.titles[corpus.row_of[seed]] if corpus and seed in corpus.row_of else ""
-
-    return [title(query) or query.seed or "" for query in queries]
 
 
 class ReadingLists(ForPerson):
@@ -114,10 +101,10 @@ class ReadingLists(ForPerson):
         Args:
             owner: None for everybody's; with login it is the person.
         """
-        found = [one for one in self._all(self.person.name or owner) if not one.value.deleted]
-        first = self._find("")
-        others = [_info(one) for one in found if one.key != first.key]
-        return [_info(first), *sorted(others, key=lambda one: one.name.casefold())]
+        first = self.info()
+        found = map(_info, self._all(self.person.name or owner))
+        others = [one for one in found if not one.deleted and one.list_id != first.list_id]
+        return [first, *sorted(others, key=lambda one: one.name.casefold())]
 
     def info(self, list_id: str = "") -> ReadingListInfo:
         """A list, also one that was deleted."""
@@ -147,7 +134,7 @@ class ReadingLists(ForPerson):
 
     def delete(self, list_id: str, *, deleted: bool = True) -> None:
         """Take a list off the lists, or bring it back."""
-        if self._find(list_id).key == self._find("").key:
+        if self._find(list_id).key == self.info().list_id:
             raise BadInputError("The first list cannot be deleted.", "Remove its documents.")
         self._change(list_id, lambda one: replace(one, deleted=deleted))
 
@@ -165,9 +152,8 @@ class ReadingLists(ForPerson):
 
         Args:
             tag: only those with this tag.
-            order: "hand", "year" (newest first) or "title".
+            order: one of ``LIST_ORDERS``: "hand", "year" (newest first) or "title".
         """
-        check_known("order", order, LIST_ORDERS)
         items = (one for one in self._find(list_id).value.kept if not tag or tag in one.tags)
         found = self._documents(items)
         if order == "year":
@@ -207,16 +193,13 @@ class ReadingLists(ForPerson):
             query: the search that they were found by.
             evidence: passages of the seed and of the document.
         """
-        opened = self._library.open(corpus)
-        new = [
-            Item(corpus, opened.known(one), query=query, evidence=evidence, trail=trail)
-            for one in doc_ids
-        ]
+        known = map(self._library.open(corpus).known, doc_ids)
+        new = [Item(corpus, one, "", True, (), query, evidence, trail) for one in known]
         self._add(list_id, new, lambda there, _: replace(there, kept=True))
 
     def remove(self, list_id: str, corpus: str, doc_id: str) -> None:
         """Remove a document from a list; :meth:`keep` brings it back with its note."""
-        self._change_item(list_id, corpus, doc_id, lambda one: replace(one, kept=False))
+        self._change_item(list_id, (corpus, doc_id), lambda one: replace(one, kept=False))
 
     def annotate(
         self, list_id: str, corpus: str, doc_id: str, note: str, before: str | None = None
@@ -232,7 +215,7 @@ class ReadingLists(ForPerson):
             both = before is not None and one.note not in ("", before, note)
             return replace(one, note=checked_note(f"{one.note}\n{note}") if both else note)
 
-        self._change_item(list_id, corpus, doc_id, change)
+        self._change_item(list_id, (corpus, doc_id), change)
 
     def tag(self, list_id: str, corpus: str, doc_id: str, tag: str, *, tagged: bool = True) -> None:
         """Add a tag to a document, or remove it; of several between commas, each."""
@@ -242,11 +225,9 @@ class ReadingLists(ForPerson):
             left = [other for other in one.tags if other not in names]
             return replace(one, tags=tuple([*left, *dict.fromkeys(names)] if tagged else left))
 
-        self._change_item(list_id, corpus, doc_id, change)
+        self._change_item(list_id, (corpus, doc_id), change)
 
-    def move(
-        self, list_id: str, corpus: str, doc_id: str, before: tuple[str, str] | None = None
-    ) -> None:
+    def move(self, list_id: str, corpus: str, doc_id: str, before: Place | None = None) -> None:
         """Move a document before another one (corpus, doc_id), None for the end of the list."""
 
         def change(one: ReadingList) -> ReadingList:
@@ -262,19 +243,16 @@ class ReadingLists(ForPerson):
         self, list_id: str, corpus: str, doc_id: str, target: str, *, copy: bool = False
     ) -> None:
         """Move or copy a document to another list, with its note and tags."""
-        place = (corpus, doc_id)
-        items = [one for one in self._find(list_id).value.kept if one.place == place]
+        source = self._find(list_id)
         if not copy:
-            self._check_own(self._find(list_id))
-
-        def both(there: Item, item: Item) -> Item:
-            notes = dict.fromkeys(filter(None, (there.note, item.note)))
-            tags = tuple(dict.fromkeys((*there.tags, *item.tags)))
-            return replace(item, note="\n".join(notes), tags=tags)
-
-        self._add(target, items, both)
+            self._check_own(source)
+        self._add(
+            target, [i for i in source.value.kept if i.place == (corpus, doc_id)], Item.joined
+        )
         if not copy:
             self.remove(list_id, corpus, doc_id)
+
+    # Files
 
     def export(self, list_id: str, kind: str, tag: str = "", order: str = LIST_ORDERS[0]) -> str:
         """The documents of a list, or those with a tag, in one of ``EXPORT_FORMATS``
@@ -289,16 +267,26 @@ class ReadingLists(ForPerson):
         steps: Sequence[Query] | None = None,
         heading: str = "Exploration",
     ) -> str:
-        """Kept documents as a file.
-
-        Args:
-            steps: the searches of a trail.
-        """
+        """Kept documents as a file, after the searches of a trail."""
         from engine.explorations.exports import export_kept
 
         queries = [*(steps or ()), *(one.query for one in kept if one.query is not None)]
-        titles = zip(queries, seed_titles(self._library, queries), strict=True)
+        titles = zip(queries, self.seed_titles(queries), strict=True)
         return export_kept(kind, kept, {q: t for q, t in titles if q.seed}, steps, heading)
+
+    def seed_titles(self, queries: Sequence[Query]) -> list[str]:
+        """What to call the seed of each query: its title, or the beginning of its text."""
+        wanted = {query.corpus for query in queries if query.text is None}
+        there = wanted.intersection(self._library.names())
+        opened = {corpus: self._library.open(corpus) for corpus in there}
+
+        def title(query: Query) -> str:
+            if query.text is not None:
+                return query.text[:60]
+            corpus, seed = opened.get(query.corpus), query.seed or ""
+            return corpus.titles[corpus.row_of[seed]] if corpus and seed in corpus.row_of else ""
+
+        return [title(query) or query.seed or "" for query in queries]
 
     # What is stored
 
@@ -319,10 +307,10 @@ class ReadingLists(ForPerson):
         if trail is None or not trail.value.documents:
             return None
         value = trail.value
-        seeds = seed_titles(self._library, value.searches[:1])
-        name = value.name or one_line(": ".join(["Trail", *seeds]))[:MOST_NAME]
+        name = value.name or one_line(": ".join(["Trail", *self.seed_titles(value.searches[:1])]))
         items = tuple(replace(one, trail=trail_id) for one in value.documents)
-        return Stored(trail_id, ReadingList(name, value.deleted, items), trail.owner, trail.time)
+        made = ReadingList(name[:MOST_NAME], value.deleted, items)
+        return Stored(trail_id, made, trail.owner, trail.time)
 
     def _all(self, owner: str | None) -> list[Stored[ReadingList]]:
         """The stored lists of an owner and those of earlier trails, deleted ones too."""
@@ -334,8 +322,7 @@ class ReadingLists(ForPerson):
         return [*stored.values(), *filter(None, others)]
 
     def _documents(self, items: Iterable[Item]) -> list[KeptDocument]:
-        kept = list(items)
-        there = set(self._library.names())
+        kept, there = list(items), set(self._library.names())
         found = {
             (corpus, document.doc_id): document
             for corpus in {one.corpus for one in kept} & there
@@ -354,9 +341,9 @@ class ReadingLists(ForPerson):
         name = one_line(name)[:MOST_NAME]
         if not name:
             raise BadInputError("The list has no name.", "Enter a name.")
-        for one in self.lists(self.person.name):
-            if one.list_id != list_id and one.name.casefold() == name.casefold():
-                raise BadInputError(f"There is a list '{name}' already.", "Use another name.")
+        others = [one.name.casefold() for one in self.lists() if one.list_id != list_id]
+        if name.casefold() in others:
+            raise BadInputError(f"There is a list '{name}' already.", "Use another name.")
         return name
 
     def _check_own(self, found: Stored[ReadingList]) -> None:
@@ -364,32 +351,24 @@ class ReadingLists(ForPerson):
 
     def _change(self, list_id: str, change: Callable[[ReadingList], ReadingList]) -> None:
         """Change a list of one's own; with login, all others are read-only."""
-        known = self._find(list_id)
+        known, person = self._find(list_id), self.person.name
         self._check_own(known)
-        key, person = known.key, self.person.name
+        key = known.key
         if not key:  # an id that nobody guesses: it is a link
             self._first.change(
                 person, lambda one: None if one else secrets.token_urlsafe(9), person
             )
             key = self._first.value(person) or ""
+        self._stored.change(
+            key, lambda stored: change((known if stored is None else stored).value), known.owner
+        )
 
-        def changed(stored: Stored[ReadingList] | None) -> ReadingList | None:
-            before = known if stored is None else stored
-            after = change(before.value)
-            return None if stored is not None and after == stored.value else after
-
-        self._stored.change(key, changed, known.owner)
-
-    def _change_item(
-        self, list_id: str, corpus: str, doc_id: str, change: Callable[[Item], Item]
-    ) -> None:
+    def _change_item(self, list_id: str, place: Place, change: Callable[[Item], Item]) -> None:
         def changed(one: ReadingList) -> ReadingList:
-            place = (corpus, doc_id)
             if place not in [item.place for item in one.items]:
-                raise UnknownNameError(f"'{doc_id}' is not on the list '{one.name}'.")
-            return replace(
-                one, items=tuple(change(i) if i.place == place else i for i in one.items)
-            )
+                raise UnknownNameError(f"'{place[1]}' is not on the list '{one.name}'.")
+            items = tuple(change(item) if item.place == place else item for item in one.items)
+            return replace(one, items=items)
 
         self._change(list_id, changed)
 
@@ -405,8 +384,7 @@ class ReadingLists(ForPerson):
 
 
 def _info(found: Stored[ReadingList]) -> ReadingListInfo:
-    value = found.value
-    documents = len(value.kept)
-    return ReadingListInfo(
-        found.key, value.name, documents, value.tags, found.owner, found.time, value.deleted
-    )
+    kept, owner, time = found.value.kept, found.owner, found.time
+    tags = sorted({tag for one in kept for tag in one.tags}, key=str.casefold)
+    name, deleted = found.value.name, found.value.deleted
+    return ReadingListInfo(found.key, name, len(kept), tuple(tags), owner, time, deleted)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import Any
 from urllib.parse import parse_qsl
 
 import streamlit as st
@@ -14,20 +13,14 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.searches import (
-    PAGE_SIZE,
-    Query,
-    SavedSearch,
-    TrailInfo,
-)
+from engine.types.searches import PAGE_SIZE, Query, SavedSearch
 from pages._common.components import component, listeners
-from pages._common.kit import el, html, line
+from pages._common.kit import button, dim, el, html, line
 from pages._common.shared import (
     attempt,
     attempt_at,
     engine,
     escape_label,
-    note,
     show_problem,
 )
 from pages._common.state import pages
@@ -64,7 +57,7 @@ def trail_bar(page: ExplorePage, stored: Sequence[Query], help_button: Callable[
             url = (st.context.url or "").partition("?")[0].rstrip("/")
             link = f"{url and url + '/'}{page.view.link()}"
             st.code(link, language=None, wrap_lines=True)
-        history(page)
+        _history(page)
         kept = current_list(page.explorer)
         ListView.elsewhere().page_link(escape_label(f"{kept.name} ({kept.documents})"))
         help_button()
@@ -137,158 +130,144 @@ def _go_back(query: Query) -> None:
 
 # -- history --------------------------------------------------------------------------------
 
-OPEN, CHANGED, UNDO = "history_open", "history_changed", "history_undo"
-"""Keys of the session: the popover is open; the page has to be drawn again; words that tell what
-was removed last, and what brings it back."""
-TABS = ("Saved searches", "Previous trails")
-_try = partial(attempt_at, "history")
+OPEN, UNDO = "history_open", "history_undo"
+"""Keys of the session: the popover is open; words that tell what was removed last, and what brings
+it back."""
 
 
-@st.fragment
-def history(page: ExplorePage) -> None:
+def _history(page: ExplorePage) -> None:
     """Saved searches and former trails, in a popover."""
-    if st.session_state.pop(CHANGED, False):
-        st.rerun()
     popover = st.popover("History", key=OPEN, on_change="rerun", width="content")
     if not popover.open:
+        st.session_state.pop(UNDO, None)
         return
     with popover, st.container(key="history"):
-        show_problem("history", keep=True)
+        show_problem(OPEN, keep=True)
         if UNDO in st.session_state:
             words, bring_back = st.session_state[UNDO]
             with line():
-                _line(words)
-                st.button("Undo", "history_undo_button", on_click=_do, args=(bring_back,))
-        tabs = st.tabs(TABS, key="history_tab", on_change="rerun")
-        for tab, part in zip(tabs, (_saved, _former), strict=True):
-            if tab.open:
-                with tab:
-                    part(page.explorer, page.view)
+                st.html(el("div.hi-line", words), width="content")
+                _button(
+                    "Undo", "history_undo_button", lambda: bring_back(st.session_state.pop(UNDO))
+                )
+        _saved(page)
+        _former(page)
 
 
-def _do(change: Callable[[], object], *, stays_open: bool = True) -> None:
-    """Do what a click asked for; the page around the list shows it too."""
-    st.session_state.pop(UNDO, None)
-    _try(change)
-    st.session_state[CHANGED] = True
-    st.session_state[OPEN] = stays_open
+def _button(label: str, key: str, do: Callable[[], object], title: str = "") -> None:
+    """A button whose tooltip tells which line it is about."""
+    tip = escape_label(f"{label} “{title}”") if title else None
+    button(label, key, do, place=OPEN, help=tip)
 
 
-def _remove(title: str, change: Callable[[bool], object]) -> None:
-    """Remove what ``change(False)`` removes and ``change(True)`` brings back."""
-    _do(lambda: change(False))
-    st.session_state[UNDO] = (f"Removed: {title}", lambda: change(True))
-
-
-def _line(words: str, more: str = "") -> None:
-    st.html(html(el("div.hi-line", words), more and el("div.hi-dim", more)))
-
-
-def _button(label: str, key: str, title: str, do: Callable[..., None], *args: Any) -> None:
-    """A button of a line; its tooltip says which line."""
-    st.button(label, key, escape_label(f"{label} “{title}”"), on_click=do, args=args)
-
-
-# -- former trails -----------------------------------------------------------------------
-
-
-def _former(explorer: Explorer, view: View) -> None:
-    notebook, owner, key = explorer.notebook, login.owner(), "history_name"
-    trails = [one for one in notebook.trails(owner) if one.trail_id != view.trail]
-
-    def begin() -> None:
-        trail = engine().notebook.own_trail("", owner)
-        View.change(lambda now: replace(now, trail=trail))
-
-    new = partial(_do, begin, stays_open=False)
-    st.session_state[key] = notebook.trail_name(view.trail)
-    with line(align="bottom"):
-        st.text_input(
-            "Trail name",
-            key=key,
-            on_change=lambda: _try(notebook.name_trail, view.trail, st.session_state[key], owner),
-            placeholder="Unnamed",
-            max_chars=200,
-        )
-        st.button("New trail", key="history_new", on_click=new)
-    if not trails:
-        note("No previous trails.", "Trails with two searches or a kept document appear here.")
-    for number, one in enumerate(trails):
-        with st.container(key=f"history_trail_{number}", gap="xsmall"):
-            _former_trail(explorer, one, number)
-
-
-def _former_trail(explorer: Explorer, trail: TrailInfo, number: int) -> None:
-    notebook, owner, trail_id = explorer.notebook, login.owner(), trail.trail_id
-    seeds = " › ".join(trail.seeds[:3]) + (" › …" if len(trail.seeds) > 3 else "")
-    title, key = trail.name or seeds, f"history_rename_{trail_id}"
-
-    def reopen() -> None:
-        _go_back(notebook.trail(trail_id)[-1])
-        View.change(lambda now: replace(now, trail=trail_id))
-
-    def keep(kept: bool) -> None:
-        notebook.delete_trail(trail_id, owner, deleted=not kept)
-
-    facts = (
-        f"{trail.kept:,} kept · {counted(trail.searches, 'search', 'searches')} · "
-        f"{trail.time.astimezone():%Y-%m-%d %H:%M}"
+def _name(
+    label: str, key: str, name: str, rename: Callable[[str], object], *, alone: bool = True
+) -> None:
+    st.session_state[key] = name
+    st.text_input(
+        escape_label(label),
+        key=key,
+        on_change=attempt_at,
+        args=(OPEN, lambda: rename(st.session_state[key])),
+        placeholder="Name",
+        label_visibility="visible" if alone else "collapsed",
+        max_chars=200,
     )
-    _line(title, f"{facts} · {seeds}" if trail.name else facts)
-    with line():
-        again = partial(_do, reopen, stays_open=False)
-        _button("Reopen", f"history_reopen_{number}", title, again)
-        st.session_state[key] = trail.name
-        st.text_input(
-            escape_label(f"Name of “{title}”"),
-            key=key,
-            on_change=lambda: _try(notebook.name_trail, trail_id, st.session_state[key], owner),
-            placeholder="Name",
-            label_visibility="collapsed",
-            max_chars=200,
-        )
-        _button("Delete", f"history_delete_{number}", title, _remove, title, keep)
 
 
-# -- saved searches ----------------------------------------------------------------------
+def _entry(
+    key: str,
+    title: str,
+    facts: str,
+    name: str,
+    show: Callable[[], object],
+    rename: Callable[[str], object],
+    keep: Callable[[bool], object],
+) -> None:
+    """A saved search or a former trail.
+
+    Args:
+        keep: ``keep(False)`` deletes it, and ``keep(True)`` brings it back.
+    """
+
+    def opened() -> None:
+        show()
+        st.session_state[OPEN] = False
+
+    def delete() -> None:
+        keep(False)
+        st.session_state[UNDO] = (f"Removed: {title}", lambda _: keep(True))
+
+    with st.container(key=f"history_{key}", gap="xsmall"):
+        st.html(html(el("div.hi-line", title), facts and el("div.hi-dim", facts)))
+        with line():
+            _button("Open", f"history_open_{key}", opened, title)
+            _name(f"Name of “{title}”", f"history_name_{key}", name, rename, alone=False)
+            _button("Delete", f"history_delete_{key}", delete, title)
 
 
-def _saved(explorer: Explorer, view: View) -> None:
-    notebook, key, owner = explorer.notebook, "history_save_name", login.owner()
-
-    def save() -> None:
-        _try(notebook.save_search, st.session_state[key], View.read().link(), owner)
-
+def _saved(page: ExplorePage) -> None:
+    notebook, key, owner = page.explorer.notebook, "history_save_name", login.owner()
+    st.html("<h3>Saved searches</h3>")
     if key not in st.session_state:
         try:
-            title = notebook.seed_title(view.to_query(explorer))
+            title = notebook.seed_title(page.query)
         except SeedLensError:
             title = ""
-        parts = (" ".join(title.split())[:80], view.aspect, view.instruction)
+        parts = (" ".join(title.split())[:80], page.view.aspect, page.view.instruction)
         st.session_state[key] = " · ".join(filter(None, parts)) if title else ""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with line(align="bottom"):
         st.text_input("Search name", key=key, max_chars=200)
-        st.button("Save search", key="history_save", on_click=save)
-    searches = notebook.saved_searches(owner)
-    if not searches:
-        note("No saved searches.", "Saving keeps seed, aspect, instruction and filters.")
-    for number, search in enumerate(searches):
-        with st.container(key=f"history_search_{number}", gap="xsmall"):
-            _saved_search(explorer, search, number)
+        link = page.view.link()
+        save = partial(notebook.save_search, link=link, owner=owner)
+        _button("Save search", "history_save", lambda: save(st.session_state[key]))
+    for number, search in enumerate(notebook.saved_searches(owner)):
+        _saved_search(page, number, search)
 
 
-def _saved_search(explorer: Explorer, search: SavedSearch, number: int) -> None:
-    name, link, owner = search.name, search.link, login.owner()
+def _saved_search(page: ExplorePage, number: int, search: SavedSearch) -> None:
+    notebook, owner = page.explorer.notebook, login.owner()
+    save = partial(notebook.save_search, link=search.link, owner=owner)
+    params = dict(parse_qsl(search.link.removeprefix("?")))
+    _entry(
+        *(f"search_{number}", search.name, "", search.name),
+        lambda: View.change(lambda now: replace(View.from_params(params), trail=now.trail)),
+        save,
+        lambda kept: save(search.name, saved=kept),
+    )
 
-    def show() -> None:
-        params = dict(parse_qsl(link.removeprefix("?")))
-        View.change(lambda now: replace(View.from_params(params), trail=now.trail))
 
-    def save(saved: bool) -> None:
-        explorer.notebook.save_search(name, link, owner, saved=saved)
+def _former(page: ExplorePage) -> None:
+    notebook, owner, now = page.explorer.notebook, login.owner(), page.view.trail
 
-    _line(name)
-    with st.container(horizontal=True, gap="small"):
-        again = partial(_do, show, stays_open=False)
-        _button("Open", f"history_search_open_{number}", name, again)
-        _button("Remove", f"history_forget_{number}", name, _remove, name, save)
+    def to(trail: str) -> None:
+        View.change(lambda view: replace(view, trail=trail))
+
+    def reopen(trail: str) -> None:
+        _go_back(notebook.trail(trail)[-1])
+        to(trail)
+
+    def keep(trail: str, kept: bool) -> None:
+        notebook.delete_trail(trail, owner, deleted=not kept)
+
+    st.html("<h3>Trails</h3>")
+    with line(align="bottom"):
+        rename = partial(notebook.name_trail, now, owner=owner)
+        _name("Trail name", "history_name", notebook.trail_name(now), rename)
+        _button("New trail", "history_new", lambda: to(notebook.own_trail("", owner)))
+    trails = [one for one in notebook.trails(owner) if one.trail_id != now]
+    if not trails:
+        dim("Trails with two searches or a kept document appear here.")
+    for number, one in enumerate(trails):
+        seeds = " › ".join(one.seeds[:3]) + (" › …" if len(one.seeds) > 3 else "")
+        facts = (
+            f"{one.kept:,} kept · {counted(one.searches, 'search', 'searches')} · "
+            f"{one.time.astimezone():%Y-%m-%d %H:%M}"
+        )
+        _entry(
+            *(f"trail_{number}", one.name or seeds),
+            *(f"{facts} · {seeds}" if one.name else facts, one.name),
+            partial(reopen, one.trail_id),
+            partial(notebook.name_trail, one.trail_id, owner=owner),
+            partial(keep, one.trail_id),
+        )

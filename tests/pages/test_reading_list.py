@@ -116,7 +116,7 @@ def test_a_document_and_its_search_are_opened_on_explore(
     lists: str, send: Send, monkeypatch: pytest.MonkeyPatch, event: str, seed: str, wording: str
 ) -> None:
     gone: list[View] = []
-    monkeypatch.setattr(View, "go", gone.append)
+    monkeypatch.setattr(View, "go", lambda view: gone.append(view))
     send(visit("reading_list", list=lists), event)
     (view,) = gone
     assert (view.seed, view.instruction, view.corpus) == (seed, wording, "demo")
@@ -136,7 +136,7 @@ def test_the_file_of_an_export_is_there_before_it_is_asked_for(
         assert button.proto.url
         assert not button.proto.deferred_file_id, "a deferred file is lost when the page runs again"
     title = explorer.library.open("demo").document(KEPT).title
-    assert title.split()[0].lower() in page.code[-1].value.lower()
+    assert title.split()[0].lower() in page.code[0].value.lower()
 
 
 def test_what_comes_again_until_it_is_known_to_have_come_is_done_once_and_in_order() -> None:
