@@ -294,7 +294,7 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> Non
     assert "annote = {To compare}" in text
     assert "keywords = {trees}" in text
     page.keyboard.press("Escape")
-    items.first.get_by_role("button", name="Remove").click()
+    items.first.get_by_role("button", name="Remove “").click()
     expect(items).to_have_count(1)
     page.get_by_role("button", name="Undo").click()
     expect(items.first.get_by_label("Note on")).to_have_value("To compare")
