@@ -284,7 +284,7 @@ def _items(page: ListPage) -> None:
         found = (d.query for d in page.documents if (d.corpus, d.document.doc_id) == place)
         query = next(found, None)
         if query is not None:
-            st.session_state[GO] = View(**View.fields_of(query, page.explorer))
+            st.session_state[GO] = View.elsewhere(**View.fields_of(query, page.explorer), page=1)
 
     received, receives = inbox(
         key,

@@ -33,14 +33,12 @@ with open_page("explore_page.css") as (explorer, names):
         if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
             st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
         place = st.container()
-        reading = explore_page.instruction_controls(page)
+        reading = explore_page.search_controls(page)
         filters = PageFilters(explorer, view.corpus, View, key="explore", page=1)
         with error_boundary():
             filters.panel()
-        with explore_page.advanced(page):
-            explore_page.ranking_controls(page)
-            with error_boundary():
-                explore_model.model_controls(page, run)
+        with explore_page.advanced(page), error_boundary():
+            explore_model.model_controls(page, run)
     with right, st.container(key="explore_right"), error_boundary():
         filters.chips()
         found = explore_model.search(page, run)

@@ -385,7 +385,7 @@ def test_ids_links_and_long_texts_of_any_kind_are_shown_as_they_are(
         expect(result(doc_id).get_by_role("button", pressed=True)).to_have_count(0)
         result(doc_id).get_by_role("button", name="1:").click()
         result(doc_id).get_by_role("button", name="Keep “").click()
-    expect(page.get_by_role("button", name="Reading list (3)")).to_be_visible()
+    expect(page.get_by_role("link", name="Reading list (3)")).to_be_visible()
     page.reload()
     expect(page.locator("article").get_by_role("button", pressed=True)).to_have_count(6)
     link = result("constructor").get_by_role("link")
