@@ -177,6 +177,10 @@ def show_list(page: ListPage) -> None:
             shown=view.tag or None,
             read=lambda tag: tag or "",
         )
+    if not page.is_own:
+        dim(
+            "Deleted list." if shown.deleted else f"Read-only: a list of {shown.owner or 'others'}."
+        )
     if not page.documents:
         empty("No documents. Use “Keep” on a result of Explore, or select documents on the Map.")
         return
@@ -188,7 +192,7 @@ def show_list(page: ListPage) -> None:
 
 def _tools(page: ListPage) -> None:
     lists, shown = page.explorer.reading_lists, page.shown
-    list_id, key = shown.list_id, "reading_list_name"
+    list_id, key = shown.list_id, f"reading_list_name_{shown.list_id}"
 
     def delete() -> None:
         lists.delete(list_id)
@@ -214,10 +218,8 @@ def _tools(page: ListPage) -> None:
         )
         return
     with st.popover("Rename"):
-        if key not in st.session_state or st.session_state.get(f"{key}_of") != shown:
-            st.session_state.update({key: shown.name, f"{key}_of": shown})
-        st.text_input("Name", key=key, max_chars=200)
-        button("Rename", f"{key}_set", lambda: lists.rename(list_id, st.session_state[key]))
+        name = st.text_input("Name", shown.name, key=key, max_chars=200)
+        button("Rename", "reading_list_rename", lists.rename, list_id, name)
     if list_id != page.lists[0].list_id:
         button("Delete", "reading_list_delete", delete)
 

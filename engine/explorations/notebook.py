@@ -154,6 +154,7 @@ class Notebook(ForPerson):
 
     def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
         """Give a trail a name."""
+        self._reading_lists.adopt(trail_id)
         self._change(trail_id, lambda trail: replace(trail, name=one_line(name)[:MOST_NAME]), owner)
 
     def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:

@@ -91,7 +91,7 @@ class ReadingLists(ForPerson):
         self._stored = ledger.documents("reading list", ReadingList)
         self._first = ledger.documents("first reading list", str)  # its id, by person
         self._trails = ledger.documents("trail", Trail)
-        self._old_trails: dict[str | None, list[str]] = {}  # that kept documents, by owner
+        self._old_trails: dict[str | None, list[Stored[ReadingList]]] = {}  # by owner
 
     # Lists
 
@@ -316,10 +316,10 @@ class ReadingLists(ForPerson):
         """The stored lists of an owner and those of earlier trails, deleted ones too."""
         stored = {one.key: one for one in self._stored.newest(owner)}
         if owner not in self._old_trails:  # no trail keeps documents any more
-            trails = self._trails.newest(owner)
-            self._old_trails[owner] = [one.key for one in trails if one.value.documents]
-        others = (self._of_trail(key) for key in self._old_trails[owner] if key not in stored)
-        return [*stored.values(), *filter(None, others)]
+            found = (self._of_trail(one.key) for one in self._trails.newest(owner))
+            self._old_trails[owner] = list(filter(None, found))
+        others = (one for one in self._old_trails[owner] if one.key not in stored)
+        return [*stored.values(), *others]
 
     def _documents(self, items: Iterable[Item]) -> list[KeptDocument]:
         kept, there = list(items), set(self._library.names())

@@ -97,8 +97,9 @@ def test_lists_are_made_renamed_deleted_and_brought_back(demo: Explorer) -> None
     click(page, "reading_list_list_create")
     made = param(page, "list")
     assert demo.reading_lists.info(made).name == "Mine"
-    page.text_input(key="reading_list_name").set_value("[Yours](x)")
-    click(page, "reading_list_name_set")
+    page.text_input(key=f"reading_list_name_{made}").set_value("[Yours](x)")
+    run(page)
+    click(page, "reading_list_rename")
     assert demo.reading_lists.info(made).name == "[Yours](x)"
     click(page, "reading_list_delete")
     assert made not in [one.list_id for one in demo.reading_lists.lists()]
