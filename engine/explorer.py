@@ -31,6 +31,7 @@ from engine.evaluate.evaluations import Evaluations
 from engine.evaluate.measuring import human_rows
 from engine.evaluate.verification_gap import Gaps
 from engine.explorations.notebook import Notebook
+from engine.explorations.reading_lists import ReadingLists
 from engine.facts import find_facts as facts_in
 from engine.lenses.definitions import ALL_SETS, SETS
 from engine.lenses.embedded_texts import EmbeddedTexts
@@ -67,9 +68,10 @@ MOST_NAMED = 5
 class Explorer(ForPerson):
     """SeedLens over one home. Safe to share between threads.
 
-    Its parts do the work: ``library`` (corpora), ``notebook`` (grades, trails, reading lists),
-    ``comparing`` (wordings side by side), ``maps``, ``collections`` (test collections, uploaded
-    judgments and runs), ``evaluations``, ``gaps`` (retrieval against verification by a model),
+    Its parts do the work: ``library`` (corpora), ``notebook`` (grades, trails, saved searches),
+    ``reading_lists``, ``comparing`` (wordings side by side), ``maps``, ``collections`` (test
+    collections, uploaded judgments and runs), ``evaluations``, ``gaps`` (retrieval against
+    verification by a model),
     ``analysis`` (SQL), ``verifier`` (a language model, where one is connected), ``annotation``
     (projects, pools, judgments), ``builds`` (collections from a corpus), ``reader`` (questions),
     ``scenarios`` and ``pair_grading`` (pairs of documents, to train an encoder).
@@ -100,7 +102,8 @@ class Explorer(ForPerson):
         ledger = self._ledger = Ledger(home.ledger, settings.ledger_wait_seconds, url)
         library = self.library = Library(home, ledger, settings, tuple(SYSTEMS), tuple(PREPARED))
         annotation = self.annotation = Annotation(ledger, library, search, settings)
-        notebook = self.notebook = Notebook(ledger, library, annotation, settings.annotator)
+        lists = self.reading_lists = ReadingLists(ledger, library)
+        notebook = self.notebook = Notebook(ledger, library, annotation, lists, settings.annotator)
         answers, add = ledger.answers, partial(adding, home, ledger)
         self.comparing = Comparisons(settings, answers, library, notebook.grades, search)
         self.maps = Maps(library, annotation, search, settings, answers, add)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._ask import answer, ask_page
-from pages._common.page import open_page
-from pages._common.shared import error_boundary, show_problem
+from pages._common.shared import error_boundary
+from pages._common.state import open_page
 
-with error_boundary():
-    explorer, names = open_page("ask_page.css")
-    show_problem()
+with open_page("ask_page.css") as (explorer, names):
     view = ask_page.open_view(explorer, names)
     job = ask_page.shown_job(explorer)
     left, right = st.columns([4, 8], gap="medium")

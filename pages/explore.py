@@ -5,18 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._common.filter_panel import PageFilters
-from pages._common.page import open_page
-from pages._common.shared import error_boundary, note, show_problem
-from pages._common.state import corpus_box
+from pages._common.kit import purpose
+from pages._common.shared import error_boundary, note
+from pages._common.state import corpus_box, open_page
 from pages._explore import explore_model, explore_page, reading_chips, results, trail
 from pages._explore.explore_state import ExplorePage, View, open_view
+from pages._reading_list import list_choice
 
-with error_boundary():
-    explorer, names = open_page()
-    # Containers for what is not always there: the widgets after it must not change their place.
-    with st.container():
-        show_problem()
+with open_page("explore_page.css") as (explorer, names):
     results.skip_link(key="explore_skip")
+    purpose("Documents similar to a seed in one aspect, each with the passages that match.")
     tour = explore_page.tour_is_due()
     view = trail.own(explorer, open_view(explorer, names))
     view, by_model = reading_chips.open_reading(explorer, view)
@@ -35,24 +33,26 @@ with error_boundary():
         if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
             st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
         place = st.container()
-        reading = explore_page.instruction_controls(page)
+        reading = explore_page.search_controls(page)
         filters = PageFilters(explorer, view.corpus, View, key="explore", page=1)
         with error_boundary():
             filters.panel()
-        with explore_page.advanced(page):
-            explore_page.ranking_controls(page)
-            with error_boundary():
-                explore_model.model_controls(page, run)
-    with right, error_boundary():
+        with explore_page.advanced(page), error_boundary():
+            explore_model.model_controls(page, run)
+    with right, st.container(key="explore_right"), error_boundary():
         filters.chips()
         found = explore_model.search(page, run)
-        events = explore_page.events(page)
+        with st.container(key="explore_head", horizontal=True, vertical_alignment="bottom"):
+            head = st.container()
+            reading_list = list_choice(explorer)
+        events = explore_page.events(page, found.results, reading_list.list_id)
         with place:
             results.seed_card(found.results, page.lens, on=events)
         with reading:
             reading_chips.reading_chips(page, found.results, by_model)
             reading_chips.reading_control(page, by_model)
-        results.header(found)
+        with head:
+            results.header(found)
         with st.container(key="explore_run", gap="small"), error_boundary():
             explore_model.run_area(page, run)
         with st.container():
@@ -62,7 +62,7 @@ with error_boundary():
         if doc_ids:
             with st.container():
                 generated = explore_model.explanations(explorer, page.query, doc_ids)
-            kept = trail.kept_here(page)
+            kept = explorer.reading_lists.ids(reading_list.list_id, view.corpus)
             results.result_list(page, found, kept=kept, generated=generated, on=events)
         else:
             explore_page.no_results(page, found.results, filters)

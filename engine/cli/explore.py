@@ -1,4 +1,4 @@
-"""``seedlens search``, ``trail``, ``export`` and ``map``: exploring, and files of it."""
+"""``seedlens search``, ``trail``, ``reading-list``, ``export`` and ``map``: exploring."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 from pydantic import Field, NonNegativeInt, PositiveInt
@@ -213,7 +213,7 @@ def _moved(move: Move | None) -> str:
 
 @click.group()
 def trail() -> None:
-    """Trails: successive searches on Explore, and their reading lists."""
+    """Trails: successive searches on Explore, and what was kept on them."""
 
 
 @command(trail, "list")
@@ -239,7 +239,7 @@ def list_trails() -> None:
 
 @command(trail, "show", json=False)
 def show_trail(trail: str) -> None:
-    """Print the searches and the reading list of TRAIL, as Markdown."""
+    """Print the searches of TRAIL and what was kept on it, as Markdown."""
     click.echo(_known(trail).notebook.export_trail(trail, "markdown"), nl=False)
 
 
@@ -250,7 +250,7 @@ def export_trail(
     kind: Annotated[str, click.Choice(tuple(EXPORT_FORMATS))] = "bibtex",
     out: Path | None = None,
 ) -> None:
-    """Export the reading list of TRAIL.
+    """Export what was kept on TRAIL.
 
     BibTeX, RIS and CSL-JSON have entry types, DOIs and your notes; import reads BibTeX and RIS.
 
@@ -290,9 +290,98 @@ def _write_out(parts: Iterable[str], out: Path | None) -> None:
 
 def _known(trail_id: str) -> Explorer:
     explorer = open_explorer()
-    if not explorer.notebook.trail(trail_id) and not explorer.notebook.kept(trail_id):
+    if not explorer.notebook.trail(trail_id) and not explorer.reading_lists.kept_on(trail_id):
         raise UnknownNameError(f"There is no trail '{trail_id}'.", "List them: seedlens trail list")
     return explorer
+
+
+# -- reading lists -------------------------------------------------------------------------------
+
+Order = Literal["hand", "year", "title"]
+
+
+@click.group(name="reading-list")
+def reading_list() -> None:
+    """Reading lists: documents of any corpora, with notes and tags."""
+
+
+@command(reading_list, "list")
+def list_reading_lists() -> None:
+    """List the reading lists of everybody."""
+    lists = open_explorer().reading_lists.lists(None)
+    show_rows(
+        [{**asdict(one), "time": one.time.isoformat()} for one in lists],
+        ("list", "documents", "name", "tags", "owner"),
+        [(o.list_id, o.documents, o.name, ", ".join(o.tags), o.owner) for o in lists],
+    )
+
+
+@command(reading_list, "show")
+def show_reading_list(name: str, *, tag: str = "", sort: Order = "hand") -> None:
+    """Print the documents of the reading list NAME, its name or id, as Markdown.
+
+    Options:
+        tag: Only the documents with this tag.
+        sort: By hand, by year (newest first) or by title.
+    """
+    lists = open_explorer().reading_lists
+    info = lists.named(name)
+    rows = map(json.loads, lists.export(info.list_id, "jsonl", tag, sort).splitlines())
+    data = {**asdict(info), "time": info.time.isoformat(), "documents": list(rows)}
+    show(data, lists.export(info.list_id, "markdown", tag, sort).rstrip("\n"))
+
+
+@command(reading_list, "export", json=False)
+def export_reading_list(
+    name: str,
+    *,
+    kind: Annotated[str, click.Choice(tuple(EXPORT_FORMATS))] = "bibtex",
+    tag: str = "",
+    sort: Order = "hand",
+    out: Path | None = None,
+) -> None:
+    """Export the reading list NAME, its name or id.
+
+    Tags are among the keywords of BibTeX, RIS and CSL-JSON, and notes are in them.
+
+    Options:
+        kind --format: apa to nature: citations; with -html, italics. markdown, jsonl: evidence too.
+        tag: Only the documents with this tag.
+        sort: By hand, by year (newest first) or by title.
+    """
+    lists = open_explorer().reading_lists
+    _write_out([lists.export(lists.named(name).list_id, kind, tag, sort)], out)
+
+
+@command(reading_list, "add", json=False)
+def add_to_reading_list(
+    name: str, corpus: str, doc_id: str, *, note: str = "", tag: tuple[str, ...] = ()
+) -> None:
+    """Add document DOC_ID of CORPUS to the reading list NAME, which is made where there is none.
+
+    Options:
+        note: A note on the document.
+        tag: A tag. Repeatable.
+    """
+    explorer = open_explorer()
+    explorer.document(corpus, doc_id)  # tells that it is not there
+    lists = explorer.reading_lists
+    try:
+        list_id = lists.named(name).list_id
+    except UnknownNameError:
+        list_id = lists.new(name)
+    lists.keep(list_id, corpus, doc_id)
+    if note:
+        lists.annotate(list_id, corpus, doc_id, note)
+    for one in tag:
+        lists.tag(list_id, corpus, doc_id, one)
+
+
+@command(reading_list, "remove", json=False)
+def remove_from_reading_list(name: str, corpus: str, doc_id: str) -> None:
+    """Remove document DOC_ID of CORPUS from the reading list NAME."""
+    lists = open_explorer().reading_lists
+    lists.remove(lists.named(name).list_id, corpus, doc_id)
 
 
 # -- maps ----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ COMMANDS = {
     for module, names in (
         ("doctor", "doctor"),
         ("library", "import update corpora lens"),
-        ("explore", "search trail export map"),
+        ("explore", "search trail reading-list export map"),
         ("annotate", "judge pool project grade agreement qrels"),
         ("evaluate", "evaluate sensitivity gap read"),
         ("home", "sql"),
@@ -47,7 +47,8 @@ class SeedLensGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             module = import_module(f"engine.cli.{COMMANDS[cmd_name]}")
-            self.add_command(getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_"))
+            name = cmd_name.replace("-", "_")
+            self.add_command(getattr(module, name, None) or getattr(module, f"{name}_"))
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:

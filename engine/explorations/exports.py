@@ -29,6 +29,8 @@ from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 CslItem = dict[str, Any]
+Kept = Sequence[KeptDocument]
+"""In the order of the reading list."""
 
 _RECORDS = tomllib.loads((ASSETS / "citations" / "records.toml").read_text("utf-8"))
 _TYPES: dict[str, dict[str, str]] = _RECORDS["types"]
@@ -73,7 +75,7 @@ class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
 # -- one document ------------------------------------------------------------------------
 
 
-def csl_items(kept: Sequence[KeptDocument]) -> list[CslItem]:
+def csl_items(kept: Kept) -> list[CslItem]:
     """The documents as CSL-JSON data; ids are unique citation keys such as
     ``lovelace1843notes``."""
     items, used = [], set[str]()
@@ -85,7 +87,9 @@ def csl_items(kept: Sequence[KeptDocument]) -> list[CslItem]:
             number += 1
             key = f"{base}-{number}"
         used.add(key.lower())
-        items.append({"id": key, **item} | ({"note": one.note} if one.note else {}))
+        words = "; ".join(filter(None, (item.get("keyword"), *one.tags))) if one.tags else ""
+        own = {"note": one.note, "keyword": words}
+        items.append({"id": key, **item} | {name: text for name, text in own.items() if text})
     return items
 
 
@@ -201,12 +205,12 @@ def _ascii(text: str) -> str:
 # -- the forms ---------------------------------------------------------------------------
 
 
-def to_csl_json(kept: Sequence[KeptDocument]) -> str:
+def to_csl_json(kept: Kept) -> str:
     """An array of items, as Zotero and pandoc read it."""
     return json.dumps(csl_items(kept), ensure_ascii=False, indent=1) + "\n"
 
 
-def to_bibtex(kept: Sequence[KeptDocument]) -> str:
+def to_bibtex(kept: Kept) -> str:
     """One UTF-8 entry per document; the reader's notes are in ``annote``, which styles do not
     print."""
     entries = []
@@ -244,7 +248,7 @@ def _bibtex_fields(item: CslItem, kind: str) -> Iterator[tuple[str, str]]:
             yield name, _latex(item[csl])
 
 
-def to_ris(kept: Sequence[KeptDocument]) -> str:
+def to_ris(kept: Kept) -> str:
     """One record per document; notes of the reader are in ``N1``."""
     return str(rispy.dumps([*map(_ris_record, csl_items(kept))], implementation=_RisWriter))
 
@@ -272,7 +276,7 @@ def _ris_record(item: CslItem) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value}
 
 
-def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False) -> str:
+def to_citations(kept: Kept, style: str, *, page: bool = False) -> str:
     """A bibliography in a style of ``assets/citations``, as plain text or with ``page`` as HTML
     with italics."""
     import pypandoc
@@ -344,47 +348,66 @@ def _particle(person: Mapping[str, str]) -> str:
     return f"{person.get('non-dropping-particle', '')} ".lstrip()
 
 
-Kept = Sequence[KeptDocument]
-"""In the order of the reading list."""
+Titles = Mapping[Query, str]
+"""Of the seeds of searches."""
 
 
-def trail_to_markdown(steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
-    """A readable account; ``titles`` are by doc_id of the seeds."""
-    lines = ["# Exploration", "", "## Searches", ""]
-    for number, query in enumerate(steps, start=1):
-        seed = titles.get(query.seed or "") or (query.text or "")[:80] or query.seed or ""
-        wanted = query.aspect or "any aspect"
-        if query.focus:
-            wanted = f"sentences {', '.join(str(i + 1) for i in query.focus)}"
-        wanted = f"{wanted} (read as {', '.join(query.reading)})" if query.reading else wanted
+def to_markdown(heading: str, steps: Sequence[Query] | None, kept: Kept, titles: Titles) -> str:
+    """A readable account."""
+    lines = [f"# {plain(heading)}", ""]
+    if steps is not None:
+        lines += ["## Searches", ""]
+    for number, query in enumerate(steps or (), start=1):
         lines.append(
-            f"{number}. {plain(seed)} — similar in {plain(wanted)}, {query.system}, "
+            f"{number}. {_searched(query, titles)}, {query.system}, "
             f"steer {query.steer:g}, corpus {plain(query.corpus)}"
         )
         if query.instruction:
             lines.append(f"   > {plain(query.instruction)}")
-    lines += ["", "## Reading list", ""]
+    if steps is not None:
+        lines += ["", "## Reading list", ""]
     for one in kept:
         corpus, document = one.corpus, one.document
         where = f"({plain(corpus)}: {plain(document.doc_id)})"
         lines.append(f"- {reference(document, document.url)} {where}")
         if one.note:
             lines.append(f"  > {plain(one.note)}")
+        if one.tags:
+            lines.append(f"  - Tags: {plain(', '.join(one.tags))}")
+        if one.query is not None:
+            wording = f": {plain(one.query.instruction)}" if one.query.instruction else ""
+            lines.append(f"  - Found from {_searched(one.query, titles)}{wording}")
+        for name, passage in zip(("Seed", "Document"), one.evidence or (), strict=False):
+            lines.append(f"  - {name}: “{plain(passage)}”")
     if not kept:
         lines.append("Nothing was kept.")
     return "\n".join(lines) + "\n"
 
 
-def trail_to_jsonl(steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
+def _searched(query: Query, titles: Titles) -> str:
+    seed = titles.get(query) or (query.text or "")[:80] or query.seed or ""
+    wanted = query.aspect or "any aspect"
+    if query.focus:
+        wanted = f"sentences {', '.join(str(i + 1) for i in query.focus)}"
+    wanted = f"{wanted} (read as {', '.join(query.reading)})" if query.reading else wanted
+    return f"{plain(seed)} — similar in {plain(wanted)}"
+
+
+def to_jsonl(heading: str, steps: Sequence[Query] | None, kept: Kept, titles: Titles) -> str:  # noqa: ARG001
     """One JSON object a line: the searches (``"type": "search"``), then the kept documents."""
     rows: list[dict[str, object]] = [
-        {"type": "search", "title": titles.get(q.seed or ""), **query_to_dict(q)} for q in steps
+        {"type": "search", "title": titles.get(q), **query_to_dict(q)} for q in steps or ()
     ]
     for one in kept:
         own = {name: getattr(one.document, name) for name in _OWN}
-        note = {"note": one.note} if one.note else {}
+        why: dict[str, object] = {"note": one.note, "tags": one.tags}
+        if one.query is not None:
+            why["found_by"] = {"title": titles.get(one.query), **query_to_dict(one.query)}
+        if one.evidence is not None:
+            why["evidence"] = dict(zip(("seed", "document"), one.evidence, strict=True))
         metadata = dict(one.document.metadata)
-        rows.append({"type": "document", "corpus": one.corpus, **own, "metadata": metadata, **note})
+        more = {name: value for name, value in why.items() if value}
+        rows.append({"type": "document", "corpus": one.corpus, **own, "metadata": metadata, **more})
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -397,15 +420,21 @@ _REFERENCES: dict[str, Callable[[Kept], str]] = {
 }
 
 
-_ACCOUNTS = {"markdown": trail_to_markdown, "jsonl": trail_to_jsonl}
+_ACCOUNTS = {"markdown": to_markdown, "jsonl": to_jsonl}
 
 
-def export_trail(kind: str, steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
-    """The trail in one of the forms of :data:`EXPORT_FORMATS`."""
+def export_kept(
+    kind: str,
+    kept: Kept,
+    titles: Titles,
+    steps: Sequence[Query] | None = None,
+    heading: str = "Exploration",
+) -> str:
+    """Kept documents, after the searches of a trail, in one of :data:`EXPORT_FORMATS`."""
     if kind in _REFERENCES:
         return _REFERENCES[kind](kept)
     if kind in _ACCOUNTS:
-        return _ACCOUNTS[kind](steps, kept, titles)
+        return _ACCOUNTS[kind](heading, steps, kept, titles)
     raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(EXPORT_FORMATS)}.")
 
 
@@ -423,7 +452,7 @@ def export_documents(kind: str, kept: Callable[[], Iterable[KeptDocument]]) -> I
         columns = {name: None for one in kept() for name in document_fields(one.document)}
         yield from csv_lines((document_fields(one.document) for one in kept()), list(columns))
     else:
-        yield export_trail(kind, (), list(kept()), {})
+        yield export_kept(kind, list(kept()), {})
 
 
 def document_fields(document: Document) -> dict[str, Any]:

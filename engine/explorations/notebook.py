@@ -1,19 +1,21 @@
-"""What is stored while exploring: grades, trails, reading lists, saved searches, pasted texts."""
+"""What is stored while exploring: grades, trails, saved searches, pasted texts."""
 
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.projects import checked_note, one_line
+from engine.annotate.projects import one_line
 from engine.corpora.library import Library
-from engine.errors import BadInputError, NotAllowedError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorations.reading_lists import ReadingLists, Trail, check_owner
 from engine.permissions import check_sees
-from engine.queries import StoredQuery, check_text, query_id
+from engine.queries import check_text, query_id
 from engine.types.annotating import Judgment
 from engine.types.limits import LONGEST_TRAIL, MOST_NAME, MOST_REFERENCES
 from engine.types.people import ForPerson
@@ -27,44 +29,6 @@ MOST_TRAILS = 50
 """In the list of trails."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A document of a reading list."""
-
-    corpus: str
-    doc_id: str
-    note: str = ""
-    kept: bool = True  # False once removed: it can come back at its place
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """(corpus, doc_id)"""
-        return (self.corpus, self.doc_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Trail:
-    """The searches of an exploration and its reading list, in order."""
-
-    name: str = ""
-    deleted: bool = False
-    searches: tuple[StoredQuery, ...] = ()
-    documents: tuple[Kept, ...] = ()  # removed ones too
-    searched: datetime | None = None  # when the last search was; None in older records
-
-    @property
-    def kept(self) -> tuple[Kept, ...]:
-        """The documents of the reading list."""
-        return tuple(one for one in self.documents if one.kept)
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether people find it in the list of trails."""
-        return not self.deleted and bool(
-            self.searches and (len(self.searches) > 1 or self.kept or self.name)
-        )
-
-
 class Notebook(ForPerson):
     """The ledger as explorers use it.
 
@@ -75,9 +39,14 @@ class Notebook(ForPerson):
     """
 
     def __init__(
-        self, ledger: Ledger, library: Library, annotation: Annotation, annotator: str
+        self,
+        ledger: Ledger,
+        library: Library,
+        annotation: Annotation,
+        reading_lists: ReadingLists,
+        annotator: str,
     ) -> None:
-        self._ledger, self._library = ledger, library
+        self._ledger, self._library, self._reading_lists = ledger, library, reading_lists
         self._annotation, self._annotator = annotation, annotator
         self._trails = ledger.documents("trail", Trail)
         self._saved = ledger.documents("saved search", SavedSearch)
@@ -124,12 +93,9 @@ class Notebook(ForPerson):
         """Change one's own trail; with login, all others are read-only."""
 
         def changed(stored: Stored[Trail] | None) -> Trail | None:
-            whose = "" if stored is None else stored.owner
-            if not self.person.is_operator and whose != self.person.name:
-                raise NotAllowedError(
-                    "This trail is another person's, or was made without login.",
-                    "Start a trail of your own from a search of it.",
-                )
+            owner = "" if stored is None else stored.owner
+            remedy = "Start a trail of your own from a search of it."
+            check_owner(self.person.name, owner, "trail", remedy)
             before = Trail() if stored is None else stored.value
             after = change(before)
             return None if after == before else after
@@ -159,15 +125,23 @@ class Notebook(ForPerson):
         Args:
             owner: "" for those made without login; None for everybody's.
         """
-        stored = self._trails.newest(self.person.name or owner)
-        listed = islice((one for one in stored if one.value.is_listed), MOST_TRAILS)
+        owner = self.person.name or owner
+        kept = Counter(self._reading_lists.trails_of_items(owner))
+
+        def is_listed(one: Stored[Trail]) -> bool:
+            trail, many = one.value, len(one.value.searches)
+            return not trail.deleted and (
+                many > 1 or (many == 1 and bool(kept[one.key] or trail.name))
+            )
+
+        listed = islice(filter(is_listed, self._trails.newest(owner)), MOST_TRAILS)
         found = [
             TrailInfo(
                 one.key,
                 one.value.name,
                 tuple(dict.fromkeys(self.seed_titles(one.value.searches))),
                 len(one.value.searches),
-                len(one.value.kept),
+                kept[one.key],
                 one.value.searched or one.time,
             )
             for one in list(listed)
@@ -180,10 +154,12 @@ class Notebook(ForPerson):
 
     def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
         """Give a trail a name."""
+        self._reading_lists.adopt(trail_id)
         self._change(trail_id, lambda trail: replace(trail, name=one_line(name)[:MOST_NAME]), owner)
 
     def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:
         """Take a trail off the list of trails, or bring it back; its content stays."""
+        self._reading_lists.adopt(trail_id)
         self._change(trail_id, lambda trail: replace(trail, deleted=deleted), owner)
 
     def own_trail(self, trail_id: str, owner: str) -> str:
@@ -209,29 +185,17 @@ class Notebook(ForPerson):
 
     def seed_titles(self, queries: Sequence[Query]) -> list[str]:
         """:meth:`seed_title` of each query."""
-        wanted = {query.corpus for query in queries if query.text is None}
-        there = wanted.intersection(self._library.names())
-        opened = {corpus: self._library.open(corpus) for corpus in there}
-
-        def title(query: Query) -> str:
-            if query.text is not None:
-                return query.text[:60]
-            corpus, seed = opened.get(query.corpus), query.seed or ""
-            return corpus.titles[corpus.row_of[seed]] if corpus and seed in corpus.row_of else ""
-
-        return [title(query) or query.seed or "" for query in queries]
+        return self._reading_lists.seed_titles(queries)
 
     def export_trail(self, trail_id: str, kind: str) -> str:
         """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/searches.py``)."""
-        from engine.explorations.exports import export_trail
-
-        steps = self.trail(trail_id)
-        titles = {q.seed: t for q, t in zip(steps, self.seed_titles(steps), strict=True) if q.seed}
-        return export_trail(kind, steps, self.kept(trail_id), titles)
+        return self._reading_lists.exported(
+            kind, self._reading_lists.kept_on(trail_id), self.trail(trail_id)
+        )
 
     def export_documents(self, corpus: str, doc_ids: Sequence[str], kind: str) -> str:
         """Documents of a corpus in one of the forms of ``EXPORT_FORMATS``, in their order."""
-        from engine.explorations.exports import export_trail
+        from engine.explorations.exports import export_kept
 
         if len(doc_ids) > MOST_REFERENCES:
             raise BadInputError(
@@ -239,7 +203,7 @@ class Notebook(ForPerson):
                 f"Take at most {MOST_REFERENCES:,}; a CSV file has all.",
             )
         documents = self._library.open(corpus).documents(doc_ids)
-        return export_trail(kind, (), [KeptDocument(corpus, one) for one in documents], {})
+        return export_kept(kind, [KeptDocument(corpus, one) for one in documents], {}, ())
 
     def export_corpus(
         self, corpus: str, kind: str = "jsonl", doc_ids: Sequence[str] | None = None
@@ -257,68 +221,6 @@ class Notebook(ForPerson):
                     yield KeptDocument(corpus, one)
 
         return export_documents(kind, kept)
-
-    # The reading list of a trail
-
-    def kept(self, trail_id: str) -> list[KeptDocument]:
-        """Kept documents in the order of the list; those of a corpus that is gone are left out."""
-        kept = self._trail(trail_id).kept
-        there = {row.name for row in self._ledger.listed_corpora()}
-        found = {
-            (corpus, document.doc_id): document
-            for corpus in {one.corpus for one in kept} & there
-            for document in self._library.open(corpus).documents(
-                [one.doc_id for one in kept if one.corpus == corpus]
-            )
-        }
-        return [KeptDocument(k.corpus, found[k.place], k.note) for k in kept if k.place in found]
-
-    def keep(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool = True) -> None:
-        """Keep a document at the end of the list, or remove it; kept again, it is back at its place
-        with its note."""
-        if kept:
-            self._library.open(corpus).document(doc_id)  # says that it is not there
-        new = (Kept(corpus, doc_id),) if kept else ()
-        self._change_kept(trail_id, corpus, doc_id, lambda one: replace(one, kept=kept), new)
-
-    def annotate(self, trail_id: str, corpus: str, doc_id: str, note: str) -> None:
-        """Set the reader's note on a kept document; BadInputError when it is too long."""
-        note = checked_note(note).strip()
-        self._change_kept(trail_id, corpus, doc_id, lambda one: replace(one, note=note))
-
-    def _change_kept(
-        self,
-        trail_id: str,
-        corpus: str,
-        doc_id: str,
-        change: Callable[[Kept], Kept],
-        new: tuple[Kept, ...] = (),
-    ) -> None:
-        """Change a document of the list, or append ``new`` where it is not there."""
-
-        def changed(trail: Trail) -> Trail:
-            place = (corpus, doc_id)
-            documents = tuple(change(k) if k.place == place else k for k in trail.documents)
-            known = any(k.place == place for k in documents)
-            return replace(trail, documents=documents if known else (*documents, *new))
-
-        self._change(trail_id, changed)
-
-    def move(self, trail_id: str, corpus: str, doc_id: str, by: int) -> None:
-        """Let a kept document change places with the one before it (-1) or after it (1)."""
-        there = [(one.corpus, one.document.doc_id) for one in self.kept(trail_id)]
-
-        def change(trail: Trail) -> Trail:
-            documents = list(trail.documents)
-            rows = [at for at, k in enumerate(documents) if k.kept and k.place in there]
-            order = [documents[at].place for at in rows]
-            if (corpus, doc_id) in order and 0 <= order.index((corpus, doc_id)) + by < len(order):
-                at = order.index((corpus, doc_id))
-                one, other = rows[at], rows[at + by]
-                documents[one], documents[other] = documents[other], documents[one]
-            return replace(trail, documents=tuple(documents))
-
-        self._change(trail_id, change)
 
     # Saved searches
 

@@ -414,6 +414,26 @@ class KeptDocument:
     corpus: str
     document: Document
     note: str = ""
+    tags: tuple[str, ...] = ()
+    query: Query | None = None  # the search that it was found by
+    evidence: tuple[str, str] | None = None  # passages of the seed and of the document
+
+
+LIST_ORDERS = ("hand", "year", "title")
+"""Orders of a reading list."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingListInfo:
+    """A reading list in the list of lists."""
+
+    list_id: str
+    name: str
+    documents: int  # how many
+    tags: tuple[str, ...]  # of its documents, in alphabetical order
+    owner: str  # "" for one made without login
+    time: datetime  # of the last change, in UTC
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from pages._ask.ask_page import ask, price_of, reopen, shown_job
 from pages._ask.ask_url import AskView
 from pages._common import document_view
 from pages._common.components import component, dark, listen
-from pages._common.job_words import duration, report_line
 from pages._common.kit import Html, button, dim, el, empty, line
 from pages._common.shared import download, engine, error_boundary, escape_label, note
+from pages._common.tasks import duration, report_line
 from pages._common.waiting import renew_when
 from pages._explore.explore_state import View
 from pages._login import login

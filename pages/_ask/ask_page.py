@@ -17,13 +17,12 @@ from engine.types.reading import MOST_PASSAGES, AskedQuestion, AskJob, AskReques
 from engine.types.reranking import EndpointInfo
 from pages._ask.ask_url import AskView
 from pages._common.document_view import shortened
-from pages._common.job_words import money, tokens
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import escape_label, show_error, system_label
 from pages._common.state import control
+from pages._common.tasks import money, tokens
 from pages._login import login
-from pages._model.model_form import folded_panel
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_settings import chosen, endpoint, folded_panel
 
 JOB = "ask_job"
 """Where the visit keeps the id of the answer that is shown."""

@@ -19,8 +19,7 @@ from engine.types.corpora import FieldValues
 from engine.types.searches import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets, Filter
 from pages._common.components import component, dark, listen
 from pages._common.kit import button, fold, line
-from pages._common.outside_text import escape
-from pages._common.shared import attempt, escape_label, note
+from pages._common.shared import attempt, escape, escape_label, note
 from pages._common.state import PageView
 
 MOST_OFFERED = 200

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from pages._common.outside_text import escape, table_with_marks, with_marks
-from pages._common.shared import attempt_at
+from pages._common.shared import attempt_at, escape, table_with_marks, with_marks
 
 Name = TypeVar("Name")
 
@@ -62,6 +61,11 @@ def dim(*children: object) -> None:
 def facts(*children: object, **attributes: object) -> None:
     """Numbers and other facts in a line."""
     st.html(el("div.sl-facts", *children, **attributes))
+
+
+def purpose(words: str) -> None:
+    """What a page is for: its first sentence."""
+    st.html(el("p.sl-purpose", words))
 
 
 def empty(words: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import html
 import logging
 import re
 import time
@@ -11,11 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pandas as pd
 import streamlit as st
+from pandas.api.types import is_numeric_dtype
 
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
-from pages._common.outside_text import escape, with_marks
 from pages._login import login
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
@@ -236,8 +238,9 @@ _MENU = st.components.v2.component(
 
 
 def apply_style() -> None:
-    """The style sheet, and the menu of narrow screens that closes after a choice."""
+    """The style of all pages, and the menu of narrow screens that closes after a choice."""
     st.html(ASSETS / "style.css")
+    st.html(ASSETS / "components" / "model.css")
     with st.container(key="menu_keeper"):
         _MENU(key="menu", data={"narrow": 768})
 
@@ -324,3 +327,37 @@ def confirm(label: str, key: str, do: Callable[..., None], *args: object) -> Non
         yes = st.button(label, key=key, type="primary", on_click=do, args=args)
         if st.button("Keep", key=f"{key}_keep") or yes:
             st.rerun()
+
+
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that turn the order of what follows, unseen: a text could read as another one."""
+BIDI_MARK = "\u25ca"
+
+
+def with_marks(text: str) -> str:
+    r"""A text in which characters that turn its order are seen, one mark each.
+
+    >>> with_marks("paid \u202e001")
+    'paid ◊001'
+    """
+    return _BIDI.sub(BIDI_MARK, text)
+
+
+def escape(text: str, *, quote: bool = True) -> str:
+    """A text as HTML, in which it is text: with :func:`with_marks`.
+
+    Args:
+        quote: quotes are escaped too, as attributes need it; Plotly shows them as they are.
+    """
+    return html.escape(with_marks(text), quote=quote)
+
+
+def table_with_marks(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table for ``st.dataframe``: its texts and the names of its columns :func:`with_marks`."""
+
+    def shown(value: object) -> object:
+        return with_marks(value) if isinstance(value, str) else value
+
+    texts = {name for name, kind in frame.dtypes.items() if not is_numeric_dtype(kind)}
+    marked = frame.apply(lambda column: column.map(shown) if column.name in texts else column)
+    return marked.rename(columns=shown)

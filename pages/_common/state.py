@@ -7,11 +7,12 @@ after a reload, begins with those that were left last in the browser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -20,8 +21,16 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationErr
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
-from pages._common.outside_text import with_marks
-from pages._common.shared import attempt, note, show_error
+from pages._common.shared import (
+    ASSETS,
+    attempt,
+    engine,
+    error_boundary,
+    note,
+    show_error,
+    show_problem,
+    with_marks,
+)
 from pages._common.visit_memory import memory
 
 State = TypeVar("State", bound="PageView")
@@ -457,3 +466,47 @@ def keep_within(corpora: Collection[str]) -> None:
 def _keep(now: Pages) -> None:
     if now is not st.session_state.get(_PAGES):
         st.session_state[_PAGES] = memory()[_PAGES] = now
+
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Page(Generic[V]):
+    """What one run of a page is about: the state of the page, and the names of all corpora."""
+
+    explorer: Explorer
+    view: V
+    corpora: Sequence[str]
+
+    @property
+    def corpus(self) -> str:
+        """The corpus of the view, which exists."""
+        view: Any = self.view
+        return str(view.corpus)
+
+    @cached_property
+    def lens(self) -> Lens:
+        """The lens of the corpus."""
+        return self.explorer.library.lens(self.corpus)
+
+
+@contextmanager
+def open_page(style: str = "") -> Iterator[tuple[Explorer, list[str]]]:
+    """The engine and the names of the corpora, in an error boundary and with the page's style.
+
+    The page stops here until there is a corpus to show.
+    """
+    with error_boundary():
+        if style:
+            st.html(ASSETS / "components" / style)
+        explorer = engine()
+        names = explorer.library.names()
+        if not names:
+            note("No corpus yet.", "Import one on the Library page.")
+            st.page_link("library.py", label="Open the Library")
+            st.stop()
+        keep_within(names)
+        with st.container():  # in any case: what follows keeps its place
+            show_problem()
+        yield explorer, names

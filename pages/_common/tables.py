@@ -12,7 +12,7 @@ import streamlit as st
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Interval
 from pages._common.charts import FigureFile, number
 from pages._common.components import chart
-from pages._common.outside_text import table_with_marks
+from pages._common.shared import table_with_marks
 
 MEASURES: Mapping[str, str] = {
     NDCG: "Relevance of the top 20 by graded judgments; 1 is the ideal order.",

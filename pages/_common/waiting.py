@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
+
+from pages._common.visit_memory import memory
 
 _AGAIN_SECONDS = 5.0
 """Between two requests to run the page: asked for at every look, no run comes to its end."""
@@ -44,3 +50,44 @@ def renew_when_connected() -> None:
     know the page's controls until the first click, and what that click asks for is lost.
     """
     st.fragment(lambda: None, run_every=_SELDOM_SECONDS)()
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+_MOST_KEPT = 200
+
+
+def beside(do: Callable[[], Value]) -> Future[Value]:
+    """Run ``do`` in a thread that does not keep the server from stopping.
+
+    It must not touch ``st``: what it needs of the visit is read before.
+    """
+    future: Future[Value] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(do())
+        except BaseException as error:  # raised again by result()
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="seedlens-beside", daemon=True).start()
+    return future
+
+
+def answers(name: str) -> dict[Any, Future[Any]]:
+    """What was asked on this visit under a name, over reloads."""
+    known: dict[Any, Future[Any]] = memory().setdefault(name, {})
+    return known
+
+
+def once(
+    name: str, keys: Sequence[Key], do: Callable[[list[Key]], Value]
+) -> dict[Key, Future[Value]]:
+    """The answers to some questions, each asked once in a visit. ``name``: of the store. ``do``:
+    answers those that are new, all together."""
+    known = answers(name)
+    if new := [key for key in dict.fromkeys(keys) if key not in known]:
+        known |= dict.fromkeys(new, beside(partial(do, new)))
+        while len(known) > _MOST_KEPT:
+            del known[next(iter(known))]
+    return {key: known[key] for key in keys if key in known}

@@ -10,12 +10,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.types.searches import SearchResults
+from engine.types.searches import PAGE_SIZE, SearchResults
 from pages._common.components import Event, component, dark, listeners
+from pages._common.document_view import seed_finder as find_seed
 from pages._common.filter_panel import PageFilters, without
 from pages._common.kit import button, el, empty, fold, html, line
-from pages._common.outside_text import with_marks
-from pages._common.seed_finder import seed_finder as find_seed
 from pages._common.shared import attempt, escape_label, system_label
 from pages._common.state import control, weight_slider
 from pages._common.visit_memory import memory
@@ -56,17 +55,28 @@ def seed_finder(page: ExplorePage) -> None:
     find_seed(page.explorer, page.corpus, on_document=_reseed, on_text=text, key=FINDER)
 
 
-def _choose_aspect(key: str) -> None:
-    """Ask for an aspect, or with "" for none; a person's own wording stays."""
-    View.change(lambda now: replace(now, aspect=key, reading=(), focus=(), page=1))
-
-
-def instruction_controls(page: ExplorePage) -> DeltaGenerator:
-    """Instruction and aspect weight; returns the place for what the instruction is interpreted
-    as."""
+def search_controls(page: ExplorePage) -> DeltaGenerator:
+    """Aspect, instruction and aspect weight; returns the place for how they are interpreted."""
     explorer, view = page.explorer, page.view
+    presets = {aspect.key: aspect.instruction for aspect in page.lens.aspects}
     with st.container(key="explore_asked"):
-        place = _instruction(page)
+        control(
+            *(view, "aspect", st.selectbox, "Similar in", presets),
+            shown=view.aspect or None,
+            read=lambda key: key or "",
+            also={"reading": (), "focus": ()},
+            index=None,
+            placeholder="Choose an aspect or describe it",
+        )
+        control(
+            *(view, "instruction", st.text_input, "Instruction"),
+            read=str.strip,
+            also={"reading": ()},  # a correction of other words says nothing of these
+            placeholder="similar evaluation set-up, ignore the topic",
+            help="Refines the aspect, or replaces it if none is selected. You can correct the "
+            "interpretation below.",
+        )
+        place = st.container()
     own = explorer.library.corpus(page.corpus).systems
     steered = [name for name in own if explorer.reads_steer(name)]
     weight_slider(
@@ -78,70 +88,43 @@ def instruction_controls(page: ExplorePage) -> DeltaGenerator:
 
 
 def advanced(page: ExplorePage) -> Any:
-    """The place for system and model, open where either was chosen."""
-    view = page.view
+    """The system and its settings, and the place for the model; open where either was chosen."""
+    explorer, view = page.explorer, page.view
     chosen = [system_label(view.system)] if view.system != DEFAULT.system else []
     chosen += ["reranked"] if view.rerank else []
     label = f"Advanced: {', '.join(chosen) or 'system, model'}"
-    return fold(escape_label(label), "explore_advanced", opened=bool(chosen))
+    place = fold(escape_label(label), "explore_advanced", opened=bool(chosen))
+    systems = [*explorer.library.corpus(page.corpus).systems, *explorer.model_systems]
+    with place:
+        # A link may name a system that is not available here: any other can be chosen then.
+        control(
+            *(view, "system", st.selectbox, "System", systems),
+            shown=view.system if view.system in systems else None,
+            read=lambda name: name or DEFAULT.system,
+            index=0 if view.system in systems else None,
+            placeholder="Choose a system",
+            help="\n".join(
+                f"- {name}: {about}" for name, about in SYSTEMS.items() if name in systems
+            ),
+            format_func=partial(system_label, model=explorer.model_systems),
+        )
+        if view.system == "late-interaction":
+            words = "Average of seed→document and document→seed."
+            control(view, "symmetric", st.toggle, "Symmetric scoring", help=words)
+    return place
 
 
-def ranking_controls(page: ExplorePage) -> None:
-    """The system and its settings."""
-    explorer, view = page.explorer, page.view
-    own, helped = explorer.library.corpus(page.corpus).systems, explorer.model_systems
-    systems = [*own, *helped]
-    # A link may name a system that is not available here: any other can be chosen then.
-    control(
-        *(view, "system", st.selectbox, "System", systems),
-        shown=view.system if view.system in systems else None,
-        read=lambda name: name or DEFAULT.system,
-        index=0 if view.system in systems else None,
-        placeholder="Choose a system",
-        help="\n".join(f"- {name}: {words}" for name, words in SYSTEMS.items() if name in systems),
-        format_func=partial(system_label, model=helped),
-    )
-    if view.system == "late-interaction":
-        words = "Average of seed→document and document→seed."
-        control(view, "symmetric", st.toggle, "Symmetric scoring", help=words)
-
-
-def _instruction(page: ExplorePage) -> DeltaGenerator:
-    view, aspects = page.view, page.lens.aspects
-    presets = {a.instruction: a.key for a in aspects}
-
-    def preset() -> None:
-        _choose_aspect(presets.get(st.session_state["explore_preset"], ""))
-
-    current = next((a.instruction for a in aspects if a.key == view.aspect), None)
-    st.session_state["explore_preset"] = current
-    st.selectbox(
-        *("Similar in", list(presets)),
-        index=None,
-        key="explore_preset",
-        format_func=with_marks,
-        on_change=attempt,
-        args=(preset,),
-        placeholder="Choose an aspect or describe it",
-    )
-    control(
-        *(view, "instruction", st.text_input, "Instruction"),
-        read=str.strip,
-        also={"reading": ()},  # a correction of other words says nothing of these
-        placeholder="similar evaluation set-up, ignore the topic",
-        help="Refines the aspect, or replaces it if none is selected. You can correct the "
-        "interpretation below.",
-    )
-    return st.container()
-
-
-def events(page: ExplorePage) -> dict[str, Event]:
+def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str, Event]:
     """What the clicks on seed and results do.
+
+    Args:
+        list_id: the reading list that documents are kept in.
 
     Grades and keeping are about what was shown when it was clicked, all else about what the
     URL says now.
     """
     view, query, notebook = page.view, page.query, page.explorer.notebook
+    lists, evidence = page.explorer.reading_lists, {r.doc_id: r.evidence for r in results.results}
 
     def focus(event: Mapping[str, Any]) -> None:
         def pick(now: View) -> View:
@@ -151,11 +134,26 @@ def events(page: ExplorePage) -> dict[str, Event]:
 
         View.change(pick)
 
+    def keep(event: Mapping[str, Any]) -> None:
+        doc_id = event["doc_id"]
+        if not event["kept"]:
+            lists.remove(list_id, view.corpus, doc_id)
+            return
+        pair = next(iter(evidence.get(doc_id, ())), None)
+        lists.keep(
+            *(list_id, view.corpus, doc_id),
+            trail=view.trail,
+            query=replace(query, k=PAGE_SIZE, offset=0),
+            evidence=None if pair is None else (pair.seed_text, pair.doc_text),
+        )
+
     return {
-        "aspect": lambda e: _choose_aspect(e["key"]),
+        "aspect": lambda e: View.change(
+            lambda now: replace(now, aspect=e["key"], reading=(), focus=(), page=1)
+        ),
         "focus": focus,
         "seed": lambda e: _reseed(e["doc_id"]),
-        "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
+        "keep": keep,
         "grade": lambda e: notebook.judge(
             query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
         ),

@@ -15,9 +15,9 @@ from engine.explorer import Explorer
 from engine.types.annotating import Scale
 from engine.types.comparisons import Variant
 from engine.types.searches import PAGE_SIZE, Query
-from pages._common.page import Page
 from pages._common.state import (
     Commas,
+    Page,
     PageView,
     Shared,
     aspect_that_is_there,
@@ -133,6 +133,18 @@ class View(PageView):
             offset=(self.page - 1) * self.size,
             filters=explorer.parse_filters(self.where),
         )
+
+    @staticmethod
+    def fields_of(query: Query, explorer: Explorer) -> dict[str, Any]:
+        """The fields that show a search that was made before."""
+        same = ("corpus", "focus", "reading", "system", "steer", "symmetric")
+        texts = {name: getattr(query, name) or "" for name in ("seed", "aspect", "instruction")}
+        return {
+            **{name: getattr(query, name) for name in same},
+            **texts,
+            "text_id": explorer.notebook.put_text(query.text) if query.text else "",
+            "where": "; ".join(map(str, query.filters)),
+        }
 
     def variant(self, system: str) -> Variant | None:
         """This search as a variant to compare; None where Compare's own opening has it already.

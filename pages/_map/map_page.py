@@ -14,19 +14,16 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.maps import CorpusMap
 from engine.types.searches import SELECTION
-from pages._common.job_card import JobCard
-from pages._common.job_words import at_most
 from pages._common.kit import button, el
-from pages._common.outside_text import escape
-from pages._common.shared import as_ours, escape_label, note, show_error, system_label
+from pages._common.shared import as_ours, escape, escape_label, note, show_error, system_label
 from pages._common.state import control, corpus_box, seed_is_there
-from pages._common.waiting import renew_when
+from pages._common.tasks import JobCard, at_most
+from pages._common.waiting import answers, once, renew_when
 from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
 from pages._map.map_parts import bits_from_rows, draw_map
 from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, selected
-from pages._model.beside import answers, once
 from pages._model.model_settings import chosen, endpoint
 
 FIRST_SECONDS, SECONDS_EACH = 6, 0.0022

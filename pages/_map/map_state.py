@@ -16,8 +16,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.maps import CorpusMap
 from engine.types.searches import Query
-from pages._common.page import Page
-from pages._common.state import Commas, PageView, Shared, some_of
+from pages._common.state import Commas, Page, PageView, Shared, some_of
 from pages._common.visit_memory import memory
 
 WHOLE = "document"

@@ -21,8 +21,8 @@ from pages._common.kit import button, el, select
 from pages._common.shared import as_drawn, download, note, show_error
 from pages._common.state import PageView
 from pages._explore.explore_state import View
-from pages._login import login
 from pages._map.map_state import MOST_IN_LINK, WHOLE, MapPage, MapView, query_names
+from pages._reading_list import current_list
 
 MOST_ROWS = 50
 """Rows of the table; the export has all."""
@@ -95,12 +95,10 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
         MapView.change(lambda now: replace(now, kept=kept, chosen=()))
 
     def keep() -> None:
-        trail = explorer.notebook.own_trail(view.trail, login.owner())
-        for doc_id in doc_ids:
-            explorer.notebook.keep(trail, view.corpus, doc_id)
-        MapView.change(lambda now: replace(now, trail=trail))
+        kept = current_list(explorer)
+        explorer.reading_lists.keep(kept.list_id, view.corpus, *doc_ids, trail=view.trail)
         are = counted(len(doc_ids), "document is", "documents are")
-        st.session_state[DONE] = f"{are} in the reading list on Explore."
+        st.session_state[DONE] = f"{are} in “{kept.name}”."
 
     with st.container(horizontal=True, gap="small", key="map_actions"):
         if len(doc_ids) == 1:
@@ -111,7 +109,7 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
         if st.button("Filter Explore by these", "map_filter", help=words):
             where = str(explorer.select(view.corpus, doc_ids))
             View.elsewhere(corpus=view.corpus, where=where, page=1).go()
-        words = f"Up to {MOST_KEPT} at once." if many else "The list is on Explore."
+        words = f"Up to {MOST_KEPT} at once." if many else "See Reading list in the menu."
         button("Add to reading list", "map_keep", keep, disabled=many, help=words)
         if len(doc_ids) > MOST_IN_LINK:
             label = "In URL" if view.kept else "Add selection to URL"

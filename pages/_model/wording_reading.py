@@ -20,13 +20,12 @@ from engine.types.comparisons import Variant
 from engine.types.lenses import Lens
 from engine.types.reranking import EndpointInfo, WordingReading, WordingReadings
 from engine.types.searches import Query
-from pages._common.job_words import money, tokens
 from pages._common.kit import button, el
 from pages._common.shared import as_ours, attempt, note
+from pages._common.tasks import money, tokens
 from pages._common.visit_memory import memory
-from pages._common.waiting import renew_when
+from pages._common.waiting import answers, once, renew_when
 from pages._explore.explore_state import View
-from pages._model.beside import answers, once
 from pages._model.model_settings import chosen, endpoint
 
 _ON, _TRIALS, _BACK = "model_reads", "model_readings", "model_readings_taken_back"

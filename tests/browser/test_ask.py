@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.browser_steps import connect
+from tests.browser.browser_steps import choose_page, connect
 from tests.browser.conftest import Visit
 from tests.fakes.model_answers import MODEL, Knowledge
 from tests.fakes.model_server import ModelServer, serving
@@ -82,9 +82,9 @@ def test_an_answer_is_written_in_place_and_its_citations_lead_to_explore(
     visit.shoot("ask-light")
     title = second.locator(".title").inner_text()
     # Another page and back: the answer is still there.
-    page.get_by_role("link", name="Library").click()
+    choose_page(page, "Library")
     expect(page.get_by_role("heading", name="Your corpora")).to_be_visible()
-    page.get_by_role("link", name="Ask").click()
+    choose_page(page, "Ask")
     expect(page.get_by_role("region", name="Answer")).to_contain_text("Trees and parks cool")
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.locator("article").nth(1).locator(".title").click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,13 @@ def test_trails_are_listed_shown_and_exported(home: Path, tmp_path: Path) -> Non
     ]  # fmt: skip
     source = write_lines(tmp_path / "birds.jsonl", rows)
     assert run_inside(home, "import", source, "--name", "birds").code == 0
-    notebook = make_explorer(home).notebook
-    notebook.add_step("walk", Query("birds", seed="d0"))
-    notebook.keep("walk", "birds", "d1")
-    notebook.annotate("walk", "birds", "d1", "sings well")
+    explorer = make_explorer(home)
+    notebook, lists = explorer.notebook, explorer.reading_lists
+    query = Query("birds", seed="d0", aspect="method")
+    notebook.add_step("walk", query)
+    pair = ("A seed sings.", "It sings.")
+    lists.keep("", "birds", "d1", trail="walk", query=query, evidence=pair)
+    lists.annotate("", "birds", "d1", "sings well")
     notebook.name_trail("walk", "Singing")
 
     (listed,) = run_inside(home, "trail", "list", "--json").json
@@ -50,6 +54,27 @@ def test_trails_are_listed_shown_and_exported(home: Path, tmp_path: Path) -> Non
     unknown = run_inside(home, "trail", "show", "nobody's")
     assert unknown.code == 2
     assert "seedlens trail list" in unknown.stderr
+
+    call = partial(run_inside, home, "reading-list")
+    assert call("add", "Waves", "birds", "d2", "--tag", "sea", "--note", "loud").code == 0
+    assert call("add", "waves", "birds", "d0").code == 0
+    first, waves = call("list", "--json").json
+    assert (first["name"], first["documents"]) == ("Reading list", 1)
+    assert (waves["name"], waves["documents"], waves["tags"]) == ("Waves", 2, ["sea"])
+    assert "Waves" in call("list").stdout
+    (one,) = call("show", "Waves", "--tag", "sea", "--json").json["documents"]
+    assert (one["doc_id"], one["note"], one["tags"]) == ("d2", "loud", ["sea"])
+    assert call("remove", waves["list_id"], "birds", "d0").code == 0
+    exported = call("export", "waves", "--format", "ris").stdout
+    assert "KW  - sea" in exported
+    assert "N1  - loud" in exported
+    assert exported.count("TY  -") == 1
+    shown = call("show", first["list_id"]).stdout
+    assert "Found from Birds 0 — similar in method" in shown
+    assert "Document: “It sings.”" in shown
+    for wrong in (("show", "Nothing"), ("remove", "Waves", "birds", "d0x"), ("add", "A", "b", "c")):
+        refused = call(*wrong)
+        assert (refused.code, refused.stdout) == (2, ""), wrong
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])

@@ -83,8 +83,10 @@ def test_what_was_graded_walked_and_kept_while_exploring_is_there(
     trail = notebook.trail(TRAIL)
     assert [[q.seed, q.text, q.aspect, q.system] for q in trail] == expected["trail"]
     assert notebook.grades(trail[0], "ada") == expected["grades"]
-    kept = notebook.kept(TRAIL)
-    assert [[one.corpus, one.document.doc_id] for one in kept] == expected["kept"]
+    lists = opened.reading_lists
+    for kept in (lists.kept_on(TRAIL), lists.documents(TRAIL)):
+        assert [[one.corpus, one.document.doc_id] for one in kept] == expected["kept"]
+    assert [one.list_id for one in lists.lists()] == ["", TRAIL]
     text_id, text = expected["text"]
     assert notebook.text(text_id) == text
     assert notebook.export_trail(TRAIL, "jsonl") == expected["trail_files"]["jsonl"]

@@ -109,10 +109,10 @@ MAY: dict[str, dict[str, str]] = {
     },
     "maps.jobs": JOBS,
     "notebook": {
-        "all": "export_corpus export_documents export_trail kept put_text seed_title seed_titles "
-        "text trail trail_name",
-        "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
-        "save_search saved_searches trails",
+        "all": "export_corpus export_documents export_trail put_text seed_title seed_titles text "
+        "trail trail_name",
+        "own": "add_step delete_trail grades judge name_trail own_trail save_search "
+        "saved_searches trails",
     },
     "pair_grading": {"operator": "estimate run start"},
     "pair_grading.jobs": JOBS,
@@ -121,6 +121,11 @@ MAY: dict[str, dict[str, str]] = {
         "own": "asked forget",
     },
     "reader.jobs": JOBS,
+    "reading_lists": {
+        "all": "documents export exported ids info kept_on seed_titles",
+        "own": "adopt annotate delete keep lists move named new remove rename send tag "
+        "trails_of_items",
+    },
     "scenarios": {
         "all": "of_document status",
         "leads": "estimate lessons remove run set_weight start",
@@ -427,13 +432,9 @@ def test_reading_a_trail_by_its_link_does_not_let_one_write_it(small_copy: Explo
     adas, eves = small_copy.acting_as(ADA).notebook, small_copy.acting_as(EVE).notebook
     trail = adas.own_trail("", "Ada")
     adas.add_step(trail, query)
-    doc_id = _other(small_copy)
     small_copy.notebook.add_step("before-login", query)
     writes: tuple[Callable[[str], object], ...] = (
         lambda one: eves.add_step(one, query),
-        lambda one: eves.keep(one, "small", doc_id),
-        lambda one: eves.annotate(one, "small", doc_id, "mine"),
-        lambda one: eves.move(one, "small", doc_id, 1),
         lambda one: eves.name_trail(one, "Eve's", "Eve"),
         lambda one: eves.delete_trail(one, "Eve"),
     )
@@ -444,6 +445,34 @@ def test_reading_a_trail_by_its_link_does_not_let_one_write_it(small_copy: Explo
         assert eves.trail(one) == [query]
     assert eves.own_trail(trail, "Eve") != trail
     assert eves.own_trail("before-login", "Eve") != "before-login", "nobody's is not taken over"
+
+
+def test_a_reading_list_of_another_person_can_be_read_by_its_link_and_copied(
+    small_copy: Explorer,
+) -> None:
+    doc_id = _other(small_copy)
+    ada, eve = (small_copy.acting_as(one).reading_lists for one in (ADA, EVE))
+    ada.keep("", "small", doc_id)
+    adas = ada.info().list_id
+    assert (len(eve.documents(adas)), eve.documents(), len(eve.lists("Ada"))) == (1, [], 1)
+    writes: tuple[Callable[[], object], ...] = (
+        lambda: eve.keep(adas, "small", SEED),
+        lambda: eve.remove(adas, "small", doc_id),
+        lambda: eve.annotate(adas, "small", doc_id, "mine"),
+        lambda: eve.tag(adas, "small", doc_id, "mine"),
+        lambda: eve.move(adas, "small", doc_id),
+        lambda: eve.rename(adas, "mine"),
+        lambda: eve.delete(adas),
+        lambda: eve.send(adas, "small", doc_id, ""),
+    )
+    for write in writes:
+        with pytest.raises(NotAllowedError, match="another person's, or was made without"):
+            write()
+    eve.send(adas, "small", doc_id, "", copy=True)
+    copied = eve.new("From Ada", adas)
+    assert [one.document.doc_id for one in eve.documents(copied)] == [doc_id]
+    assert [one.documents for one in eve.lists()] == [1, 1]
+    assert [one.documents for one in ada.lists()] == [1]
 
 
 # -- models --------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(
 
 def test_changes_that_come_before_the_page_has_caught_up_all_count(page: AppTest) -> None:
     run(page)
-    preset = page.selectbox(key="explore_preset")
+    preset = page.selectbox(key="explore_aspect")
     wanted = next(option for option in preset.options if option != preset.value)
     page.text_input(key="explore_instruction").set_value("similar data")
     page.slider(key="explore_steer").set_value(80)

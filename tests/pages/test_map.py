@@ -153,8 +153,8 @@ def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped: Explorer) 
     one = ids(mapped, 5)[4]
     page = visit("map", corpus="small", chosen=one)
     click(page, "map_keep")
-    assert "1 document is in the reading list" in shown(page)
-    kept = mapped.notebook.kept(param(page, "trail"))
+    assert "1 document is in “Reading list”." in shown(page)
+    kept = mapped.reading_lists.documents()
     assert [document.document.doc_id for document in kept] == [one]
     click(page, "map_seed")
     assert param(page, "seed") == one

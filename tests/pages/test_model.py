@@ -16,7 +16,7 @@ from engine.types.documents import Document
 from engine.types.models import Estimate, ModelReport
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Query, SearchResults
-from pages._common.job_words import change, change_sentence, estimate_line, report_line
+from pages._common.tasks import change, change_sentence, estimate_line, report_line
 from pages._model.model_settings import secrets_problem, secrets_values
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import SEED, knowledge

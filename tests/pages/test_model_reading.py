@@ -102,7 +102,7 @@ def test_what_the_model_read_is_taken_back_and_used_again(server: ModelServer) -
     assert server.seen.questions == 2, "switched off, nothing is asked"
     read(page)
     assert server.seen.questions == 3
-    page.selectbox(key="explore_preset").set_value(page.selectbox(key="explore_preset").options[0])
+    page.selectbox(key="explore_aspect").set_value(page.selectbox(key="explore_aspect").options[0])
     run(page)
     assert param(page, "reading") == "+background,-result", "the aspect that was chosen decides"
     assert param(worded(page, WORDS), "reading") == "+background,-result"

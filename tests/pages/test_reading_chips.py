@@ -84,11 +84,11 @@ def test_a_reading_that_names_no_aspect_of_the_lens_is_explained(demo: Explorer)
 
 def test_choosing_and_clearing_the_aspect_keep_the_wording(demo: Explorer) -> None:
     page = explore(q=WORDS, aspect="result")
-    preset = page.selectbox(key="explore_preset")
+    preset = page.selectbox(key="explore_aspect")
     preset.set_value(preset.options[1])
     run(page)
     assert (param(page, "aspect"), param(page, "q")) == ("method", WORDS)
-    page.selectbox(key="explore_preset").set_value(None)
+    page.selectbox(key="explore_aspect").set_value(None)
     run(page)
     assert (param(page, "aspect"), param(page, "q")) == ("", WORDS)
     assert "interpreted as Method, excluding Background" in shown(page)

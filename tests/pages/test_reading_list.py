@@ -1,9 +1,9 @@
-"""The reading list of Explore: exports, former trails, saved searches."""
+"""The page of reading lists."""
 
 from __future__ import annotations
 
 import json
-import secrets
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -11,58 +11,133 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.searches import CITATION_STYLES, Query
-from pages._explore.trail import OPEN, TABS
-from tests.pages.visits import APP, address, click, param, run, shown
+from pages._explore.explore_state import View
+from tests.pages.visits import address, click, param, run, shown, visit
 
-SEED, OTHER = "demo-0232", "demo-0001"
-
-
-@pytest.fixture
-def trail() -> str:
-    """A trail that no other test writes."""
-    return secrets.token_urlsafe(9)
+Send = Callable[..., None]
+KEPT, OTHER = "demo-0002", "demo-0003"
+EVIDENCE = ("Their <b>words</b>.", "Its words.")
 
 
 @pytest.fixture
-def page(demo: Explorer, trail: str) -> AppTest:
-    """Explore on the demo, with its reading list open."""
-    page = address(APP, corpus="demo", seed=SEED, aspect="method", trail=trail)
-    page.session_state[OPEN] = True
-    return page
+def lists(demo: Explorer) -> str:
+    """A list with two documents."""
+    lists = demo.reading_lists
+    list_id = lists.new(f"List {len(lists.lists())}")
+    query = Query("demo", seed="demo-0001", aspect="method", instruction="trees *only*")
+    lists.keep(list_id, "demo", KEPT, query=query, evidence=EVIDENCE)
+    lists.keep(list_id, "demo", OTHER)
+    return list_id
 
 
-def tab(page: AppTest, name: str) -> AppTest:
-    page.session_state["reading_list_tab"] = name
-    page.session_state[OPEN] = True
-    return run(page)
+@pytest.fixture
+def send(monkeypatch: pytest.MonkeyPatch) -> Send:
+    """Has the component send an event about a document; the page has run after it."""
+    sent: list[dict[str, Any]] = []
+
+    def inbox(_: str, on: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Any]]:
+        while sent:
+            event = sent.pop()
+            on[event["name"]](event)
+        return {}, {}
+
+    def send(page: AppTest, name: str, **event: Any) -> None:
+        sent.append({"name": name, "corpus": "demo", "doc_id": KEPT, "title": "T", **event})
+        run(run(page))
+
+    monkeypatch.setattr("pages._reading_list.inbox", inbox)
+    return send
 
 
-def entries(page: AppTest) -> list[dict[str, Any]]:
+def entries(page: AppTest) -> dict[str, Any]:
     """What the component of the list is given."""
     for component in page.get("bidi_component"):
         if "documents" in component.proto.json:
-            return list(json.loads(component.proto.json)["documents"])
-    return []
+            return dict(json.loads(component.proto.json))
+    return {"documents": []}
 
 
-def test_what_is_kept_is_listed_in_order_with_its_notes(
-    page: AppTest, explorer: Explorer, trail: str
+def titles(page: AppTest) -> list[str]:
+    return [one["doc_id"] for one in entries(page)["documents"]]
+
+
+def test_a_list_shows_why_documents_were_kept_and_changes_can_be_undone(
+    lists: str, send: Send, explorer: Explorer
 ) -> None:
+    page = visit("reading_list", list=lists)
+    first = entries(page)["documents"][0]
+    seed = explorer.library.open("demo").document("demo-0001").title
+    assert first["why"] == f"Similar to “{seed}” in Method: trees *only*"
+    assert (tuple(first["evidence"]), first["corpus"]) == (EVIDENCE, "demo")
+    send(page, "note", note="Read it", before="")
+    send(page, "tag", tag="later")
+    send(page, "move", before=None)
+    assert titles(page) == [OTHER, KEPT]
+    assert entries(page)["documents"][1]["note"] == "Read it"
+    page.query_params["tag"] = "later"
     run(page)
-    assert "Your reading list is empty." in shown(page)
-    for doc_id in ("demo-0002", "demo-0003"):
-        explorer.notebook.keep(trail, "demo", doc_id)
-    explorer.notebook.annotate(trail, "demo", "demo-0003", "<b>read</b>")
-    explorer.notebook.move(trail, "demo", "demo-0003", -1)
-    explorer.notebook.move(trail, "demo", "demo-0003", -1)  # it is the first already
+    assert titles(page) == [KEPT]
+    target = explorer.reading_lists.new(f"Target of {lists}")
+    send(page, "send", target=target, copy=False)
+    assert (titles(page), param(page, "tag")) == ([OTHER], "")
+    assert explorer.reading_lists.info(target).tags == ("later",)
+    click(page, "reading_list_undo_button")
+    assert explorer.reading_lists.info(target).documents == 0
+    assert titles(page) == [OTHER, KEPT]
+    send(page, "remove")
+    assert "Removed: T" in shown(page)
+    click(page, "reading_list_undo_button")
+    assert titles(page) == [OTHER, KEPT]
+
+
+def test_lists_are_made_renamed_deleted_and_brought_back(demo: Explorer) -> None:
+    page = visit("reading_list")
+    assert "Use “Keep” on a result of Explore" in shown(page)
+    page.text_input(key="reading_list_list_new").set_value("Mine")
+    click(page, "reading_list_list_create")
+    made = param(page, "list")
+    assert demo.reading_lists.info(made).name == "Mine"
+    page.text_input(key=f"reading_list_name_{made}").set_value("[Yours](x)")
     run(page)
-    assert [(e["doc_id"], e["note"]) for e in entries(page)] == [
-        ("demo-0003", "<b>read</b>"),
-        ("demo-0002", ""),
-    ]
-    page.text_input(key="reading_list_name").set_value(" Birds  and\x00 bees ")
+    click(page, "reading_list_rename")
+    assert demo.reading_lists.info(made).name == "[Yours](x)"
+    click(page, "reading_list_delete")
+    assert made not in [one.list_id for one in demo.reading_lists.lists()]
+    click(page, "reading_list_undo_button")
+    assert param(page, "list") == made
+    page.query_params["list"] = "nobodys"
     run(page)
-    assert explorer.notebook.trail_name(trail) == "Birds and bees"
+    assert "There is no reading list &#x27;nobodys&#x27;." in shown(page)
+
+
+@pytest.mark.parametrize(
+    ("event", "seed", "wording"), [("seed", KEPT, ""), ("search", "demo-0001", "trees *only*")]
+)
+def test_a_document_and_its_search_are_opened_on_explore(
+    lists: str, send: Send, monkeypatch: pytest.MonkeyPatch, event: str, seed: str, wording: str
+) -> None:
+    gone: list[View] = []
+    monkeypatch.setattr(View, "go", lambda view: gone.append(view))
+    send(visit("reading_list", list=lists), event)
+    (view,) = gone
+    assert (view.seed, view.instruction, view.corpus) == (seed, wording, "demo")
+
+
+@pytest.mark.parametrize("kind", ["bibtex", "apa"])
+def test_the_file_of_an_export_is_there_before_it_is_asked_for(
+    lists: str, explorer: Explorer, kind: str
+) -> None:
+    page = address("reading_list", list=lists)
+    page.session_state["reading_list_export"] = True
+    page.session_state["reading_list_format"] = kind
+    run(page)
+    buttons = page.get("download_button")
+    assert len(buttons) == (2 if kind in CITATION_STYLES else 1), "citations have a page, too"
+    for button in buttons:
+        assert button.proto.url
+        assert not button.proto.deferred_file_id, "a deferred file is lost when the page runs again"
+    title = explorer.library.open("demo").document(KEPT).title
+    assert title.split()[0].lower() in page.code[0].value.lower()
 
 
 def test_what_comes_again_until_it_is_known_to_have_come_is_done_once_and_in_order() -> None:
@@ -86,64 +161,3 @@ def test_what_comes_again_until_it_is_known_to_have_come_is_done_once_and_in_ord
         run(here)
     assert here.session_state["done"] == ["note", "move", "move"]
     assert here.session_state["received"] == {"received": 7}
-
-
-@pytest.mark.parametrize("kind", ["bibtex", "apa"])
-def test_the_file_of_an_export_is_there_before_it_is_asked_for(
-    page: AppTest, explorer: Explorer, trail: str, kind: str
-) -> None:
-    explorer.notebook.keep(trail, "demo", "demo-0002")
-    tab(page, TABS[1])
-    page.selectbox(key="reading_list_format").set_value(kind)
-    run(page)
-    buttons = page.get("download_button")
-    assert len(buttons) == (2 if kind in CITATION_STYLES else 1), "citations have a page, too"
-    for button in buttons:
-        assert button.proto.url
-        assert not button.proto.deferred_file_id, "a deferred file is lost when the page runs again"
-    title = explorer.library.open("demo").document("demo-0002").title
-    assert title.split()[0].lower() in page.code[-1].value.lower()
-
-
-def test_former_trails_are_reopened_renamed_deleted_and_brought_back(
-    page: AppTest, explorer: Explorer, trail: str
-) -> None:
-    former = secrets.token_urlsafe(9)
-    explorer.notebook.add_step(former, Query("demo", seed=OTHER, aspect="result"))
-    explorer.notebook.keep(former, "demo", "demo-0002")
-    tab(page, TABS[2])
-    assert "1 kept · 1 search · " in shown(page)
-    page.text_input(key=f"reading_list_rename_{former}").set_value("The former one")
-    run(page)
-    assert "The former one" in shown(page)
-    click(page, "reading_list_delete_0")
-    assert former not in [one.trail_id for one in explorer.notebook.trails("")]
-    tab(page, TABS[2])
-    click(page, "reading_list_undo_button")
-    assert former in [one.trail_id for one in explorer.notebook.trails("")]
-    tab(page, TABS[2])
-    click(page, "reading_list_reopen_0")
-    run(page)
-    assert (param(page, "trail"), param(page, "seed"), param(page, "aspect")) == (
-        *(former, OTHER, "result"),
-    )
-
-
-def test_a_search_is_saved_opened_and_removed(page: AppTest, explorer: Explorer) -> None:
-    tab(page, TABS[3])
-    assert page.text_input(key="reading_list_save_name").value.endswith(" · method")
-    page.text_input(key="reading_list_save_name").set_value("Mine")
-    click(page, "reading_list_save")
-    assert [one.name for one in explorer.notebook.saved_searches()] == ["Mine"]
-    page.query_params["seed"] = OTHER
-    page.query_params["aspect"] = "result"
-    tab(page, TABS[3])
-    click(page, "reading_list_search_open_0")
-    run(page)
-    assert (param(page, "seed"), param(page, "aspect")) == (SEED, "method")
-    tab(page, TABS[3])
-    click(page, "reading_list_forget_0")
-    assert explorer.notebook.saved_searches() == []
-    tab(page, TABS[3])
-    click(page, "reading_list_undo_button")
-    assert [one.name for one in explorer.notebook.saved_searches()] == ["Mine"]

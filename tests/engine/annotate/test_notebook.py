@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorations.reading_lists import Item, Trail
 from engine.explorer import Explorer
 from engine.types.searches import Query
 
@@ -24,26 +28,100 @@ def test_a_trail_keeps_its_order_and_skips_a_repeated_search(small_copy: Explore
 def test_a_reading_list_has_an_order_and_notes_which_a_removal_does_not_lose(
     small_copy: Explorer,
 ) -> None:
-    notebook, (a, b, c, d, *_) = small_copy.notebook, small_copy.library.open("small").doc_ids
+    lists, (a, b, c, d, *_) = small_copy.reading_lists, small_copy.library.open("small").doc_ids
 
-    def kept(trail: str = "t") -> list[tuple[str, str]]:
-        return [(one.document.doc_id, one.note) for one in notebook.kept(trail)]
+    def kept(list_id: str = "", **how: str) -> list[tuple[str, str]]:
+        return [(one.document.doc_id, one.note) for one in lists.documents(list_id, **how)]
 
+    other = lists.new("Other")
     for doc_id in (a, b, c, a):
-        notebook.keep("t", "small", doc_id)
-    notebook.keep("other", "small", b)
-    notebook.annotate("t", "small", c, NASTY)
-    notebook.annotate("t", "small", d, "lost")
-    for _ in range(3):
-        notebook.move("t", "small", c, -1)
+        lists.keep("", "small", doc_id)
+    lists.keep(other, "small", b)
+    lists.annotate("", "small", c, NASTY)
+    lists.move("", "small", c, ("small", a))
     assert kept() == [(c, NASTY), (a, ""), (b, "")]
-    for doc_id in (c, d):
-        notebook.keep("t", "small", doc_id, kept=False)
+    lists.remove("", "small", c)
     assert kept() == [(a, ""), (b, "")]
-    for doc_id in (c, d):
-        notebook.keep("t", "small", doc_id)
-    assert kept() == [(c, NASTY), (a, ""), (b, ""), (d, "")]
-    assert kept("other") == [(b, "")]
+    lists.keep("", "small", c, d)
+    lists.move("", "small", a)
+    assert kept() == [(c, NASTY), (b, ""), (d, ""), (a, "")]
+    lists.annotate("", "small", b, "mine", before="")
+    lists.annotate("", "small", b, "hers", before="")
+    assert kept()[1] == (b, "mine\nhers"), "what two wrote at once is kept"
+    assert lists.ids("", "small") == {a, b, c, d}
+    assert kept(other) == [(b, "")]
+    titles = [one.document.title for one in lists.documents("", order="title")]
+    assert titles == sorted(titles, key=str.casefold)
+    years = [one.document.year or 0 for one in lists.documents("", order="year")]
+    assert years == sorted(years, reverse=True)
+    with pytest.raises(UnknownNameError, match="is not on the list"):
+        lists.annotate(other, "small", a, "lost")
+
+
+def test_documents_have_tags_and_go_to_other_lists_with_what_was_written_on_them(
+    small_copy: Explorer,
+) -> None:
+    lists, (a, b, *_) = small_copy.reading_lists, small_copy.library.open("small").doc_ids
+    evidence = ("Its words.", "Their words.")
+    lists.keep("", "small", a, trail="t", query=search(b), evidence=evidence)
+    lists.keep("", "small", b)
+    lists.annotate("", "small", a, "first")
+    lists.tag("", "small", a, f"later, to read ,later,{NASTY}")
+    lists.tag("", "small", a, "later", tagged=False)
+    assert lists.info().tags == tuple(sorted(("to read", NASTY), key=str.casefold))
+    target = lists.new("Target")
+    lists.keep(target, "small", a)
+    lists.annotate(target, "small", a, "second")
+    lists.send("", "small", a, target, copy=True)
+    lists.send("", "small", b, target)
+    (left,) = lists.documents()
+    first, second = lists.documents(target)
+    assert (left.document.doc_id, second.document.doc_id) == (a, b)
+    assert (first.query, first.evidence) == (search(b), evidence)
+    assert (first.note, first.tags) == ("second\nfirst", ("to read", NASTY))
+    assert [one.document.doc_id for one in lists.documents(target, tag="to read")] == [a]
+    assert [one.tags for one in lists.lists()] == [first.tags[::-1], first.tags[::-1]]
+
+
+def test_lists_have_different_names_and_come_back_after_a_deletion(small_copy: Explorer) -> None:
+    lists = small_copy.reading_lists
+    one = lists.new("  bees\x00 ")
+    for name in ("Bees", "reading LIST", " "):
+        with pytest.raises(BadInputError):
+            lists.new(name)
+    lists.rename(one, "BEES")
+    lists.new("Ants", one)
+    assert [(each.name, each.list_id) for each in lists.lists()][::2] == [
+        ("Reading list", ""), ("BEES", one),
+    ]  # fmt: skip
+    assert lists.named("bees").list_id == lists.named(one).list_id == one
+    lists.delete(one)
+    assert [each.name for each in lists.lists()] == ["Reading list", "Ants"]
+    lists.delete(one, deleted=False)
+    assert len(lists.lists()) == 3
+    with pytest.raises(BadInputError, match="first list cannot"):
+        lists.delete("")
+    with pytest.raises(UnknownNameError):
+        lists.documents("nobody's")
+
+
+def test_what_a_trail_of_before_kept_is_a_list_that_outlives_it(small_copy: Explorer) -> None:
+    a, b, *_ = small_copy.library.open("small").doc_ids
+    trails = small_copy.ledger.documents("trail", Trail)
+    items = (Item("small", a, "old"), Item("small", b, kept=False))
+    for trail_id, deleted in (("old", False), ("gone", True)):
+        trails.put(trail_id, Trail("", deleted, (search(b),), items))
+    lists, notebook = small_copy.reading_lists, small_copy.notebook
+    assert [one.list_id for one in lists.lists()] == ["", "old"]
+    assert lists.info("old").name.startswith("Trail: ")
+    assert [(one.trail_id, one.kept) for one in notebook.trails()] == [("old", 1)]
+    notebook.delete_trail("old")
+    lists.tag("old", "small", a, "new")
+    (found,) = lists.documents("old")
+    assert (found.document.doc_id, found.note, found.tags) == (a, "old", ("new",))
+    assert [one.list_id for one in lists.lists()] == ["", "old"]
+    assert lists.kept_on("old") == [found]
+    assert len(lists.kept_on("gone")) == 1
 
 
 def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted(
@@ -53,7 +131,7 @@ def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted
     for trail, seeds in {"one": [a, b, a], "two": [a], "passing": [b], "hers": [a]}.items():
         for seed in seeds:
             notebook.add_step(trail, search(seed))
-    notebook.keep("two", "small", b)
+    small_copy.reading_lists.keep("", "small", b, trail="two")
     notebook.name_trail("hers", NASTY, "ada")
     counts = [(one.trail_id, one.searches, one.kept) for one in notebook.trails("")]
     assert counts == [("two", 1, 1), ("one", 3, 0)]
@@ -65,7 +143,7 @@ def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted
     assert [one.trail_id for one in notebook.trails("")] == ["one"]
     notebook.delete_trail("two", deleted=False)
     listed = [(one.trail_id, one.time) for one in notebook.trails("")]
-    notebook.keep("one", "small", b)
+    small_copy.reading_lists.keep("", "small", b, trail="one")
     notebook.add_step("one", search(a))
     assert [(one.trail_id, one.time) for one in notebook.trails("")] == listed, "no new search"
     assert [trail_id for trail_id, _ in listed] == ["two", "one"]

@@ -14,7 +14,7 @@ import pytest
 from engine.errors import UnknownNameError
 from engine.explorations.exports import (
     csl_items,
-    export_trail,
+    export_kept,
     to_bibtex,
     to_citations,
     to_csl_json,
@@ -240,13 +240,23 @@ def test_a_title_makes_no_markup_in_a_citation() -> None:
 
 def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:
     hostile = "1. [x](http://evil.org) ![i](a) <b>b</b> www.evil.org https://evil.org `c` &amp; *d*"
-    one = kept(document(hostile, (hostile,), url="https://example.org/a)b"), note=f"- {hostile}")
-    made = export_trail("markdown", [Query("papers", text=hostile)], one, {})
+    search = Query("papers", text=hostile, instruction=hostile)
+    one = [
+        KeptDocument(
+            "papers",
+            document(hostile, (hostile,), url="https://example.org/a)b"),
+            f"- {hostile}",
+            (hostile,),
+            search,
+            (hostile, f"1. {hostile}"),
+        )
+    ]
+    made = export_kept("markdown", one, {}, [search])
     html = pypandoc.convert_text(made, "html", format="gfm", extra_args=["--wrap=none"])
     assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/a)b"]
     for tag in ("<img", "<b>", "<code", "<em"):
         assert tag not in html
-    assert html.count("<li>") == 2, "a search and a document"
+    assert html.count("<li>") == 6, "a search, a document, and four lines about it"
     assert html.count("1. [x](http://evil.org) ![i](a) &lt;b&gt;b&lt;/b&gt; www.evil.org") >= 3
 
 
@@ -260,7 +270,7 @@ def test_an_address_ends_neither_its_link_nor_its_field(address: str, tmp_path: 
     (found,) = read_back(tmp_path, "a.bib", to_bibtex(one))
     assert "note" not in found.metadata
     assert re.fullmatch(r"[!-;=?-Z\[\]_a-z~]*", found.url or "")
-    made = export_trail("markdown", [], one, {})
+    made = export_kept("markdown", one, {})
     html = pypandoc.convert_text(made, "html", format="gfm", extra_args=["--wrap=none"])
     assert "<b>" not in html
     assert all(re.fullmatch(r"[!-~]*", link) for link in re.findall(r'href="([^"]*)"', html))
@@ -289,6 +299,6 @@ def test_no_field_of_a_document_forges_a_field_of_its_record(tmp_path: Path) -> 
 
 def test_every_form_can_be_made_of_nothing_and_an_unknown_one_is_refused() -> None:
     for kind in EXPORT_FORMATS:
-        assert isinstance(export_trail(kind, [], [], {}), str)
+        assert isinstance(export_kept(kind, [], {}), str)
     with pytest.raises(UnknownNameError, match="no format 'docx'"):
-        export_trail("docx", [], [], {})
+        export_kept("docx", [], {})

@@ -1,0 +1,350 @@
+"""Reading lists on pages: the page of lists, and the list that Keep puts documents into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Annotated, Any, Self
+
+import streamlit as st
+from pydantic import Field
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.text import counted
+from engine.types.documents import paper_link
+from engine.types.searches import (
+    CITATION_STYLES,
+    EXPORT_FORMATS,
+    LIST_ORDERS,
+    KeptDocument,
+    ReadingListInfo,
+)
+from pages._common.components import component, inbox
+from pages._common.document_view import meta, shortened, title_of
+from pages._common.kit import button, dim, el, empty, line, select
+from pages._common.shared import attempt, download, show_error, with_marks
+from pages._common.state import Pages, PageView, control, leave, one_of, pages
+from pages._explore.explore_state import View
+
+UNDO, GO = "reading_list_undo", "reading_list_go"
+"""Keys of the session: words that tell what was removed last, and what brings it back; the view of
+Explore that a click asked for."""
+PREVIEW = 3000
+"""Characters of an export that are shown."""
+ORDERS = dict(zip(LIST_ORDERS, ("By hand", "Year", "Title"), strict=True))
+_ITEMS = component("reading_list")
+
+
+@dataclass(frozen=True)
+class ListView(PageView):
+    """A reading list as the page shows it; the list that is shown last is the current one.
+
+    Attributes:
+        list_id: "" for the first list.
+        tag: only documents with this tag are shown and exported.
+    """
+
+    script = "reading_list"
+    list_id: Annotated[str, Field(alias="list")] = ""
+    tag: str = ""
+    sort: Annotated[str, one_of(LIST_ORDERS)] = LIST_ORDERS[0]
+
+    @classmethod
+    def found_in(cls, left: Pages) -> Self:
+        """As it was left, whatever corpus was shown then."""
+        return left.last(cls) or cls()
+
+
+def current_list(explorer: Explorer) -> ReadingListInfo:
+    """The list that documents are kept in."""
+    return _current(explorer.reading_lists.lists())
+
+
+def _current(lists: Sequence[ReadingListInfo]) -> ReadingListInfo:
+    left = ListView.found_in(pages())
+    return next((one for one in lists if one.list_id == left.list_id), lists[0])
+
+
+def list_choice(explorer: Explorer) -> ReadingListInfo:
+    """A box with the current list; another one becomes it, or a new one by its name."""
+    lists, key = explorer.reading_lists.lists(), "reading_list_current"
+    names = {one.list_id: with_marks(one.name) for one in lists}
+    current = _current(lists)
+
+    def choose() -> None:
+        chosen = st.session_state[key]
+        list_id = chosen if chosen in names else explorer.reading_lists.new(chosen)
+        leave(ListView(list_id))
+
+    st.session_state[key] = current.list_id
+    st.selectbox(
+        "Keep in",
+        list(names),
+        key=key,
+        format_func=lambda one: names.get(one, one),
+        accept_new_options=True,
+        on_change=attempt,
+        args=(choose,),
+        width=220,
+        help="Choose a list, or type a name for a new one.",
+    )
+    return current
+
+
+# -- the page ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """A run of the page."""
+
+    explorer: Explorer
+    view: ListView
+    lists: Sequence[ReadingListInfo]
+    shown: ReadingListInfo
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the visitor may change it."""
+        return self.shown.list_id in [one.list_id for one in self.lists]
+
+    @cached_property
+    def documents(self) -> list[KeptDocument]:
+        """What is shown of the list."""
+        view = self.view
+        return self.explorer.reading_lists.documents(self.shown.list_id, view.tag, view.sort)
+
+
+def open_list(explorer: Explorer) -> ListPage:
+    """The list of the address; one that does not exist is named on the page."""
+    view, lists = ListView.opened(), explorer.reading_lists.lists()
+    try:
+        shown = explorer.reading_lists.info(view.list_id)
+    except SeedLensError as error:
+        show_error(error)
+        view, shown = ListView(), lists[0]
+    tag = view.tag if view.tag in shown.tags else ""
+    view = replace(view, list_id=shown.list_id, tag=tag)
+    view.write()
+    return ListPage(explorer, view, lists, shown)
+
+
+def choose_list(page: ListPage) -> None:
+    """The lists of the visitor, and a new one."""
+    lists, key = page.explorer.reading_lists, "reading_list_list"
+    names = {one.list_id: with_marks(f"{one.name} ({one.documents})") for one in page.lists}
+
+    def show(list_id: str) -> None:
+        st.session_state.pop(UNDO, None)
+        ListView(list_id).write()
+
+    def create() -> None:
+        show(lists.new(st.session_state[f"{key}_new"]))
+        st.session_state[f"{key}_new"] = ""
+
+    st.session_state[key] = page.shown.list_id if page.is_own else None
+    chosen = lambda: show(st.session_state[key])  # noqa: E731
+    st.radio(
+        *("Lists", list(names)),
+        index=None,
+        key=key,
+        format_func=names.__getitem__,
+        on_change=attempt,
+        args=(chosen,),
+    )
+    with line(align="bottom"):
+        st.text_input("New list", key=f"{key}_new", placeholder="Name", max_chars=200)
+        button("Create", f"{key}_create", create)
+
+
+def show_list(page: ListPage) -> None:
+    """The list, and what can be done with all of it."""
+    shown, view = page.shown, page.view
+    st.html(el("h2", shown.name, style="margin: 0"))
+    if UNDO in st.session_state:
+        words, bring_back = st.session_state[UNDO]
+        with line():
+            st.html(el("div.sl-dim", words), width="content")
+            button("Undo", UNDO + "_button", lambda: (st.session_state.pop(UNDO), bring_back()))
+    with line("reading_list_tools", align="bottom"):
+        control(view, "sort", st.segmented_control, "Sort", ORDERS, required=True)
+        _tools(page)
+    if shown.tags:
+        control(
+            *(view, "tag", st.pills, "Tags", {tag: tag for tag in shown.tags}),
+            shown=view.tag or None,
+            read=lambda tag: tag or "",
+        )
+    if not page.is_own:
+        dim(
+            "Deleted list." if shown.deleted else f"Read-only: a list of {shown.owner or 'others'}."
+        )
+    if not page.documents:
+        empty("No documents. Use “Keep” on a result of Explore, or select documents on the Map.")
+        return
+    left_out = shown.documents - len(page.documents)
+    if left_out and not view.tag:
+        dim(f"{counted(left_out, 'document')} of deleted corpora hidden.")
+    _items(page)
+
+
+def _tools(page: ListPage) -> None:
+    lists, shown = page.explorer.reading_lists, page.shown
+    list_id, key = shown.list_id, f"reading_list_name_{shown.list_id}"
+
+    def delete() -> None:
+        lists.delete(list_id)
+        st.session_state[UNDO] = (f"Deleted: {shown.name}", bring_back)
+        ListView().write()
+
+    def bring_back() -> None:
+        lists.delete(list_id, deleted=False)
+        ListView(list_id).write()
+
+    if page.documents:
+        popover = st.popover("Export", key="reading_list_export", on_change="rerun")
+        if popover.open:
+            with popover:
+                _export(page)
+    with st.popover("Link"):
+        url = (st.context.url or "").partition("?")[0].rstrip("/")
+        st.code(f"{url}{page.view.link()}", language=None, wrap_lines=True)
+    if not page.is_own:
+        copied = f"{shown.name} (copy)"
+        button(
+            "Copy list", "reading_list_copy", lambda: ListView(lists.new(copied, list_id)).write()
+        )
+        return
+    with st.popover("Rename"):
+        name = st.text_input("Name", shown.name, key=key, max_chars=200)
+        button("Rename", "reading_list_rename", lists.rename, list_id, name)
+    if list_id != page.lists[0].list_id:
+        button("Delete", "reading_list_delete", delete)
+
+
+def _export(page: ListPage) -> None:
+    labels = {n: form.label for n, form in EXPORT_FORMATS.items() if not n.endswith("-html")}
+    labels |= {"markdown": "Markdown, with evidence", "jsonl": "JSONL, with evidence"}
+    kind = select("Format", labels, "reading_list_format")
+    export = partial(page.explorer.reading_lists.export, page.shown.list_id)
+    try:
+        texts = [
+            (name, export(name, page.view.tag, page.view.sort))
+            for name in (kind, *([f"{kind}-html"] if kind in CITATION_STYLES else []))
+        ]
+    except SeedLensError as error:
+        show_error(error)
+        return
+    tagged = f" tagged “{page.view.tag}”" if page.view.tag else ""
+    dim(f"{counted(len(page.documents), 'document')}{tagged}")
+    for name, text in texts:
+        form = EXPORT_FORMATS[name]
+        label = f"Download {form.label}" if name == kind else "Download with italics (HTML)"
+        file, key = f"reading-list.{form.suffix}", f"reading_list_download_{name}"
+        download(label, file, partial(str, text), key=key, mime=form.mime)
+    text = texts[0][1]
+    st.code(text[:PREVIEW], language=None, wrap_lines=True, height=240)
+    if len(text) > PREVIEW:
+        st.caption("Preview. Download for the full text.")
+
+
+def _items(page: ListPage) -> None:
+    lists, list_id, key = page.explorer.reading_lists, page.shown.list_id, "reading_list_items"
+    others = [one for one in page.lists if one.list_id != list_id]
+
+    def of(do: Callable[..., object], *names: str) -> Callable[[Mapping[str, Any]], object]:
+        return lambda e: do(list_id, e["corpus"], e["doc_id"], *(e[name] for name in names))
+
+    def remove(event: Mapping[str, Any]) -> None:
+        place = (list_id, event["corpus"], event["doc_id"])
+        lists.remove(*place)
+        st.session_state[UNDO] = (f"Removed: {event['title']}", lambda: lists.keep(*place))
+
+    def send(event: Mapping[str, Any]) -> None:
+        corpus, doc_id, target = event["corpus"], event["doc_id"], event["target"]
+        copy, name = event["copy"], lists.info(target).name
+        was_there = doc_id in lists.ids(target, corpus)
+        lists.send(list_id, corpus, doc_id, target, copy=copy)
+
+        def undo() -> None:
+            lists.keep(list_id, corpus, doc_id)
+            if not was_there:
+                lists.remove(target, corpus, doc_id)
+
+        words = f"{'Copied' if copy else 'Moved'} to {name}: {event['title']}"
+        st.session_state[UNDO] = (words, undo)
+
+    def seed(event: Mapping[str, Any]) -> None:
+        about = {"corpus": event["corpus"], "seed": event["doc_id"]}
+        same = {"text_id": "", "focus": (), "reading": (), "page": 1}
+        st.session_state[GO] = View.elsewhere(**about, **same)
+
+    def search(event: Mapping[str, Any]) -> None:
+        place = (event["corpus"], event["doc_id"])
+        found = (d.query for d in page.documents if (d.corpus, d.document.doc_id) == place)
+        query = next(found, None)
+        if query is not None:
+            st.session_state[GO] = View.elsewhere(**View.fields_of(query, page.explorer), page=1)
+
+    received, receives = inbox(
+        key,
+        {
+            "seed": seed,
+            "search": search,
+            "remove": remove,
+            "send": send,
+            "note": of(lists.annotate, "note", "before"),
+            "tag": of(lists.tag, "tag"),
+            "untag": lambda e: lists.tag(list_id, e["corpus"], e["doc_id"], e["tag"], tagged=False),
+            "move": lambda e: lists.move(
+                list_id, e["corpus"], e["doc_id"], tuple(e["before"]) if e["before"] else None
+            ),
+        },
+    )
+    _ITEMS(
+        key=key,
+        data={
+            "documents": _described(page),
+            "own": page.is_own,
+            "by_hand": page.view.sort == LIST_ORDERS[0],
+            "tags": page.shown.tags,
+            "lists": [[one.list_id, one.name] for one in others],
+            **received,
+        },
+        **receives,
+    )
+
+
+def _described(page: ListPage) -> list[dict[str, Any]]:
+    """The documents as the component shows them."""
+    queries = [one.query for one in page.documents if one.query is not None]
+    titles = iter(page.explorer.notebook.seed_titles(queries))
+    aspects = {
+        (corpus, aspect.key): aspect.name
+        for corpus in {one.corpus for one in page.documents}
+        for aspect in page.explorer.library.lens(corpus).aspects
+    }
+    described = []
+    for one in page.documents:
+        query, why = one.query, ""
+        if query is not None:
+            aspect = aspects.get((one.corpus, query.aspect or ""), "")
+            words = (f"Similar to “{shortened(next(titles))}”", aspect and f"in {aspect}")
+            why = " ".join(filter(None, words))
+            why += f": {query.instruction}" if query.instruction else ""
+        described.append(
+            {
+                "corpus": one.corpus,
+                "doc_id": one.document.doc_id,
+                "title": title_of(one.document),
+                "meta": " · ".join(filter(None, (meta(one.document), f"corpus {one.corpus}"))),
+                "link": paper_link(one.document),
+                "why": why,
+                "evidence": one.evidence,
+                "note": one.note,
+                "tags": one.tags,
+            }
+        )
+    return described
