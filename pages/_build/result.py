@@ -67,7 +67,7 @@ def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:
             of_project(project).go()
         if st.button("Evaluate", key="build_evaluate"):
             EvaluateView.elsewhere(
-                collection=f"{project.corpus}:{project.name}", sample=None, model=""
+                collection=":".join(project.key), sample=None, model=""
             ).go()
         _export(explorer, spec)
 
