@@ -29,6 +29,7 @@ from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
     MODEL_PREFIX,
+    MOST_FIRST,
     Item,
     JudgingOrder,
     Judgment,
@@ -54,8 +55,6 @@ PROJECTS = TypeAdapter(Project)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 HIGHEST = 9
 """The highest grade: one key is one grade."""
-MOST_FIRST = 1000
-"""Items that everybody judges first."""
 MOST_POOLS = 8
 """Projects whose pools are kept in memory."""
 ORDERS: tuple[str, ...] = get_args(JudgingOrder)

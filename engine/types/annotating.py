@@ -22,6 +22,7 @@ JudgingOrder = Literal["shuffled", "same", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
+MOST_FIRST = 1000  # Items that everybody judges first
 DEEPEST_POOL = 1000  # Documents that a pool can take from the top of a ranking
 JudgmentFormat = Literal["trec", "beir", "csv", "jsonl", "hand-over"]
 JUDGMENT_FORMATS: tuple[str, ...] = get_args(JudgmentFormat)
@@ -293,7 +294,7 @@ class JudgmentCounts:
     """What a file of judgments holds.
 
     >>> str(JudgmentCounts.of([(("q", "d"), ["Ada", "Grace"], 1), (("q", "e"), ["Ada"], "skip")]))
-    '2 judgments by 2 people on 2 items (1 × 1, 1 × skip)'
+    '2 judgments by 2 people on 2 items (grades: 1 × 1, 1 × skip)'
     """
 
     judgments: int = 0
@@ -315,7 +316,7 @@ class JudgmentCounts:
         who = f" by {counted(len(self.people), 'person', 'people')}" if self.people else ""
         grades = ", ".join(f"{number:,} × {grade}" for grade, number in self.grades.items())
         judgments, items = counted(self.judgments, "judgment"), counted(self.items, "item")
-        return f"{judgments}{who} on {items}" + (f" ({grades})" if grades else "")
+        return f"{judgments}{who} on {items}" + (f" (grades: {grades})" if grades else "")
 
 
 @dataclass(frozen=True, slots=True)

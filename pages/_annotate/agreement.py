@@ -25,10 +25,9 @@ from engine.types.annotating import (
 )
 from engine.types.evaluations import NDCG, Interval, SystemScores
 from pages._annotate.annotate_url import MEASURES, AnnotateView
-from pages._annotate.annotate_url import go as show_part
 from pages._common.charts import ACCENT, INK, FigureFile, styled
 from pages._common.components import chart
-from pages._common.kit import Html, button, el, empty, facts, grid, html, select
+from pages._common.kit import Html, el, empty, facts, grid, html, select
 from pages._common.kit import table as html_table
 from pages._common.shared import remembered
 from pages._common.state import control
@@ -50,6 +49,8 @@ Found = Sequence[tuple[AgreementPoint, AgreementMeasure]]
 def agreement(explorer: Explorer, project: Project) -> None:
     """Over all, by aspect, and in pairs."""
     result = explorer.annotation.agreement(project)
+    if first := explorer.annotation.progress(project).first:
+        facts(str(first))
     if not any(measure.items for measure in result.measures) and not result.pairs:
         empty(no_agreement_words(project))
     else:
@@ -64,8 +65,8 @@ def agreement(explorer: Explorer, project: Project) -> None:
 def no_agreement_words(project: Project) -> str:
     """Why there is no agreement yet, and what gives some."""
     words = "No item has grades by two people yet."
-    if project.name and project.per_item == 1:
-        words += " For agreement, set 'Annotations per item' to 2 or more under 'Project'."
+    if project.name and project.per_item == 1 and not project.first:
+        words += " Set 'First items for everybody' or 'Annotations per item' under 'Project'."
     return words
 
 
@@ -264,12 +265,9 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""
         empty(f"No items to judge yet. Fill the pool.{stored}")
         return
-    left = sum(d.decided is None for d in explorer.annotation.disagreements(project))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(summary_html(progress, project.per_item, left))
-        if left:
-            label = f"Decide {counted(left, 'disagreement')}"
-            button(label, "annotate_to_decide", show_part, "disagreements")
+    st.html(summary_html(progress, project.per_item))
+    if progress.first:
+        facts(str(progress.first))
     st.header("People", anchor=False)
     if progress.people:
         heads = [el("th", name, scope="col", title=words) for name, words in _HEADS.items()]
@@ -281,7 +279,7 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     _over_time(explorer, view, project)
 
 
-def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> Html:
+def summary_html(progress: ProjectProgress, per_item: int) -> Html:
     """What is done of what is needed, with a bar."""
     share = progress.annotations / progress.needed if progress.needed else 0.0
     words = (
@@ -289,7 +287,6 @@ def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> Ht
         f"{progress.complete:,} of {counted(progress.items, 'item')} "
         f"{'has' if progress.complete == 1 else 'have'} {counted(per_item, 'annotation')}"
         + (f"; {progress.extra:,} extra" if progress.extra else "")
-        + ("" if undecided else "; no open disagreements")
     )
     bar = el("span", style=f"width:{100 * share:.0f}%")
     name = f"{share:.0%} of the annotations"

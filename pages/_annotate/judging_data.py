@@ -18,6 +18,7 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query, Term
 from pages._common import document_view
+from pages._common.document_view import shortened
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TABLE = ("table", "thead", "tbody", "tr", "th", "td")
@@ -179,7 +180,7 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
         "aspect": "" if aspect is None else aspect.name,
         "letter": "" if aspect is None else aspect.letter,
         "role": index,
-        "asked": "" if plain else _asked(query, lens, aspect),
+        "asked": shortened(query.text or "") if plain else _asked(query, lens, aspect),
     }
 
 

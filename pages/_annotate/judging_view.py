@@ -19,6 +19,7 @@ from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
 from engine.types.annotating import Item, Judgment, Project
 from engine.types.limits import LONGEST_NOTE
+from pages._annotate.annotate_url import is_lead, step_button
 from pages._annotate.judging_data import (
     DocumentCache,
     evidence_data,
@@ -105,7 +106,6 @@ def judging_view(
     # Where somebody is in a project; the first time, at the item of the link.
     new = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
     session = _sessions().setdefault(new.id, new)
-    session.project = project  # its settings may have changed
     leave(explorer, but=session)
     _judging_view(explorer, session)
 
@@ -132,6 +132,8 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
 
     answer = st.session_state.get(_ANSWER, Answer())
     with error_boundary():
+        # Leads may change it at any time.
+        session.project = explorer.annotation.project(*session.project.key)
         try:
             data = view_data(explorer, session)
         except StorageError as error:
@@ -142,6 +144,11 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
             answer = replace(answer, message=str(error), retry=True)
         st.session_state[_LAST] = data
         _COMPONENT(key=KEY, data={**data, "answer": asdict(answer)}, on_sent_change=arrived)
+        is_over = not data["next"] and data["waiting"] is None and session.only is None
+        if is_over and is_lead(session.project, session.who):
+            with st.container(horizontal=True, horizontal_alignment="center"):
+                if step_button(explorer, session.project, "judge"):
+                    st.rerun()
 
 
 def receive(explorer: Explorer, session: JudgingSession, sent: Mapping[str, Any]) -> Answer:

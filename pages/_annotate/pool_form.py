@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ from pages._common.document_view import shortened, title_of
 from pages._common.filter_panel import PageFilters
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
-from pages._common.kit import button, facts, grid, submit
+from pages._common.kit import button, facts, grid, line, submit
 from pages._common.outside_text import with_marks
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import error_boundary, escape_label, note, system_label
@@ -48,8 +48,8 @@ SAID = "annotate_pool_said"
 """What the last change to queries or pool came to; shown once."""
 
 
-def pool(explorer: Explorer, project: Project) -> None:
-    """Queries on the left, the pool on the right, and what is in it below."""
+def pool(explorer: Explorer, project: Project, who: str) -> None:
+    """Queries on the left, the pool on the right; what is in it, and who judges it, below."""
     said = st.session_state.pop(SAID, "")
     jobs = explorer.annotation.filling.jobs
     job = jobs.latest(project.key)
@@ -89,6 +89,8 @@ def pool(explorer: Explorer, project: Project) -> None:
     if queries:
         with error_boundary():
             _table(explorer, project, queries)
+        with error_boundary():
+            _people(explorer, project, list(queries), who)
         with error_boundary():
             _unjudged(explorer, project, list(queries))
 
@@ -194,16 +196,16 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
     'result'
     """
     queries = []
-    for line in filter(None, map(str.strip, lines.splitlines())):
-        if "://" not in line:
-            queries += _in_aspects(Query(corpus, seed=line), aspects)
+    for row in filter(None, map(str.strip, lines.splitlines())):
+        if "://" not in row:
+            queries += _in_aspects(Query(corpus, seed=row), aspects)
             continue
-        asked = {key: values[0] for key, values in parse_qs(urlsplit(line).query).items()}
+        asked = {key: values[0] for key, values in parse_qs(urlsplit(row).query).items()}
         if not asked.get("seed"):
-            raise BadInputError(f"The link '{line[:200]}' has no seed.", "Copy it from Explore.")
+            raise BadInputError(f"The link '{row[:200]}' has no seed.", "Copy it from Explore.")
         if asked.get("corpus", corpus) != corpus:
             raise BadInputError(
-                f"The link '{line[:200]}' is for corpus '{asked['corpus']}'.",
+                f"The link '{row[:200]}' is for corpus '{asked['corpus']}'.",
                 f"This project uses '{corpus}'.",
             )
         view = View.from_params({name: asked[name] for name in ASKED if name in asked})
@@ -288,6 +290,7 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
             "Aspect": query.aspect or ("" if is_plain(query) else "as a whole"),
             "In pool": counts[query_id],
             "Judged": judged[query_id],
+            "Assigned to": ", ".join(project.assigned.get(query_id, ("everybody",))),
         }
         for query_id, query in queries.items()
     ]
@@ -297,6 +300,33 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
         note(are_passed_over(gone))
     height: Any = "content" if len(rows) < MOST_ROWS else 320
     grid(rows, "annotate_queries_table", "Queries and their pools", height=height)
+
+
+def _people(explorer: Explorer, project: Project, query_ids: Sequence[str], who: str) -> None:
+    """Who judges which queries, and the link that annotators open."""
+    annotation, state = explorer.annotation, st.session_state
+    keys = "annotate_assign_queries", "annotate_assign_people"
+    st.header("People", anchor=False)
+
+    def assign() -> None:
+        queries, people = (state[key] for key in keys)
+        annotation.assign(project, dict.fromkeys(queries or query_ids, people), who)
+
+    with st.form("annotate_assign", border=False):
+        left, right = st.columns(2, gap="large")
+        look: Any = {"format_func": with_marks, "placeholder": "All"}
+        left.multiselect("Queries to assign", query_ids, key=keys[0], **look)
+        look = {"accept_new_options": not project.annotators, "placeholder": "Everybody"}
+        right.multiselect("Assign to", project.annotators, key=keys[1], **look)
+        with line():
+            submit("Assign", "annotate_assign_button", assign)
+            words = "Each query goes to as many annotators as an item needs."
+            label, share = "Share out evenly", annotation.share_out
+            submit(label, "annotate_share_out", share, project, who, help=words)
+    st.caption("Link for annotators")
+    address = (st.context.url or "").partition("?")[0]
+    params = urlencode(AnnotateView(project.corpus, project.name).to_params())
+    st.code(f"{address}?{params}", language=None, wrap_lines=True)
 
 
 def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:

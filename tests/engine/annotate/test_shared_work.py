@@ -127,7 +127,7 @@ def test_a_renamed_project_keeps_all_that_refers_to_it(small_copy: Explorer) -> 
     judge(small_copy, renamed, "Grace", item)
     assert [j.annotator for j in annotation.judgments(renamed)] == ["Ada", "Grace"]
     assert small_copy.collections.info("small:p").source == "named"
-    names = small_copy.analysis.query("small", "select distinct project from judgments").to_pylist()
+    names = small_copy.sql("small", "select distinct project from judgments").to_pylist()
     assert names == [{"project": "named"}]
     for taken in ("p", "named"):
         with pytest.raises(BadInputError, match=f"has a project '{taken}' already"):
@@ -185,7 +185,7 @@ def test_an_import_is_counted_before_anything_is_stored(
     judge(small_copy, project, "Ada", one, two)
     judge(small_copy, project, "Grace", one)
     exported = io.export(project, "hand-over", annotator="Ada")
-    assert str(exported.counts) == "2 judgments by 1 person on 2 items (2 × 1)"
+    assert str(exported.counts) == "2 judgments by 1 person on 2 items (grades: 2 × 1)"
     assert io.export(project).counts.people == {"Ada": 2, "Grace": 1}
     assert io.export(project, per_annotator=True).counts.judgments == 3
     exported.write(file := tmp_path / "ada.jsonl")
