@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -25,13 +25,12 @@ from engine.types.annotating import (
 )
 from engine.types.evaluations import NDCG, Interval, SystemScores
 from pages._annotate.annotate_url import MEASURES, AnnotateView
-from pages._common.charts import ACCENT, INK, FigureFile, styled
-from pages._common.components import chart
-from pages._common.kit import Html, el, empty, facts, grid, html, select
+from pages._common.charts import ACCENT, INK, styled
+from pages._common.kit import Html, el, empty, facts, grid, select
 from pages._common.kit import table as html_table
 from pages._common.shared import remembered
 from pages._common.state import control
-from pages._common.tables import floats, table
+from pages._common.tables import floats, frame_chart, table
 
 WORDS = (
     "1 = perfect agreement, 0 = chance. Krippendorff's alpha is ordinal and handles missing "
@@ -186,74 +185,14 @@ def confusion_html(
     return html_table(label, heads, rows, "sl-confusion", el("caption", words))
 
 
-# -- over time -----------------------------------------------------------------------------------
-
-
-def agreement_chart(found: Found, title: str, *, by_day: bool, dark: bool) -> go.Figure:
-    """A line with its interval as a band; where the measure is undefined, the line has a gap and a
-    cross stands at the bottom. ``by_day``: days along the axis, not numbers of items."""
-    at = [f"{p.until:%Y-%m-%d}" if by_day else p.items for p, _ in found]
-    band = [(x, *m.interval) for x, (_, m) in zip(at, found, strict=True) if m.interval]
-    floor = min([0.0, *(low for _, low, _ in band), *(m.value for _, m in found if m.value)])
-    figure = go.Figure()
-    for end, fill in ((2, None), (1, "tonexty")):
-        figure.add_scatter(
-            x=[row[0] for row in band],
-            y=[row[end] for row in band],
-            mode="lines",
-            fill=fill,
-            line={"width": 0},
-            fillcolor=BAND[dark],
-            hoverinfo="skip",
-            name="95 % interval",
-            showlegend=bool(band) and fill is not None,
-        )
-    figure.add_scatter(
-        x=at,
-        y=[m.value for _, m in found],
-        mode="lines+markers",
-        connectgaps=False,
-        line={"color": ACCENT[dark], "width": 2},
-        marker={"size": 6},
-        customdata=[p.items for p, _ in found],
-        showlegend=False,
-        hovertemplate="%{y:.2f}, n = %{customdata}<extra></extra>",
-    )
-    lacking = [(x, p.items) for x, (p, m) in zip(at, found, strict=True) if m.value is None]
-    figure.add_scatter(
-        x=[x for x, _ in lacking],
-        y=[floor] * len(lacking),
-        mode="markers",
-        name="undefined",
-        showlegend=bool(lacking),
-        marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
-        customdata=[items for _, items in lacking],
-        hovertemplate="undefined, n = %{customdata}<extra></extra>",
-    )
-    across = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
-    across["title"] = "Day (UTC)" if by_day else "Items graded by two or more (n)"
-    return styled(
-        figure,
-        dark=dark,
-        height=320,
-        xaxis={**across, "categoryorder": "category ascending", "showgrid": False},
-        yaxis={"title": title, "range": [floor - 0.05, 1.05]},
-    )
-
+# -- progress and agreement over time ------------------------------------------------------------
 
 STEPS = {"items": "By items", "day": "By day"}
-_REMAINING = "Judged and remaining items. Remaining items are shared between annotators."
-_HEADS = {
-    "Annotator": "",
+_HELP = {
     "Share": "Share of all judgments in this project.",
-    "Progress": _REMAINING,
-    "Assigned": _REMAINING,
+    "Assigned": "Judged and remaining items; annotators share those that remain.",
     "Done": "Graded, skipped or unsure.",
-    "Graded": "With a grade.",
-    "Skipped": "",
-    "Unsure": "",
     "Pace": "Judgments per minute (last 20, without breaks).",
-    "Last active": "",
 }
 
 
@@ -265,66 +204,53 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""
         empty(f"No items to judge yet. Fill the pool.{stored}")
         return
-    st.html(summary_html(progress, project.per_item))
-    if progress.first:
-        facts(str(progress.first))
+    st.html(summary_html(progress))
     st.header("People", anchor=False)
     if progress.people:
-        heads = [el("th", name, scope="col", title=words) for name, words in _HEADS.items()]
-        rows = (_person(person, datetime.now(UTC)) for person in progress.people)
-        st.html(html_table("Progress of each person", heads, rows))
+        column = st.column_config
+        config: dict[str, Any] = {name: column.Column(help=words) for name, words in _HELP.items()}
+        config["Share"] = column.NumberColumn(format="%d %%", help=_HELP["Share"])
+        config["Progress"] = column.ProgressColumn(format="percent", min_value=0, max_value=1)
+        config["Pace"] = column.NumberColumn(format="%.1f", help=_HELP["Pace"])
+        config["Last active"] = column.DatetimeColumn(format="distance")
+        rows = map(_person, progress.people)
+        frame = floats([*rows], "Pace").astype({"Last active": "datetime64[ns, UTC]"})
+        look: Any = {"column_config": config, "placeholder": "–", "height": "content"}
+        grid(frame, "annotate_people", "Progress of each person", **look)
     else:
         empty("No judgments yet.")
     st.header("Agreement over time", anchor=False, help=WORDS)
     _over_time(explorer, view, project)
 
 
-def summary_html(progress: ProjectProgress, per_item: int) -> Html:
+def summary_html(progress: ProjectProgress) -> Html:
     """What is done of what is needed, with a bar."""
     share = progress.annotations / progress.needed if progress.needed else 0.0
     words = (
         f" {progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
-        f"{progress.complete:,} of {counted(progress.items, 'item')} "
-        f"{'has' if progress.complete == 1 else 'have'} {counted(per_item, 'annotation')}"
+        f"{progress.complete:,} of {counted(progress.items, 'item')} complete"
         + (f"; {progress.extra:,} extra" if progress.extra else "")
+        + (f". {progress.first}" if progress.first else ".")
     )
     bar = el("span", style=f"width:{100 * share:.0f}%")
     name = f"{share:.0%} of the annotations"
-    return el("div.sl-facts", el("span.sl-meter", bar, role="img", aria_label=name), f"{words}.")
+    return el("div.sl-facts", el("span.sl-meter", bar, role="img", aria_label=name), words)
 
 
-def _person(person: PersonProgress, now: datetime) -> tuple[object, ...]:
+def _person(person: PersonProgress) -> dict[str, object]:
     queue = person.queue
-    done = queue.done / queue.total if queue.total else 0.0
-    bar = el("span.sl-meter", el("span", style=f"width:{100 * done:.0f}%"))
-    when = "" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
-    counts = (queue.total, queue.done, person.graded, queue.skipped, queue.unsure)
-    return (
-        person.annotator,
-        f"{person.share:.0%}",
-        html(bar, " ", el("span.sl-percent", f"{done:.0%}")),
-        *(f"{number:,}" for number in counts),
-        "–" if queue.per_minute is None else f"{queue.per_minute:.1f} per minute",
-        el("span", ago(person.last, now), title=when),
-    )
-
-
-def ago(time: datetime | None, now: datetime) -> str:
-    """How long ago somebody was there, in words.
-
-    >>> now = datetime(2026, 3, 2, 12, tzinfo=UTC)
-    >>> ago(None, now), ago(now, now), ago(datetime(2026, 3, 1, 11, tzinfo=UTC), now)
-    ('not yet', 'just now', '1 day ago')
-    """
-    if time is None:
-        return "not yet"
-    minutes = max(0, int((now - time).total_seconds() // 60))
-    if minutes < 2:
-        return "just now"
-    if minutes < 120:
-        return f"{counted(minutes, 'minute')} ago"
-    hours = minutes // 60
-    return f"{hours} hours ago" if hours < 24 else f"{counted(hours // 24, 'day')} ago"
+    return {
+        "Annotator": person.annotator,
+        "Share": round(100 * person.share),
+        "Progress": queue.done / queue.total if queue.total else 0.0,
+        "Assigned": queue.total,
+        "Done": queue.done,
+        "Graded": person.graded,
+        "Skipped": queue.skipped,
+        "Unsure": queue.unsure,
+        "Pace": queue.per_minute,
+        "Last active": person.last,
+    }
 
 
 def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None:
@@ -343,25 +269,65 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     heads, numbers = ("items", "until", title, "low", "high"), (title, "low", "high")
     rows = ((p.items, p.until.isoformat(), m.value, *(m.interval or (None,) * 2)) for p, m in found)
     frame = floats([dict(zip(heads, row, strict=True)) for row in rows], *numbers)
-    about = f"Project {project.name}. {undefined}".strip()
     point, measure = found[-1]
     words = f"Now {signed(measure.value, 'undefined')} over {counted(point.items, 'item')} with "
     words += f"two or more grades. {undefined}"
-    chart(
-        lambda dark: agreement_chart(found, title, by_day=by_day, dark=dark),
-        FigureFile.of("agreement-over-time", f"{title} over time", about, frame),
-        alt=f"{title} over time. {words}",
-        key="annotate_over_time",
-    )
+    name, about = f"{title} over time", f"Project {project.name}. {undefined}".strip()
+    draw = partial(agreement_chart, title=title, by_day=by_day)
+    at: Any = {"alt": f"{name}. {words}", "key": "annotate_over_time"}
+    frame_chart(frame, draw, "agreement-over-time", name, about, **at)
     facts(words)
     with st.expander("Points as table"):
-        shown = ("Items (n)", "Until (UTC)", title, "95 % interval")
-        lines = [
-            (f"{p.items:,}", f"{p.until:%Y-%m-%d %H:%M}", signed(m.value, "undefined"), between)
-            for p, m in found
-            for between in [interval(m.interval)]
-        ]
-        st.html(html_table(f"{title} over time", shown, lines))
+        table(frame, "annotate_points", name)
+
+
+def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool) -> go.Figure:
+    """A line with its interval as a band; where the measure is undefined, the line has a gap and a
+    cross stands at the bottom. ``by_day``: days along the axis, not numbers of items."""
+    at = frame["until"].str[:10] if by_day else frame["items"]
+    floor = min(0.0, frame[["low", title]].min(axis=None, skipna=True))
+    band, lacking = frame.dropna(subset="low"), frame[frame[title].isna()]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[*at[band.index].tolist(), *at[band.index][::-1].tolist()],
+        y=[*band["low"].tolist(), *band["high"][::-1].tolist()],
+        mode="none",
+        fill="toself",
+        fillcolor=BAND[dark],
+        hoverinfo="skip",
+        name="95 % interval",
+        showlegend=not band.empty,
+    )
+    figure.add_scatter(
+        x=at,
+        y=frame[title],
+        mode="lines+markers",
+        connectgaps=False,
+        line={"color": ACCENT[dark], "width": 2},
+        marker={"size": 6},
+        customdata=frame["items"],
+        showlegend=False,
+        hovertemplate="%{y:.2f}, n = %{customdata}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=at[lacking.index].tolist(),  # Streamlit sends no empty array
+        y=[floor] * len(lacking),
+        mode="markers",
+        name="undefined",
+        showlegend=not lacking.empty,
+        marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
+        customdata=lacking["items"].tolist(),
+        hovertemplate="undefined, n = %{customdata}<extra></extra>",
+    )
+    across = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
+    across["title"] = "Day (UTC)" if by_day else "Items graded by two or more (n)"
+    return styled(
+        figure,
+        dark=dark,
+        height=320,
+        xaxis={**across, "categoryorder": "category ascending", "showgrid": False},
+        yaxis={"title": title, "range": [floor - 0.05, 1.05]},
+    )
 
 
 def undefined_words(found: Found) -> str:

@@ -109,7 +109,7 @@ def _parts(
             on_change=attempt,
             args=(lambda: go(st.session_state["annotate_part"] or view.part),),
         )
-        if view.part != NEW:
+        if view.part not in (NEW, "judge"):  # the queue has its own
             step_button(explorer, project, view.part)
     return view, refused
 

@@ -143,12 +143,11 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
             # What is shown stays; the next answer brings what comes after it.
             answer = replace(answer, message=str(error), retry=True)
         st.session_state[_LAST] = data
-        _COMPONENT(key=KEY, data={**data, "answer": asdict(answer)}, on_sent_change=arrived)
         is_over = not data["next"] and data["waiting"] is None and session.only is None
         if is_over and is_lead(session.project, session.who):
-            with st.container(horizontal=True, horizontal_alignment="center"):
-                if step_button(explorer, session.project, "judge"):
-                    st.rerun()
+            if step_button(explorer, session.project, "judge"):
+                st.rerun()
+        _COMPONENT(key=KEY, data={**data, "answer": asdict(answer)}, on_sent_change=arrived)
 
 
 def receive(explorer: Explorer, session: JudgingSession, sent: Mapping[str, Any]) -> Answer:
