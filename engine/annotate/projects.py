@@ -306,10 +306,6 @@ def _check_member(project: Project, annotator: str) -> None:
         )
 
 
-def _tuples(assigned: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    return {query_id: tuple(dict.fromkeys(who)) for query_id, who in assigned.items()}
-
-
 def check_decision(
     judging: Judging, project: Project, judgment: Judgment, seen: str | None = None
 ) -> None:
@@ -462,17 +458,16 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def assign(
-        self, project: Project, assigned: Mapping[str, Iterable[str]], author: str
+        self, project: Project, assigned: Mapping[str, Sequence[str]], author: str
     ) -> Project:
         """Assign queries to annotators; one without any is everybody's."""
-        asked = self._every_query(project)
+        asked, after = self._every_query(project), dict(project.assigned)
         for name, people in assigned.items():
             check_known("query", name, asked)
-            for who in people:
-                _check_member(project, check_annotator(who))
-        return self.save(
-            replace(project, assigned={**project.assigned, **_tuples(assigned)}), author, project
-        )
+            after[name] = tuple(map(check_annotator, people))
+            for who in after[name]:
+                _check_member(project, who)
+        return self.save(replace(project, assigned=after), author, project)
 
     @leads_only
     def share_out(self, project: Project, author: str) -> Project:
@@ -499,10 +494,9 @@ class ProjectStore(ForPerson):
         """Let the first items stay so when others are added."""
         corpus, place = project.key
 
-        def extended(stored: Stored[tuple[Item, ...]] | None) -> tuple[Item, ...] | None:
+        def extended(stored: Stored[tuple[Item, ...]] | None) -> tuple[Item, ...]:
             before = () if stored is None else stored.value
-            new = [item for item in first if item not in {*before}]
-            return (*before, *new) if new else None
+            return (*before, *(item for item in first if item not in before))
 
         if first and not {*first} <= {*(self._first.value(place, corpus) or ())}:
             self._first.change(place, extended, scope=corpus)

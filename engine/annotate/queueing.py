@@ -206,7 +206,7 @@ class Queue:
         first: tuple[Item, ...] = (),
     ) -> None:
         self.project, self.annotator, self.pool = project, annotator, pool
-        self._first, self._everybody = first, frozenset(first)
+        self._first, self.everybody = first, frozenset(first)
         self.annotated = current.annotated
         # own judgments by item, without adjudications, in order of arrival
         self.said, self._own, self._all = current.of(annotator, pool)
@@ -225,7 +225,7 @@ class Queue:
 
     def lacking(self, item: Item) -> float:
         """How many annotations an item needs beyond those it has, at least 0."""
-        if item in self._everybody:
+        if item in self.everybody:
             return math.inf
         return max(0, self.project.per_item - self.annotated.get(item, 0))
 
@@ -249,10 +249,6 @@ class Queue:
         """The items that are due, in order: from this place on (from 0), then those before it."""
         places = itertools.chain(range(start, len(self.items)), range(start))
         return filter(self.is_due, map(self.items.__getitem__, places))
-
-    def is_first(self, place: int) -> bool:
-        """Whether everybody judges the item at this place, from 0."""
-        return place < len(self._first)
 
     def position(self, item: Item) -> int:
         """The place of an item in the annotator's order, from 1; 0 when it is not there."""
@@ -312,8 +308,8 @@ def find_share(
     def is_free(item: Item) -> bool:
         return item not in leased or leased[item] < queue.lacking(item)
 
-    first, start = queue.first_due, max(0, place - 1)
-    start = start if not first or queue.is_first(start) else 0
+    first = queue.first_due
+    start = 0 if first and at not in queue.everybody else max(0, place - 1)
     free = (i.item for i in queue.due(start) if is_free(i.item))
     crowded = people > needed
     most = len(first) - (-queue.missing // (2 * people)) if crowded else MOST_AHEAD

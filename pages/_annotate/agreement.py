@@ -23,14 +23,14 @@ from engine.types.annotating import (
     ProjectProgress,
     Scale,
 )
-from engine.types.evaluations import NDCG, Interval, SystemScores
+from engine.types.evaluations import NDCG, SystemScores
 from pages._annotate.annotate_url import MEASURES, AnnotateView
-from pages._common.charts import ACCENT, INK, styled
+from pages._common.charts import ACCENT, INK, number, styled
 from pages._common.kit import Html, el, empty, facts, grid, select
 from pages._common.kit import table as html_table
 from pages._common.shared import remembered
 from pages._common.state import control
-from pages._common.tables import floats, frame_chart, table
+from pages._common.tables import floats, frame_chart, interval, table
 
 WORDS = (
     "1 = perfect agreement, 0 = chance. Krippendorff's alpha is ordinal and handles missing "
@@ -71,17 +71,17 @@ def no_agreement_words(project: Project) -> str:
 
 def aspects_table(result: Agreement | ModelCheck, key: str, alt: str) -> None:
     """A row for all aspects together and for each of them, a column per measure."""
-    rows = [("all", result.measures)]
+    rows = {"all": result.measures}
     if len(result.by_aspect) > 1:
-        rows += [(aspect or "as a whole", row) for aspect, row in result.by_aspect.items()]
-    grid([{"Aspect": name, **_cells(row)} for name, row in rows], key, alt, placeholder="–")
+        rows |= {aspect or "as a whole": row for aspect, row in result.by_aspect.items()}
+    grid([{"Aspect": name, **_cells(row)} for name, row in rows.items()], key, alt)
 
 
 def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
     items = max((measure.items for measure in measures), default=0)
     cells = {"Items": f"{items:,}"}
     for measure in measures:
-        words = signed(measure.value, "–")
+        words = number(measure.value)
         if measure.interval is not None:
             words += f" ({interval(measure.interval)})"
         if measure.value is not None and measure.items < items:
@@ -90,28 +90,15 @@ def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
     return cells
 
 
-def signed(value: float | None, missing: str, digits: int = 2) -> str:
-    """A number with a minus sign, or what stands for none."""
-    return missing if value is None else f"{value:.{digits}f}".replace("-", "−")
-
-
-def interval(bounds: Interval, digits: int = 2) -> str:
-    """``0.55 to 0.66``; a dash where there is none."""
-    return "–" if bounds is None else " to ".join(signed(bound, "", digits) for bound in bounds)
-
-
 def _pairs(result: Agreement, scale: Scale) -> None:
     if not result.pairs:
         return
     st.header("Pairwise agreement", anchor=False, help=WORDS)
-    people_first = sorted(result.pairs, key=result.with_model)
     names = {
-        pair: " and ".join(pair) + (" (a model)" if result.with_model(pair) else "")
-        for pair in people_first
+        pair: " and ".join(pair) + " (a model)" * result.with_model(pair)
+        for pair in sorted(result.pairs, key=result.with_model)  # people first
     }
-    pair = people_first[0]
-    if len(names) > 1:
-        pair = select("Pair", names, "annotate_pair", label_visibility="collapsed")
+    pair = select("Pair", names, "annotate_pair", label_visibility="collapsed")
     cells = _cells(result.pairs[pair])
     frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
     left, right = st.columns(2, gap="small")
@@ -130,9 +117,9 @@ def _human(explorer: Explorer, project: Project) -> None:
         {
             "Annotator": who,
             NDCG: scores.metrics[NDCG],
-            "95 % interval": interval(scores.confidence.get(NDCG), 3),
+            "95 % interval": interval(scores.confidence.get(NDCG)),
             "p-MRR": scores.metrics["p-MRR"],
-            "p-MRR interval": interval(scores.confidence.get("p-MRR"), 3),
+            "p-MRR interval": interval(scores.confidence.get("p-MRR")),
             "Queries": len(scores.per_query),
         }
         for who, scores in rows.items()
@@ -168,9 +155,9 @@ def confusion_html(
     most = max((n for row in counts for n in row), default=0) or 1
     names = {grade.value: grade.name for grade in scale.grades}
 
-    def cell(number: int, same: bool) -> Html:
-        share = f"--share:{100 * number / most:.0f}%"
-        return el("td.same" if same else "td", f"{number:,}" if number else "·", style=share)
+    def cell(items: int, same: bool) -> Html:
+        share = f"--share:{100 * items / most:.0f}%"
+        return el("td.same" if same else "td", f"{items:,}" if items else "·", style=share)
 
     rows = [
         (
@@ -270,8 +257,8 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     rows = ((p.items, p.until.isoformat(), m.value, *(m.interval or (None,) * 2)) for p, m in found)
     frame = floats([dict(zip(heads, row, strict=True)) for row in rows], *numbers)
     point, measure = found[-1]
-    words = f"Now {signed(measure.value, 'undefined')} over {counted(point.items, 'item')} with "
-    words += f"two or more grades. {undefined}"
+    over = f"over {counted(point.items, 'item')} with two or more grades"
+    words = f"Now {number(measure.value)} {over}. {undefined}"
     name, about = f"{title} over time", f"Project {project.name}. {undefined}".strip()
     draw = partial(agreement_chart, title=title, by_day=by_day)
     at: Any = {"alt": f"{name}. {words}", "key": "annotate_over_time"}
@@ -331,15 +318,11 @@ def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool
 
 
 def undefined_words(found: Found) -> str:
-    """Where it is undefined; "" where it never is."""
-    where = [point.items for point, measure in found if measure.value is None]
+    """Where it is undefined, the first few; "" where it never is."""
+    where = [f"{point.items:,}" for point, measure in found if measure.value is None]
     if not where:
         return ""
-    why = "undefined at every point"
-    if len(where) < len(found):
-        why = f"undefined at n = {', '.join(f'{items:,}' for items in where[:6])}"
-        why += ", …" if len(where) > 6 else ""
-    reason = "all grades are equal"
-    if found[0][1].name == "fleiss_kappa":
-        reason = f"items have different numbers of grades, or {reason}"
-    return f"Value {why}: {reason}."
+    at = ", ".join([*where[:6], *["…"] * (len(where) > 6)])
+    different = "items have different numbers of grades, or "
+    reason = different * (found[0][1].name == "fleiss_kappa") + "all grades are equal"
+    return f"Value undefined at n = {at}: {reason}."

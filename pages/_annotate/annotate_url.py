@@ -84,7 +84,6 @@ def next_step(explorer: Explorer, project: Project, part: str) -> tuple[str, str
     """What a lead does after a part of the page, and the part in which it is done."""
     annotation = explorer.annotation
     progress = annotation.progress(project)
-    left = sum(one.decided is None for one in annotation.disagreements(project))
     step = ("export grades", "files")
     if not annotation.queries(project):
         step = ("add queries", "pool")
@@ -94,7 +93,7 @@ def next_step(explorer: Explorer, project: Project, part: str) -> tuple[str, str
         step = ("judge", "judge")
     elif part in ("pool", "judge", "progress") and project.per_item + project.first > 1:
         step = ("see agreement", "agreement")
-    elif left:
+    elif left := sum(one.decided is None for one in annotation.disagreements(project)):
         step = (f"decide {counted(left, 'disagreement')}", "disagreements")
     return None if step[1] == part else step
 

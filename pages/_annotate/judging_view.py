@@ -73,7 +73,7 @@ class JudgingSession:
         """Names the view, here and in the browser; one for some items only is another one."""
         items = "".join(sorted(map(to_key, self.only or ())))
         some = () if self.only is None else (hashlib.sha256(items.encode()).hexdigest()[:12],)
-        return "\x1f".join((self.project.corpus, self.project.name, self.who, *some))
+        return "\x1f".join((*self.project.key, self.who, *some))
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,9 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
             answer = replace(answer, message=str(error), retry=True)
         st.session_state[_LAST] = data
         is_over = not data["next"] and data["waiting"] is None and session.only is None
-        if is_over and is_lead(session.project, session.who):
-            if step_button(explorer, session.project, "judge"):
-                st.rerun()
+        leads = is_over and is_lead(session.project, session.who)
+        if leads and step_button(explorer, session.project, "judge"):
+            st.rerun()
         _COMPONENT(key=KEY, data={**data, "answer": asdict(answer)}, on_sent_change=arrived)
 
 

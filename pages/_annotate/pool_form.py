@@ -21,10 +21,10 @@ from pages._common.document_view import shortened, title_of
 from pages._common.filter_panel import PageFilters
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
-from pages._common.kit import button, facts, grid, line, submit
+from pages._common.kit import button, facts, grid, line, select, submit
 from pages._common.outside_text import with_marks
 from pages._common.seed_finder import seed_finder
-from pages._common.shared import error_boundary, escape_label, note, system_label
+from pages._common.shared import error_boundary, note, system_label
 from pages._explore.explore_state import View
 from pages._login import login
 
@@ -40,8 +40,6 @@ MOST_ROWS = 10
 UNJUDGED = "annotate_unjudged"
 CHOSEN = "annotate_chosen"
 """Begins the key of the seeds that were found for queries, by corpus."""
-TEXT = "\x00"
-"""Begins a chosen seed that is the id of a pasted text; no doc_id begins so."""
 ASKED = ("seed", "aspect", "q", "focus", "reading")
 """Of the parameters of Explore, those that say what is asked for."""
 SAID = "annotate_pool_said"
@@ -109,13 +107,7 @@ def _add_queries(explorer: Explorer, project: Project) -> None:
 
     def add() -> None:
         lines, aspects = state["annotate_seeds"], state["annotate_aspects"]
-        queries: list[Query] = []
-        for choice in state[held]:
-            if choice.startswith(TEXT):
-                asked = Query(project.corpus, text=explorer.notebook.text(choice[len(TEXT) :]))
-            else:
-                asked = Query(project.corpus, seed=choice)
-            queries += _in_aspects(asked, aspects)
+        queries = [query for chosen in state[held] for query in _in_aspects(chosen, aspects)]
         if lines.strip() or not queries:
             queries += read_seeds(lines, project.corpus, aspects)
         _add(explorer, project, queries)
@@ -137,22 +129,23 @@ def _add_queries(explorer: Explorer, project: Project) -> None:
             help="Adds a query per ID and aspect. None: similarity of whole documents.",
         )
         submit("Add queries", "annotate_add_queries", add)
-    with st.container(gap="xsmall"):
-        own, opened = f"{project.corpus}:{project.name}", explorer.library.open(project.corpus)
-        for info in explorer.collections.all():  # other projects among them
-            if info.corpus != project.corpus or info.key == own or info.problem or not info.queries:
-                continue
+    others = {  # other projects among them
+        info.key: f"{info.name}: {counted(info.queries, 'query', 'queries')}"
+        for info in explorer.collections.all()
+        if info.corpus == project.corpus and info.queries and not info.problem
+    }
+    others.pop(":".join(project.key), None)
 
-            def take(key: str = info.key) -> None:
-                """Its queries under their own ids; those whose seed is gone are left out."""
-                asked, here = explorer.collections.queries(key), {None, *opened.row_of}
-                _add(explorer, project, {i: q for i, q in asked.items() if q.seed in here})
+    def take() -> None:
+        """Queries under their own ids; those whose seed is gone are left out."""
+        asked = explorer.collections.queries(state["annotate_collection"])
+        here = {None, *explorer.library.open(project.corpus).row_of}
+        _add(explorer, project, {i: q for i, q in asked.items() if q.seed in here})
 
-            words = counted(info.queries, "query", "queries")
-            with st.popover(escape_label(f"Add the {words} of {info.name}")):
-                st.caption("Queries cannot be removed.")
-                label = "Add all" if info.queries > 1 else "Add"
-                button(label, f"annotate_take_{info.key}", take, type="primary")
+    if others:
+        with line(align="bottom"):
+            select("Collection", others, "annotate_collection")
+            button("Add all queries", "annotate_take", take, help="Queries cannot be removed.")
 
 
 def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
@@ -162,21 +155,22 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
     options = state.setdefault(f"{key}_options", [])
     state.setdefault(key, list(options))
 
-    def choose(choice: str) -> None:
+    def choose(**seed: str) -> None:
         for name in (f"{key}_options", key):
-            state[name] = list(dict.fromkeys((*state.get(name, ()), choice)))
+            chosen = (*state.get(name, ()), Query(corpus, **seed))
+            state[name] = list(dict.fromkeys(chosen))
 
-    def title(choice: str) -> str:
-        if choice.startswith(TEXT):
-            return with_marks(shortened(explorer.notebook.text(choice.removeprefix(TEXT))))
-        return with_marks(title_of(explorer.document(corpus, choice)))
+    def title(query: Query) -> str:
+        if query.seed is None:
+            return with_marks(shortened(query.text or ""))
+        return with_marks(title_of(explorer.document(corpus, query.seed)))
 
     seed_finder(
         *(explorer, corpus),
         key="annotate_finder",
         label="Find seeds",
-        on_document=choose,
-        on_text=lambda text_id: choose(f"{TEXT}{text_id}"),
+        on_document=lambda doc_id: choose(seed=doc_id),
+        on_text=lambda text_id: choose(text=explorer.notebook.text(text_id)),
     )
     shown = "None yet. Find some above."
     st.multiselect("Chosen seeds", options, key=key, placeholder=shown, format_func=title)
@@ -233,6 +227,14 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
     filters = PageFilters(explorer, project.corpus, AnnotateView, key="annotate")
     filters.chips()
     filters.panel()
+
+    def fill() -> None:
+        state, where = st.session_state, explorer.parse_filters(AnnotateView.read().where)
+        chosen = (state[f"annotate_{one}"] for one in ("systems", "depth", "variants"))
+        systems, depth, variants = chosen
+        request = PoolRequest(tuple(systems), int(depth), tuple(variants), filters=where)
+        _start(explorer, project, request, query_ids)
+
     with st.form("annotate_pool", border=False, clear_on_submit=False):
         words, systems = "Top documents of each system, deduplicated.", list(SYSTEMS)
         look: Any = {"format_func": system_label, "key": "annotate_systems", "help": words}
@@ -241,28 +243,17 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
         depth.number_input("Depth", 1, DEEPEST_POOL, PoolRequest().depth, key="annotate_depth")
         look = {"format_func": WORDINGS.__getitem__, "placeholder": "None"}
         wordings.multiselect("More instructions", list(WORDINGS), key="annotate_variants", **look)
-        asked = st.form_submit_button(
-            "Fill the pool",
-            type="primary",
-            key="annotate_fill",
-            disabled=busy or not query_ids,
-            help=None if query_ids else "Add queries first.",
-        )
-    if asked:
-        state, where = st.session_state, explorer.parse_filters(AnnotateView.read().where)
-        chosen = (state[f"annotate_{one}"] for one in ("systems", "depth", "variants"))
-        systems, how_deep, variants = chosen
-        request = PoolRequest(tuple(systems), int(how_deep), tuple(variants), filters=where)
-        explorer.facets(project.corpus, request.filters)  # refuses those that mean nothing
-        _start(explorer, project, request, query_ids)
+        look = {"disabled": busy or not query_ids, "type": "primary"}
+        look["help"] = None if query_ids else "Add queries first."
+        submit("Fill the pool", "annotate_fill", fill, **look)
 
 
 def _start(
     explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
 ) -> None:
+    explorer.facets(project.corpus, request.filters)  # refuses those that mean nothing
     explorer.annotation.filling.start(project, request, query_ids, owner=login.owner())
     st.session_state.pop(UNJUDGED, None)
-    st.rerun()
 
 
 def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
@@ -351,7 +342,7 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
     config = {f"Judged@{unjudged[0].k}": st.column_config.NumberColumn(format="%.2f")}
     alt = "Unjudged documents by system"
     grid(rows, "annotate_unjudged_table", alt, column_config=config)
-    lacking = any(row["Not in pool"] for row in rows)
-    if lacking and st.button("Add missing documents", key="annotate_fill_unjudged"):
+    if any(row["Not in pool"] for row in rows):
         request = PoolRequest(tuple(h.system for h in unjudged), unjudged[0].k)
-        _start(explorer, project, request, query_ids)
+        start: Any = (_start, explorer, project, request, query_ids)
+        button("Add missing documents", "annotate_fill_unjudged", *start)

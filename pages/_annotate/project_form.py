@@ -25,7 +25,7 @@ ORDERS = {
     "rank": "By best rank",
 }
 CUSTOM = "custom"
-_PLACE = "annotate_project_form"
+_PLACE, _WHOLE, _SAVED = "annotate_project_form", "annotate_whole", "annotate_saved"
 SCALE_NAMES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", CUSTOM: "Custom"}
 
 
@@ -84,7 +84,7 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
             st.session_state[SAID] = "Created. Next: add queries, then fill the pool."
             return
         saved = annotation.save(read, who, before)
-        st.session_state.update({begun: saved, "annotate_saved": saved.name})
+        st.session_state.update({begun: saved, _SAVED: "Saved. Earlier judgments are kept."})
         st.session_state[fields("scale")] = _kind(saved.scale)
 
     # Enter would press the first button of the form, which is that of a template.
@@ -100,29 +100,29 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
     if is_new:
         _restore(explorer, project.corpus, who)
         return
-    if st.session_state.pop("annotate_saved", None) == project.name:
-        facts("Saved. Earlier judgments are kept.", role="status")
-    _whole(explorer, project, who)
+    if saved := st.session_state.pop(_SAVED, ""):
+        facts(saved, role="status")
+    with st.expander("Copy, rename or delete"):
+        _whole(explorer, project, who)
 
 
 def _whole(explorer: Explorer, project: Project, who: str) -> None:
     """Another name, a copy, or no project any more."""
     annotation = explorer.annotation
 
-    def named(do: Callable[[Project, str, str], Project], part: str) -> None:
-        name = "-".join(st.session_state["annotate_other_name"].split())
-        open_project(do(project, name, who), part)
-        st.session_state["annotate_saved"] = name
+    def named(do: Callable[[Project, str, str], Project], done: str) -> None:
+        made = do(project, "-".join(st.session_state["annotate_other_name"].split()), who)
+        open_project(made, "project")
+        st.session_state[_SAVED] = f"{done} {made.name}."
 
-    with st.expander("Copy, rename or delete"):
-        words = "A copy has settings, queries and pool, without judgments."
-        st.text_input("New name", project.name, 64, "annotate_other_name", help=words)
-        with line():
-            button("Copy", "annotate_copy", named, annotation.copy, "project", place=_PLACE)
-            button("Rename", "annotate_rename", named, annotation.rename, "project", place=_PLACE)
-            if st.button("Delete project", "annotate_delete"):
-                _confirm(explorer, project, who)
-        show_problem(_PLACE)
+    words = "A copy has settings, queries and pool, without judgments."
+    st.text_input("New name", project.name, 64, "annotate_other_name", help=words)
+    with line():
+        button("Copy", "annotate_copy", named, annotation.copy, "Copied to", place=_WHOLE)
+        button("Rename", "annotate_rename", named, annotation.rename, "Renamed to", place=_WHOLE)
+        if st.button("Delete project", "annotate_delete"):
+            _confirm(explorer, project, who)
+    show_problem(_WHOLE)
 
 
 @st.dialog("Delete this project?")
@@ -134,7 +134,7 @@ def _confirm(explorer: Explorer, project: Project, who: str) -> None:
         explorer.annotation.delete(project, who)
         open_project(Project(project.corpus), NEW)
 
-    confirm("Delete", "annotate_delete_confirm", attempt_at, _PLACE, delete)
+    confirm("Delete", "annotate_delete_confirm", attempt_at, _WHOLE, delete)
 
 
 def _restore(explorer: Explorer, corpus: str, who: str) -> None:

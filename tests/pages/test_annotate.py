@@ -14,7 +14,7 @@ from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate.judging_data import nodes
-from pages._annotate.pool_form import CHOSEN, TEXT, read_seeds
+from pages._annotate.pool_form import CHOSEN, read_seeds
 from pages._annotate.project_form import read_scale, scale_lines
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.visits import Serve, address, click, judged_on, param, run, shown, visit
@@ -204,6 +204,7 @@ def test_a_project_is_renamed_copied_and_deleted_and_comes_back(home_page: Explo
         page.text_input(key="annotate_other_name").set_value(name)
         click(page, key)
     assert param(page, "project") == "second-round"
+    assert "Copied to second-round." in shown(page)
     assert {p.name: p.key for p in home_page.annotation.projects("small")}["q"] == project.key
     click(page, "annotate_copy")
     assert "has a project &#x27;second-round&#x27; already" in shown(page)
@@ -293,13 +294,13 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
 def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page: Explorer) -> None:
     project = home_page.annotation.save(Project("small", "titles"), "lead")
     one, other = (d["doc_id"] for d in DOCUMENTS[:2])
-    pasted = home_page.notebook.put_text("Bees dance to tell where flowers are.")
+    seed, pasted = Query("small", seed=one), Query("small", text="Bees dance to tell where.")
     page = address("annotate", corpus="small", project="titles", part="pool")
-    page.session_state[f"{CHOSEN}_small_options"] = [one, other, f"{TEXT}{pasted}"]
+    page.session_state[f"{CHOSEN}_small_options"] = [*(seed, Query("small", seed=other), pasted)]
     run(page)
     chosen = page.multiselect(key=f"{CHOSEN}_small")
     assert chosen.options[0] == DOCUMENTS[0]["title"], "seeds go by their titles"
-    chosen.set_value([one, f"{TEXT}{pasted}"])
+    chosen.set_value([seed, pasted])
     page.multiselect(key="annotate_aspects").set_value(["method", "result"])
     click(page, "annotate_add_queries")
     asked = home_page.annotation.queries(project).values()
