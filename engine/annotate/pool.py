@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from engine.corpora.contracts import RankedDocuments, Seed
 from engine.corpora.opened import OpenCorpus
@@ -200,6 +200,10 @@ class PoolFilling(ForPerson):
             added, left = self._count(project) - before, total - done
             return PoolFilled(done, left, added, "cancelled" if left else "")
 
-        progress, busy = RunProgress(0, total), f"The pool of '{project.name}' is being filled."
-        how: Any = {"request": (request, query_ids), "owner": owner, "busy": busy}
-        return self.jobs.start(project.key, work, progress, **how)
+        if self.jobs.running(project.key) is not None:
+            raise BadInputError(
+                f"The pool of '{project.name}' is being filled already.",
+                "Wait until that is done, or cancel it.",
+            )
+        progress = RunProgress(0, total)
+        return self.jobs.start(project.key, work, progress, request=request, owner=owner)

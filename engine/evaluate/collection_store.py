@@ -179,9 +179,8 @@ class CollectionStore(ForPerson):
             read = functools.partial(self._read_uploaded, row)
         elif sign == PROJECT:
             names = {project.key[1]: project.name for project in self._projects.projects(name)}
-            named = names.get(rest, rest)  # a renamed project keeps its key
-            info = replace(info, name=f"{name}{PROJECT}{named}", source_format="project")
-            info = replace(info, source=named or "judged while exploring")
+            source = names.get(rest, rest) or "judged while exploring"
+            info = replace(info, source=source, source_format="project")
             read = functools.partial(self._read_project, name, rest)
         synthetic = Library.is_synthetic(corpus) and row is None
         return _Place(replace(info, synthetic=synthetic), read)

@@ -26,7 +26,7 @@ from pages._annotate.annotate_url import (
     step_button,
 )
 from pages._annotate.judging_view import judging_view, leave
-from pages._common.kit import button, dim, empty, select
+from pages._common.kit import button, dim, empty, line, select
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.state import corpus_box
 
@@ -73,6 +73,7 @@ def controls(
             button("New project", "annotate_new", go, NEW)
         if not names_come_from_login():
             name_field(who, "annotate_name", _come_as)
+    with line("annotate_parts"):
         view, refused = _parts(explorer, view, project, who)
     if refused:
         note(*refused)

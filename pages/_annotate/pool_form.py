@@ -155,10 +155,9 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
     options = state.setdefault(f"{key}_options", [])
     state.setdefault(key, list(options))
 
-    def choose(**seed: str) -> None:
+    def choose(query: Query) -> None:
         for name in (f"{key}_options", key):
-            chosen = (*state.get(name, ()), Query(corpus, **seed))
-            state[name] = list(dict.fromkeys(chosen))
+            state[name] = list(dict.fromkeys((*state.get(name, ()), query)))
 
     def title(query: Query) -> str:
         if query.seed is None:
@@ -169,8 +168,8 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
         *(explorer, corpus),
         key="annotate_finder",
         label="Find seeds",
-        on_document=lambda doc_id: choose(seed=doc_id),
-        on_text=lambda text_id: choose(text=explorer.notebook.text(text_id)),
+        on_document=lambda doc_id: choose(Query(corpus, seed=doc_id)),
+        on_text=lambda text_id: choose(Query(corpus, text=explorer.notebook.text(text_id))),
     )
     shown = "None yet. Find some above."
     st.multiselect("Chosen seeds", options, key=key, placeholder=shown, format_func=title)
@@ -257,37 +256,25 @@ def _start(
 
 
 def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
-    counts = Counter(item.query_id for item in explorer.annotation.pool(project))
-    judged = Counter(
-        query_id
-        for query_id, _ in {
-            (judgment.query_id, judgment.doc_id)
-            for judgment in explorer.annotation.judgments(project)
-            if judgment.origin not in ("model", "audit") and judgment.query_id in queries
-        }
-    )
-    opened = explorer.library.open(project.corpus)
-
-    def name(query: Query) -> str:
-        if query.seed is None:
-            return shortened(query.text or "")
-        row = opened.row_of.get(query.seed)
-        return (opened.titles[row] if row is not None else "") or query.seed
-
+    annotation = explorer.annotation
+    counts = Counter(item.query_id for item in annotation.pool(project))
+    by_people = (j for j in annotation.judgments(project) if j.origin not in ("model", "audit"))
+    judged = Counter(query_id for query_id, _ in {j.item for j in by_people} if query_id in queries)
+    titles = explorer.notebook.seed_titles([*queries.values()])
     rows = [
         {
             "Query": query_id,
-            "Seed": name(query),
+            "Seed": title,
             "Aspect": query.aspect or ("" if is_plain(query) else "as a whole"),
             "In pool": counts[query_id],
             "Judged": judged[query_id],
             "Assigned to": ", ".join(project.assigned.get(query_id, ("everybody",))),
         }
-        for query_id, query in queries.items()
+        for (query_id, query), title in zip(queries.items(), titles, strict=True)
     ]
     many, items = counted(len(queries), "query", "queries"), counted(counts.total(), "item")
     facts(f"{many}, {items}, {judged.total():,} judged.")
-    if gone := explorer.annotation.unaskable(project):
+    if gone := annotation.unaskable(project):
         note(are_passed_over(gone))
     height: Any = "content" if len(rows) < MOST_ROWS else 320
     grid(rows, "annotate_queries_table", "Queries and their pools", height=height)

@@ -74,6 +74,8 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
     fields = Fields("annotate", "new" if is_new else f"{project.corpus}_{project.name}")
     begun = f"annotate_begun_{fields.place}"
     before = None if is_new else begun_from(begun, fields("scale"), project)
+    if is_new:
+        _restore(explorer, project.corpus, who)
     st.header("New project" if is_new else f"Project {project.name}", anchor=False)
 
     def save() -> None:
@@ -98,7 +100,6 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
         submit(label, key, save, place=_PLACE, type="primary")
         show_problem(_PLACE)
     if is_new:
-        _restore(explorer, project.corpus, who)
         return
     if saved := st.session_state.pop(_SAVED, ""):
         facts(saved, role="status")
@@ -128,7 +129,8 @@ def _whole(explorer: Explorer, project: Project, who: str) -> None:
 @st.dialog("Delete this project?")
 def _confirm(explorer: Explorer, project: Project, who: str) -> None:
     judgments = counted(len(explorer.annotation.judgments(project)), "judgment")
-    st.html(el("p", el("strong", project.name), f" has {judgments}. They are kept: you can undo."))
+    kept = "They are kept. You can undo this under New project."
+    st.html(el("p", el("strong", project.name), f" has {judgments}. {kept}"))
 
     def delete() -> None:
         explorer.annotation.delete(project, who)

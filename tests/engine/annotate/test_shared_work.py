@@ -126,7 +126,7 @@ def test_a_renamed_project_keeps_all_that_refers_to_it(small_copy: Explorer) -> 
     assert annotation.project("small", "p") == renamed, "links have the former name"
     judge(small_copy, renamed, "Grace", item)
     assert [j.annotator for j in annotation.judgments(renamed)] == ["Ada", "Grace"]
-    assert small_copy.collections.info("small:p").name == "small:named"
+    assert small_copy.collections.info("small:p").name == "named"
     names = small_copy.sql("small", "select distinct project from judgments").to_pylist()
     assert names == [{"project": "named"}]
     for taken in ("p", "named"):
