@@ -145,8 +145,9 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
         st.session_state[_LAST] = data
         is_over = not data["next"] and data["waiting"] is None and session.only is None
         leads = is_over and is_lead(session.project, session.who)
-        if leads and step_button(explorer, session.project, "judge"):
-            st.rerun()
+        with st.container():  # always there: the queue below it keeps its place
+            if leads and step_button(explorer, session.project, "judge"):
+                st.rerun()
         _COMPONENT(key=KEY, data={**data, "answer": asdict(answer)}, on_sent_change=arrived)
 
 
