@@ -48,14 +48,18 @@ const headed = (cls, kicker, document_) => {
 
 const seedNode = (seed) => {
   const card = headed("seed", seed.kicker, seed)
-  const asked = make("div", `asked ${roleClass(seed.role)}`)
-  if (seed.aspect) asked.append(make("span", "badge", `${seed.letter} · ${seed.aspect}`))
-  if (seed.asked) asked.append(make("span", "text", seed.asked))
-  if (seed.asked || seed.aspect) card.append(asked)
   const list = make("div", "sentences")
   list.append(...sentenceRows(seed.sentences, (s) => s.on))
   card.append(list)
   return card
+}
+
+// What is asked for stays above the item, however long its text is.
+const askedNode = (seed) => {
+  const asked = make("div", `asked ${roleClass(seed.role)}`)
+  if (seed.aspect) asked.append(make("span", "badge", `${seed.letter} · ${seed.aspect}`))
+  if (seed.asked) asked.append(make("span", "text", seed.asked))
+  return asked
 }
 
 // A low window shows the sentences that count first.
@@ -252,7 +256,8 @@ const drawn = (session, act, parent) => {
   message.setAttribute("role", "status")
   const foot = make("div", "foot")
   foot.append(noteNode(session), keysNode(session, act, parent))
-  return [progressNode(session), panes, message, foot]
+  const pinned = seed && (seed.asked || seed.aspect) ? [askedNode(seed)] : []
+  return [progressNode(session), ...pinned, panes, message, foot]
 }
 
 // -- keys -------------------------------------------------------------------------------------

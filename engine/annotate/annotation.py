@@ -31,7 +31,7 @@ from engine.annotate.projects import (
     guideline_template,
     store,
 )
-from engine.annotate.queueing import Queue, Share, find_progress, find_share
+from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, check_length
@@ -200,8 +200,18 @@ class Annotation(ProjectStore):
         model."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
-        pool, current = self.pooled(project).among(only), self._ledger.judging.current(*project.key)
-        return Queue(project, annotator, pool, current, audit=only is not None)
+        pool, first = self._mine(project, annotator, self.pooled(project), only)
+        current = self._ledger.judging.current(*project.key)
+        return Queue(project, annotator, pool, current, audit=only is not None, first=first)
+
+    def _mine(
+        self, project: Project, annotator: str, pool: Pool, only: Collection[Item] | None
+    ) -> tuple[Pool, tuple[Item, ...]]:
+        """The part of a pool that an annotator judges, and which of it everybody judges first."""
+        if only is not None:
+            return pool.among(only), ()
+        first = self.first_items(project, pool)
+        return pool.of(project, annotator, first), first
 
     def share(
         self,
@@ -223,14 +233,16 @@ class Annotation(ProjectStore):
             return {*unaskable(opened, self._every_query(project))}
 
         # An import may have dropped some documents, another lens some aspects.
-        pool = self.pooled(project).held_by(opened.row_of, lacking).among(only)
-        pool.order(project, who)  # slow the first time: before the leases are held
+        pool = self.pooled(project).held_by(opened.row_of, lacking)
+        pool, first = self._mine(project, who, pool, only)
+        self.keep_first(project, first)
+        pool.order(project, who, first)  # slow the first time: before the leases are held
         with self._ledger.leases.of(*project.key) as leases:
             before = leases.pop(key := _lease_key(who, visit), None)
             shown = frozenset() if before is None else shown & {*before.items}
             # After the leases: who gave one back has stored their judgments by then.
             current = self._ledger.judging.current(*project.key)
-            queue = Queue(project, who, pool, current, audit=only is not None)
+            queue = Queue(project, who, pool, current, audit=only is not None, first=first)
             for other, own in leases.items():
                 if own.annotator == who:  # a tab of theirs, perhaps one that they closed
                     left = tuple(item for item in own.items if item not in queue.said)
@@ -259,8 +271,8 @@ class Annotation(ProjectStore):
     def progress(self, project: Project) -> ProjectProgress:
         """How far the project is, and each of its people."""
         check_sees(self.person, None)
-        current = self._ledger.judging.current(*project.key)
-        return find_progress(project, self.pooled(project), current)
+        current, pool = self._ledger.judging.current(*project.key), self.pooled(project)
+        return find_progress(project, pool, current, self.first_items(project, pool))
 
     @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:

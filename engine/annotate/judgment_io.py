@@ -65,6 +65,7 @@ from engine.types.annotating import (
     JUDGMENT_FORMATS,
     ImportedJudgments,
     Judgment,
+    JudgmentCounts,
     Origin,
     Project,
     Verdict,
@@ -379,9 +380,9 @@ def _named(row: Judgment, taken: Container[str]) -> Judgment:
 
 def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: bool) -> str:
     where = f"Line {line:,}" if line else f"'{row.query_id}'"
-    before, said = f"{row.annotator} took back what was said", _shown(row)
+    before, said = f"{row.annotator} took back what was said", grade_words(row)
     if here is not None:
-        before = f"{here.annotator} said {_shown(here)}"
+        before = f"{here.annotator} said {grade_words(here)}"
         if _grade_of(here) == _grade_of(row):
             said = "the same with another note or other marks"
     outcome = "the file's counts now" if overwrite else "what is here stays"
@@ -391,7 +392,8 @@ def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: boo
     )
 
 
-def _shown(row: Judgment) -> str:
+def grade_words(row: Judgment) -> str:
+    """The grade, or the verdict without one."""
     return str(row.relevance) if row.relevance is not None else row.verdict
 
 
@@ -552,7 +554,7 @@ class JudgmentFiles(ForPerson):
         }
         lines = json_lines(itertools.chain([first], described, map(to_fields, events)))
         name = f"{project.name or project.corpus}.{plain_name(who)}.jsonl"
-        return Exported({name: lines}, len(events))
+        return Exported({name: lines}, len(events), counts=_counts(events))
 
     def qrels(self, project: Project, *, median: bool = False, audit: bool = False) -> DecidedQrels:
         """The adjudicated grades of active queries, in the project's scale; see :func:`decide`."""
@@ -578,9 +580,11 @@ class JudgmentFiles(ForPerson):
         adjudicated: bool = False,
         by_model: bool = False,
         overwrite: bool = False,
+        dry_run: bool = False,
     ) -> ImportedJudgments:
         """Import the last judgment of each annotator and item, or none where a line is broken.
         Stored judgments are skipped; those that differ are reported, and stay unless ``overwrite``.
+        ``dry_run``: nothing is stored.
 
         Args:
             source: a file, or a CSFCube or BEIR folder; None for what the corpus came from.
@@ -607,20 +611,22 @@ class JudgmentFiles(ForPerson):
         self._read(incoming, kind, path, annotator, adjudicated=adjudicated)
         incoming.check()
         last, judging = [rows[-1][1] for rows in incoming.rows.values()], self._ledger.judging
-        if is_new:
+        if is_new and not dry_run:
             self._projects.put(target, last[0].annotator)
-        if incoming.new_queries:
+        if incoming.new_queries and not dry_run:
             self._projects.add_queries(target, incoming.new_queries)
         taken = judging.known(row.event for row in last)
-        known, conflicts = 0, tuple[str, ...]()
+        added, known, conflicts = 0, 0, tuple[str, ...]()
 
         def change(stored: Changed) -> Iterable[Judgment]:
-            nonlocal known, conflicts
+            nonlocal added, known, conflicts
             new, known, conflicts = incoming.compared(stored, taken, overwrite=overwrite)
-            return new
+            added = len(new)
+            return () if dry_run else new
 
-        added = judging.change(*target.key, change)
-        return ImportedJudgments(added, known, conflicts, incoming.warnings)
+        judging.change(*target.key, change)
+        about = _counts(last), len(incoming.new_queries), target.name
+        return ImportedJudgments(added, known, conflicts, incoming.warnings, *about)
 
     def _read(
         self, incoming: JudgmentImport, kind: str, path: Path, annotator: str, *, adjudicated: bool
@@ -686,9 +692,14 @@ class JudgmentFiles(ForPerson):
                 f"{path.name}, line 1: the project cannot be read.", "Export it again."
             ) from error
         settings = check_project(settings if name is None else replace(settings, name=name))
-        if settings.name in {"", *(p.name for p in self._projects.projects(corpus))}:
+        with suppress(UnknownNameError):
             return self._projects.project(corpus, settings.name), False
-        return settings, True
+        return self._projects.placed(replace(settings, place="", deleted=False)), True
+
+
+def _counts(judgments: Iterable[Judgment]) -> JudgmentCounts:
+    rows = ((j.item, [j.annotator], grade_words(j)) for j in judgments)
+    return JudgmentCounts.of(rows)
 
 
 def _of_annotator(
@@ -723,6 +734,9 @@ class Form:
         """The adjudicated grades; beside the tables of BEIR also whose they are."""
         rows = decided.rows()
         exported = self._written(rows, DECIDED_FIELDS, {"": decided.grades}, decided.notes)
+        kept = (d for d in decided.decisions if d.relevance is not None)
+        counts = JudgmentCounts.of((d.item, d.annotators, d.relevance) for d in kept)
+        exported = replace(exported, counts=counts)
         if self.kind != "beir":
             return exported
         return replace(exported, files={**exported.files, DECISIONS: json_lines(rows)})
@@ -737,7 +751,8 @@ class Form:
         if left and self.kind not in TABLES:
             notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
         rows, grades = [*map(to_fields, judgments)], own_grades(judgments, models=True)
-        return self._written(rows, FIELDS, grades, notes)
+        inside = (j for j in judgments if self.kind in TABLES or j.relevance is not None)
+        return replace(self._written(rows, FIELDS, grades, notes), counts=_counts(inside))
 
     def _written(
         self,

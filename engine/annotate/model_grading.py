@@ -322,8 +322,7 @@ class GradePool(ModelTask[GradeCounts]):
         raise NothingGradedError(
             f"Nothing was graded: {made.annotator} gave no usable answer to {asked}. "
             f"{usage.problem}".strip(),
-            "Try another model, or begin with a few candidates. What it answers must be a small "
-            "JSON object with a reason and a grade of the scale.",
+            "Try another model, or begin with a few candidates.",
         )
 
     async def grade(self, run: TaskRun) -> TaskReport[GradeCounts]:

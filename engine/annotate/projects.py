@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from pydantic import TypeAdapter
 
-from engine.annotate.queueing import Pool
+from engine.annotate.queueing import Pool, first_items, shared_out
 from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
@@ -29,6 +29,7 @@ from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
     MODEL_PREFIX,
+    MOST_FIRST,
     Item,
     JudgingOrder,
     Judgment,
@@ -119,6 +120,7 @@ def check_project(project: Project) -> Project:
         )
     check_between("The number of annotators of an item", project.per_item, 1)
     check_known("order", project.order, ORDERS)
+    check_between("The number of first items", project.first, 0, MOST_FIRST)
     check_length("text of the guidelines", "".join(project.guidelines.values()), LONGEST_GUIDELINES)
     return replace(
         project,
@@ -126,6 +128,11 @@ def check_project(project: Project) -> Project:
         scale=check_scale(project.scale),
         annotators=tuple(dict.fromkeys(map(check_annotator, project.annotators))),
         leads=tuple(dict.fromkeys(map(check_annotator, project.leads))),
+        assigned={
+            query_id: own
+            for query_id, people in project.assigned.items()
+            if (own := tuple(who for who in people if is_member(project, who)))
+        },
     )
 
 
@@ -239,17 +246,13 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
     annotator = check_annotator(judgment.annotator, judgment.origin)
     check_length("event", judgment.event, LONGEST_EVENT)
     _check_verdict(project, judgment)
-    if judgment.origin in ("person", "audit") and not is_member(project, annotator):
-        people = sorted({*project.annotators, *project.leads})
-        raise BadInputError(
-            f"'{annotator}' is not among the annotators of project '{project.name}'.",
-            f"They are {', '.join(people)}; a lead can add others.",
-        )
+    if judgment.origin in ("person", "audit"):
+        _check_member(project, annotator)
     blind = project.blind and bool(project.name)
     return replace(
         judgment,
         corpus=project.corpus,
-        project=project.name,
+        project=project.key[1],
         annotator=annotator,
         note=checked_note(judgment.note),
         instruction=printable(judgment.instruction),
@@ -292,6 +295,15 @@ def check_not_seed(judgment: Judgment, query: Query) -> None:
 def is_member(project: Project, annotator: str) -> bool:
     """Whether a person judges in a project: one without a list of people is for all."""
     return not project.annotators or annotator in {*project.annotators, *project.leads}
+
+
+def _check_member(project: Project, annotator: str) -> None:
+    if not is_member(project, annotator):
+        people = sorted({*project.annotators, *project.leads})
+        raise BadInputError(
+            f"'{annotator}' is not among the annotators of project '{project.name}'.",
+            f"They are {', '.join(people)}; a lead can add others.",
+        )
 
 
 def check_decision(
@@ -354,6 +366,7 @@ class ProjectStore(ForPerson):
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
         self._stored = ledger.documents("project", Project)
+        self._first = ledger.documents("first items", tuple[Item, ...])
         self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
         self._pools_lock = threading.Lock()
         self._pools: Recent[Any, tuple[Any, Pool]] = Recent(MOST_POOLS)
@@ -362,20 +375,131 @@ class ProjectStore(ForPerson):
 
     def projects(self, corpus: str | None = None) -> list[Project]:
         """Projects that were saved, by corpus and name; a corpus's own only once it was."""
-        stored = sorted(self._stored.all(corpus), key=lambda one: one.value.key)
-        return [one.value for one in stored]
+        return [project for project in self._every_project(corpus) if not project.deleted]
+
+    @leads_only
+    def deleted(self, corpus: str) -> list[Project]:
+        """Projects that :meth:`restore` can bring back."""
+        return [project for project in self._every_project(corpus) if project.deleted]
+
+    def _every_project(self, corpus: str | None) -> list[Project]:
+        stored = (one.value for one in self._stored.all(corpus))
+        return sorted(stored, key=attrgetter("corpus", "name"))
 
     def project(self, corpus: str, name: str = "") -> Project:
-        """A project by name; a corpus always has its own, called ""."""
+        """A project by its name, or the one that it had before it was renamed; a corpus always has
+        its own, called ""."""
         self._library.corpus(corpus)
-        named = {project.name: project for project in self.projects(corpus)}
+        projects = self.projects(corpus)
+        named = {p.key[1]: p for p in projects} | {p.name: p for p in projects}
         if name and name not in named:
-            known = ", ".join(filter(None, named))
+            known = ", ".join(project.name for project in projects if project.name)
             raise UnknownNameError(
                 f"Corpus '{corpus}' has no project '{name}'.",
                 f"It has {known}." if known else "Make it first.",
             )
         return named.get(name, Project(corpus))
+
+    @leads_only
+    def create(self, project: Project, author: str) -> Project:
+        """Store a new project under a name that is free."""
+        if not project.name:
+            raise BadInputError("The project has no name.", "Enter a short one, like methods-2024.")
+        self._check_free(project.corpus, project.name)
+        return self.save(project, author)
+
+    @leads_only
+    def copy(self, project: Project, name: str, author: str) -> Project:
+        """A new project with the settings, queries and pool of one, without its judgments."""
+        made = self.create(replace(project, name=name, place=""), author)
+        rows, (corpus, place) = self._ledger.projects, made.key
+        rows.add_queries(replace(row, project=place) for row in rows.queries(*project.key))
+        rows.set_asked(corpus, place, self.retired(project), asked=False, author=author)
+        rows.add_to_pool(replace(row, project=place) for row in rows.pool(*project.key))
+        return made
+
+    @leads_only
+    def rename(self, project: Project, name: str, author: str) -> Project:
+        """Rename a project; it is found by its former name too while no other has it."""
+        return self.put(replace(project, name=name, place=project.key[1]), author)
+
+    @leads_only
+    def delete(self, project: Project, author: str) -> None:
+        """Delete a project; :meth:`restore` brings it back, with all that was judged."""
+        self.put(replace(project, deleted=True, place=project.key[1]), author)
+
+    @leads_only
+    def restore(self, corpus: str, name: str, author: str) -> Project:
+        """Undo the last :meth:`delete` of a project of this name."""
+        for stored in sorted(self._stored.all(corpus), key=lambda one: one.time, reverse=True):
+            if stored.value.deleted and stored.value.name == name:
+                return self.put(replace(stored.value, deleted=False, place=stored.key), author)
+        raise UnknownNameError(f"Corpus '{corpus}' has no deleted project '{name}'.")
+
+    def _check_free(self, corpus: str, name: str, place: str | None = None) -> None:
+        """Refuse a name that a project at another place has, or had before it was renamed."""
+        for other in self.projects(corpus):
+            if other.key[1] != place and name in (other.name, other.key[1]):
+                was = "" if other.name == name else f", now called '{other.name}'"
+                raise BadInputError(
+                    f"Corpus '{corpus}' has a project '{name}' already{was}.",
+                    "Choose another name.",
+                )
+
+    def placed(self, project: Project) -> Project:
+        """The project with the place of the one of its name; a new one gets a place of its own,
+        away from what belongs to a deleted one."""
+        named = {other.name: other for other in self.projects(project.corpus)}
+        if project.place or project.name in named:
+            return replace(project, place=project.place or named[project.name].place)
+        if self._stored.get(project.name, project.corpus) is None:
+            return project
+        return replace(project, place=f"{project.name}~{new_event()[:8]}")
+
+    @leads_only
+    def assign(
+        self, project: Project, assigned: Mapping[str, Sequence[str]], author: str
+    ) -> Project:
+        """Assign queries to annotators; one without any is everybody's."""
+        asked, after = self._every_query(project), dict(project.assigned)
+        for name, people in assigned.items():
+            check_known("query", name, asked)
+            after[name] = tuple(map(check_annotator, people))
+            for who in after[name]:
+                _check_member(project, who)
+        return self.save(replace(project, assigned=after), author, project)
+
+    @leads_only
+    def share_out(self, project: Project, author: str) -> Project:
+        """Assign all queries to the project's annotators; see :func:`shared_out`."""
+        if len(project.annotators) < project.per_item:
+            raise BadInputError(
+                f"Project '{project.name}' has {counted(len(project.annotators), 'annotator')}, "
+                f"and asks {project.per_item} for each item.",
+                "Name its annotators first.",
+            )
+        sizes = Counter(dict.fromkeys(self.queries(project), 0))
+        sizes.update(item.query_id for item in self.pool(project))
+        return self.assign(project, shared_out(project, sizes), author)
+
+    def first_items(self, project: Project, pool: Pool) -> tuple[Item, ...]:
+        """The items of the pool that everybody judges first."""
+        if not project.first:
+            return ()
+        corpus, place = project.key
+        chosen = self._first.value(place, corpus) or ()
+        return tuple(first_items(pool, chosen, project.first))
+
+    def keep_first(self, project: Project, first: tuple[Item, ...]) -> None:
+        """Let the first items stay so when others are added."""
+        corpus, place = project.key
+
+        def extended(stored: Stored[tuple[Item, ...]] | None) -> tuple[Item, ...]:
+            before = () if stored is None else stored.value
+            return (*before, *(item for item in first if item not in before))
+
+        if first and not {*first} <= {*(self._first.value(place, corpus) or ())}:
+            self._first.change(place, extended, scope=corpus)
 
     @leads_only
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
@@ -389,10 +513,12 @@ class ProjectStore(ForPerson):
     def put(self, project: Project, author: str, before: Project | None = None) -> Project:
         """As :meth:`save`, for a project from a file: any author, and any aspects in its
         guidelines."""
-        checked = check_project(project)
-        corpus, name = checked.key
-        stored = self._stored.get(name, corpus)
-        current = Project(*checked.key) if stored is None else stored.value
+        checked = check_project(self.placed(project))
+        corpus, place = checked.key
+        if not checked.deleted:
+            self._check_free(corpus, checked.name, place)
+        stored = self._stored.get(place, corpus)
+        current = Project(corpus, place) if stored is None else stored.value
         if current.leads and author not in current.leads:
             raise BadInputError(
                 f"'{author}' cannot change project '{project.name}'.",
@@ -408,7 +534,7 @@ class ProjectStore(ForPerson):
                 )
             return checked
 
-        self._stored.change(name, change, author, corpus)
+        self._stored.change(place, change, author, corpus)
         return checked
 
     def _check_grades(self, current: Project, scale: Scale) -> None:

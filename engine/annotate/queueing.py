@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
+import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -13,6 +24,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from engine.types.annotating import (
+    FirstItems,
     Item,
     Judgment,
     PersonProgress,
@@ -71,6 +83,28 @@ def disagreement(item: PoolItem, sources: int) -> float:
     return max(shares) - min(shares) if len(shares) > 1 else 0.0
 
 
+def first_items(pool: Pool, chosen: Sequence[Item], number: int) -> list[Item]:
+    """The items that everybody judges first: those chosen before, as far as they are in the pool,
+    then others by a hash."""
+    first = [item for item in chosen if item in pool]
+    if len(first) < min(number, len(pool)):
+        others = pool.numbers.keys() - {*first}
+        first += heapq.nsmallest(number - len(first), others, key=lambda i: key_of("first", *i))
+    return first[:number]
+
+
+def shared_out(project: Project, sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """Queries with their numbers of items, each assigned to as many annotators as an item needs,
+    so that everybody has about as many items."""
+    loads, assigned = dict.fromkeys(project.annotators, 0), {}
+    for query_id in sorted(sizes, key=lambda name: (-sizes[name], name)):
+        people = sorted(loads, key=loads.__getitem__)[: project.per_item]
+        assigned[query_id] = tuple(people)
+        for who in people:
+            loads[who] += sizes[query_id]
+    return assigned
+
+
 class Order(NamedTuple):
     """The order of one annotator's queue; ``places`` are by number of the item in its pool."""
 
@@ -85,9 +119,10 @@ class Pool(Collection[Item]):
     def __init__(self, items: Iterable[PoolItem]) -> None:
         self.items = tuple(items)
         self.numbers = {pooled.item: number for number, pooled in enumerate(self.items)}
-        self._orders: dict[tuple[str, str], Order] = {}
+        self._orders: dict[tuple[str, str, tuple[Item, ...]], Order] = {}
         self._lock = Lock()
         self._held_by: tuple[Container[str], Pool] = ((), self)
+        self._without: dict[tuple[frozenset[str], tuple[Item, ...]], Pool] = {}
 
     def __contains__(self, item: object) -> bool:
         return item in self.numbers
@@ -113,6 +148,20 @@ class Pool(Collection[Item]):
                 self._held_by = held
             return held[1]
 
+    def of(self, project: Project, annotator: str, first: tuple[Item, ...] = ()) -> Pool:
+        """Without queries that are assigned to others, but with the items that everybody judges;
+        the same object for the same ones."""
+        out = frozenset(q for q, who in project.assigned.items() if who and annotator not in who)
+        if not out:
+            return self
+        with self._lock:
+            key, mine = (out, first), self._without.get((out, first))
+            if mine is None:
+                items, everybody = self.items, {*first}
+                mine = Pool(p for p in items if p.query_id not in out or p.item in everybody)
+                self._without = {**dict([*self._without.items()][1 - MOST_ORDERS :]), key: mine}
+            return mine
+
     def among(self, only: Collection[Item] | None) -> Pool:
         """Of these items alone; all for None."""
         if only is None:
@@ -120,12 +169,15 @@ class Pool(Collection[Item]):
         numbers = sorted(self.numbers[item] for item in only if item in self.numbers)
         return Pool(map(self.items.__getitem__, numbers))
 
-    def order(self, project: Project, annotator: str) -> Order:
-        """See :func:`ordered_items`; kept, since it takes long for many items."""
-        key = (project.order, annotator)
+    def order(self, project: Project, annotator: str, first: tuple[Item, ...] = ()) -> Order:
+        """See :func:`ordered_items`, after those that everybody judges ``first``; kept, since it
+        takes long for many items."""
+        key = (project.order, annotator, first)
         held = self._orders.get(key)
         if held is None:
-            items = tuple(ordered_items(project, self.items, annotator))
+            ahead = [self[item] for item in sorted(first, key=_of_all)]
+            others = [pooled for pooled in self.items if pooled.item not in {*first}]
+            items = (*ahead, *ordered_items(project, others, annotator))
             places = array("l", bytes(array("l").itemsize * len(items)))
             for place, pooled in enumerate(items):
                 places[self.numbers[pooled.item]] = place
@@ -134,9 +186,14 @@ class Pool(Collection[Item]):
         return held
 
 
+def _of_all(item: Item) -> tuple[str, str]:
+    """Where an item is among those for everybody: queries together, in a random order."""
+    return key_of("", item[0]), key_of("", *item)
+
+
 class Queue:
     """One annotator's queue in one project, by the current judgments; without ``audit``, items that
-    were graded to check a model are due."""
+    were graded to check a model are due. Those that everybody judges ``first`` are always due."""
 
     def __init__(
         self,
@@ -146,8 +203,10 @@ class Queue:
         current: CurrentJudgments,
         *,
         audit: bool = False,
+        first: tuple[Item, ...] = (),
     ) -> None:
         self.project, self.annotator, self.pool = project, annotator, pool
+        self._first, self.everybody = first, frozenset(first)
         self.annotated = current.annotated
         # own judgments by item, without adjudications, in order of arrival
         self.said, self._own, self._all = current.of(annotator, pool)
@@ -162,22 +221,29 @@ class Queue:
 
     @cached_property
     def _order(self) -> Order:
-        return self.pool.order(self.project, self.annotator)
+        return self.pool.order(self.project, self.annotator, self._first)
 
-    def lacking(self, item: Item) -> int:
+    def lacking(self, item: Item) -> float:
         """How many annotations an item needs beyond those it has, at least 0."""
+        if item in self.everybody:
+            return math.inf
         return max(0, self.project.per_item - self.annotated.get(item, 0))
 
     @property
     def missing(self) -> int:
-        """How many annotations all of the pool lacks."""
-        needed = self.project.per_item
-        return sum((needed - n) * self._all[n] for n in range(needed))
+        """How many annotations the pool lacks, but for items that everybody judges."""
+        needed, annotated = self.project.per_item, self.annotated
+        first = sum(max(0, needed - annotated.get(item, 0)) for item in self._first)
+        return sum((needed - n) * self._all[n] for n in range(needed)) - first
+
+    @property
+    def first_due(self) -> list[Item]:
+        """The items for everybody that the annotator has not judged."""
+        return [item for item in self._first if item not in self.said]
 
     def is_due(self, item: PoolItem) -> bool:
         """Whether the annotator has not judged it, and it needs more annotations."""
-        key = item.item
-        return key not in self.said and self.annotated.get(key, 0) < self.project.per_item
+        return item.item not in self.said and self.lacking(item.item) > 0
 
     def due(self, start: int = 0) -> Iterator[PoolItem]:
         """The items that are due, in order: from this place on (from 0), then those before it."""
@@ -193,10 +259,11 @@ class Queue:
         """How far the annotator is."""
         own, lacking = self._own, range(self.project.per_item)
         done = own["grade"] + own["skip"] + own["unsure"]
+        enough = sum(self.annotated.get(i, 0) >= self.project.per_item for i in self.first_due)
         last = (j for item, j in reversed(self.said.items()) if item in self.pool)
         return QueueProgress(
             done=done,
-            total=done + sum(self._all[n] - own[n] for n in lacking),
+            total=done + enough + sum(self._all[n] - own[n] for n in lacking),
             skipped=own["skip"],
             unsure=own["unsure"],
             per_minute=pace(itertools.islice(last, PACE_OVER + 1)),
@@ -241,9 +308,11 @@ def find_share(
     def is_free(item: Item) -> bool:
         return item not in leased or leased[item] < queue.lacking(item)
 
-    free = (i.item for i in queue.due(max(0, place - 1)) if is_free(i.item))
+    first = queue.first_due
+    start = 0 if first and at not in queue.everybody else max(0, place - 1)
+    free = (i.item for i in queue.due(start) if is_free(i.item))
     crowded = people > needed
-    most = -(-queue.missing // (2 * people)) if crowded else MOST_AHEAD
+    most = len(first) - (-queue.missing // (2 * people)) if crowded else MOST_AHEAD
     ahead = list(itertools.islice(free, min(most, MOST_AHEAD)))
     kept = dict.fromkeys([*ahead, *(item for item in shown if item not in queue.said)])
     beyond = False
@@ -252,7 +321,8 @@ def find_share(
         if not beyond:
             kept[at] = None
     progress = queue.progress()
-    mine = min(progress.left, -(-queue.missing // people)) if crowded else progress.left
+    mine = len(first) - (-queue.missing // people)
+    mine = min(progress.left, mine) if crowded else progress.left
     progress = replace(progress, total=progress.done + mine)
     # To look at all that is leased takes long: only for who waits.
     waits_for = (i for i in leased if i in queue.pool and queue.is_due(queue.pool[i]))
@@ -270,7 +340,9 @@ def pace(judgments: Iterable[Judgment]) -> float | None:
     return 60.0 * len(worked) / sum(worked) if sum(worked) > 0 else None
 
 
-def find_progress(project: Project, pool: Pool, current: CurrentJudgments) -> ProjectProgress:
+def find_progress(
+    project: Project, pool: Pool, current: CurrentJudgments, first: tuple[Item, ...] = ()
+) -> ProjectProgress:
     """How far a project is, and each of its people; models and decisions are left aside."""
     own = [j for j in current.judgments() if j.origin in ("person", "import") and j.item in pool]
     count = Counter(judgment.annotator for judgment in own)
@@ -280,14 +352,27 @@ def find_progress(project: Project, pool: Pool, current: CurrentJudgments) -> Pr
     annotated = Counter(judgment.item for judgment in own if judgment.is_annotation)
     people = []
     for who in sorted({*project.annotators, *count}, key=str.casefold):
-        progress = Queue(project, who, pool, current).progress()
+        mine = pool.of(project, who, first)
+        progress = Queue(project, who, mine, current, first=first).progress()
         share = count[who] / len(own) if own else 0.0
         people.append(PersonProgress(who, progress, share, last.get(who)))
+    judging = project.annotators or tuple(p.annotator for p in people if p.annotator in count)
+    by_all = Counter(j.item for j in own if j.annotator in judging)
+    needs = {item: _needed(project, item) for item in pool}
+    needs |= {item: max(project.per_item, len(judging)) for item in first}
+    judged = sum(by_all[item] >= max(1, len(judging)) for item in first)
     return ProjectProgress(
         people=tuple(people),
-        items=len(pool.items),
-        complete=sum(n >= project.per_item for n in annotated.values()),
-        annotations=sum(min(n, project.per_item) for n in annotated.values()),
-        needed=len(pool.items) * project.per_item,
-        extra=sum(max(0, n - project.per_item) for n in annotated.values()),
+        items=len(needs),
+        complete=sum(annotated[item] >= needed for item, needed in needs.items()),
+        annotations=sum(min(annotated[item], needed) for item, needed in needs.items()),
+        needed=sum(needs.values()),
+        extra=sum(max(0, n - needs[item]) for item, n in annotated.items()),
+        first=FirstItems(len(first), judged, judging) if first else None,
     )
+
+
+def _needed(project: Project, item: Item) -> int:
+    """How many annotations an item needs: no more than people whom it is assigned to."""
+    people = project.assigned.get(item[0], ())
+    return min(project.per_item, len(people)) if people else project.per_item

@@ -466,8 +466,8 @@ class OpenBuild:
     def check_name(self) -> None:
         """Raise BadInputError where the name is taken by a project that this build did not make."""
         corpus, name = self._place
-        names = {project.name for project in self.annotation.projects(corpus)}
-        if name in names and not self.has_project():
+        projects = self.annotation.projects(corpus)
+        if any(name in (p.name, p.key[1]) for p in projects) and not self.has_project():
             raise BadInputError(
                 f"Corpus '{corpus}' has an annotation project '{name}' that is not this build's.",
                 "Begin the build under another name. What a model answered is kept.",

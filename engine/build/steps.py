@@ -6,7 +6,7 @@ import asyncio
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -40,7 +40,7 @@ from engine.build.build_records import (
 )
 from engine.build.clustering import ROUNDS, WINDOW, collapse
 from engine.build.opened_build import OpenBuild, Vocabulary, different
-from engine.errors import BadInputError
+from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import find_aspect
 from engine.llm.messages import Prompt
 from engine.llm.tasks import Estimator, ModelTask, TaskRun
@@ -351,9 +351,8 @@ def _saved_project(work: Work) -> Project:
     if not build.has_project():
         # Before the project is there, so that after a kill it is known whose it is.
         work.keep(())
-    known = {project.name: project for project in build.annotation.projects(spec.corpus)}
-    if spec.name in known:
-        return known[spec.name]
+    with suppress(UnknownNameError):
+        return build.annotation.project(spec.corpus, spec.name)
     about = f"**{spec.attribute}**\n\n{spec.guidance}".strip()
     project = Project(spec.corpus, spec.name, {"": about}, SCALE, model_grades=True)
     return build.annotation.save(project, work.author)
@@ -424,7 +423,7 @@ def _write_positives(
     ledger.judging.add([*gone, *new])
     now = datetime.now(UTC)
     rows = [
-        PoolRow(project.corpus, project.name, one.query_id, doc_id, SOURCE, rank, now)
+        PoolRow(*project.key, one.query_id, doc_id, SOURCE, rank, now)
         for one in expanded
         for rank, doc_id in enumerate(one.doc_ids, start=1)
     ]

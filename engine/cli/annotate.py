@@ -279,6 +279,7 @@ class ProjectOptions:
         blind --blind/--not-blind: Whether ranks and systems are hidden.
         model_grades --model-grades/--no-model-grades: Whether grades by a model count where no
             person graded.
+        first N: Everybody judges the same N items first; the others are shared out.
     """
 
     guidelines: tuple[str, ...] = ()
@@ -289,6 +290,7 @@ class ProjectOptions:
     order: JudgingOrder | None = None
     blind: bool | None = None
     model_grades: bool | None = None
+    first: int | None = None
 
 
 Changes = Annotated[dict[str, Any], ProjectOptions]
@@ -298,27 +300,90 @@ Changes = Annotated[dict[str, Any], ProjectOptions]
 def create(name: str, project: str, *, settings: Changes, author: str | None = None) -> None:
     """Create PROJECT on corpus NAME."""
     annotation = open_explorer().annotation
-    if any(other.name == project for other in annotation.projects(name)):
-        raise BadInputError(
-            f"Corpus '{name}' has a project '{project}'.",
-            "Change it with: seedlens project change.",
-        )
-    if not project:
-        raise BadInputError("The project has no name.", "Use letters, digits, - and _.")
     annotation.project(name)
-    _save_project(Project(name, project), settings, author, None)
+    changed = _changed(Project(name, project), settings)
+    saved = annotation.create(changed, author_or_own(author))
+    show(saved, _project_line(saved))
 
 
 @command(project)
 def change(name: str, project: str, *, settings: Changes, author: str | None = None) -> None:
     """Change settings of PROJECT on corpus NAME; other settings and judgments are kept."""
-    before = open_explorer().annotation.project(name, project)
-    _save_project(before, settings, author, before)
+    annotation = open_explorer().annotation
+    before = annotation.project(name, project)
+    saved = annotation.save(_changed(before, settings), author_or_own(author), before)
+    show(saved, _project_line(saved))
 
 
-def _save_project(
-    project: Project, settings: dict[str, Any], author: str | None, before: Project | None
+@command(project)
+def assign(
+    name: str,
+    project: str,
+    *,
+    query_ids: Sequence[str] = (),
+    annotators: Sequence[str] = (),
+    evenly: bool = False,
+    author: str | None = None,
 ) -> None:
+    """Assign queries of PROJECT on corpus NAME to annotators; without any, they are everybody's.
+
+    The first items of a project stay everybody's.
+
+    Options:
+        query_ids --query QID: Only this query; default: all. Repeatable.
+        annotators --annotator WHO: Who judges them. Repeatable.
+        evenly: Share all queries out between the project's annotators.
+    """
+    annotation, by = open_explorer().annotation, author_or_own(author)
+    opened = annotation.project(name, project)
+    if evenly and (query_ids or annotators):
+        raise BadInputError("--evenly assigns all.", "Leave --query and --annotator out.")
+    if evenly:
+        saved = annotation.share_out(opened, by)
+    else:
+        chosen = query_ids or annotation.queries(opened)
+        saved = annotation.assign(opened, dict.fromkeys(chosen, tuple(annotators)), by)
+    show(saved, table(("", ""), _assigned(saved)) or "All queries are everybody's.")
+
+
+def _assigned(project: Project) -> list[tuple[str, str]]:
+    return [(query_id, ", ".join(people)) for query_id, people in project.assigned.items()]
+
+
+@command(project)
+def copy(name: str, project: str, new: str, *, author: str | None = None) -> None:
+    """Copy settings, queries and pool of PROJECT on corpus NAME to project NEW."""
+    annotation = open_explorer().annotation
+    made = annotation.copy(annotation.project(name, project), new, author_or_own(author))
+    show(made, _project_line(made))
+
+
+@command(project)
+def rename(name: str, project: str, new: str, *, author: str | None = None) -> None:
+    """Rename PROJECT on corpus NAME to NEW; links and evaluations follow."""
+    annotation = open_explorer().annotation
+    renamed = annotation.rename(annotation.project(name, project), new, author_or_own(author))
+    show(renamed, _project_line(renamed))
+
+
+@command(project)
+def delete(name: str, project: str, *, author: str | None = None) -> None:
+    """Delete PROJECT on corpus NAME; `seedlens project restore` brings it back."""
+    annotation = open_explorer().annotation
+    gone = annotation.project(name, project)
+    annotation.delete(gone, author_or_own(author))
+    show({"deleted": gone.name}, f"Deleted: {gone.name}. Its judgments are kept.")
+
+
+@command(project)
+def restore(name: str, project: str, *, author: str | None = None) -> None:
+    """Bring the deleted PROJECT on corpus NAME back."""
+    back = open_explorer().annotation.restore(name, project, author_or_own(author))
+    show(back, _project_line(back))
+
+
+def _changed(project: Project, settings: dict[str, Any]) -> Project:
+    """A project with the settings that were given."""
     changes = dict(settings)
     changes |= {key: () for key in ("annotators", "leads") if changes.get(key) == ("",)}
     if "guidelines" in changes:
@@ -326,9 +391,7 @@ def _save_project(
         changes["guidelines"] = {**project.guidelines, **read}
     if "scale" in changes:
         changes["scale"] = _scale(changes["scale"])
-    annotation = open_explorer().annotation
-    saved = annotation.save(replace(project, **changes), author_or_own(author), before)
-    show(saved, _project_line(saved))
+    return replace(project, **changes)
 
 
 @command(project, "show")
@@ -351,6 +414,7 @@ def show_project(name: str, project: str = "") -> None:
         _project_line(opened),
         f"{counted(queries, 'query', 'queries')}, {of_all}",
         table(("", ""), rows),
+        table(("assigned", ""), _assigned(opened)),
     )
 
 
@@ -372,6 +436,7 @@ def _project_line(project: Project) -> str:
         f"{project.corpus}/{project.name or '(own)'}: {grades}; judged by {who}, "
         f"{project.per_item} per item, {project.order}{', blind' if project.blind else ''}"
         f"{', grades by models count where no person graded' if project.model_grades else ''}"
+        f"{f', first {project.first} for everybody' if project.first else ''}"
     )
 
 
@@ -422,6 +487,7 @@ def export(
     include_audit: bool = False,
     spreadsheet: bool = False,
     out: Path | None = None,
+    dry_run: bool = False,
 ) -> None:
     """Write the judgments of a project on corpus NAME.
 
@@ -435,8 +501,9 @@ def export(
         median: Undecided items count with their median grade; otherwise they are left out.
         spreadsheet: With csv: no text is a formula. Not to be imported again.
         out PATH: A file or folder. Default: stdout, for a single file.
+        dry_run: Write nothing; show what would be written.
     """
-    if out is None and wants_json():
+    if out is None and wants_json() and not dry_run:
         raise BadInputError("--json describes written files.", "Give --out PATH as well.")
     if spreadsheet and kind != "csv":
         raise BadInputError("--spreadsheet is for CSV.", "Add --format csv.")
@@ -450,7 +517,11 @@ def export(
         spreadsheet=spreadsheet,
         audit=include_audit,
     )
-    if out is None:
+    if dry_run:
+        report = {"files": [*exported.files], "judgments": exported.judgments}
+        report |= {"notes": exported.notes, "counts": exported.counts}
+        show(report, f"Would write {exported.counts}: {', '.join(exported.files)}")
+    elif out is None:
         if len(exported.files) != 1:
             raise BadInputError(
                 f"This export has {len(exported.files)} files.", "Give a folder with --out DIR."
@@ -476,6 +547,7 @@ def import_(
     adjudicated: bool = False,
     by_model: bool = False,
     overwrite: bool = False,
+    dry_run: bool = False,
 ) -> None:
     """Import judgments from PATH into a project on corpus NAME.
 
@@ -490,6 +562,7 @@ def import_(
         adjudicated: They are decisions between annotators.
         by_model: They are grades of the language model WHO.
         overwrite: Where the file and the project differ, the file counts.
+        dry_run: Import nothing; show what would be imported, and conflicts.
     """
     imported = open_explorer().annotation.exchange.import_(
         name,
@@ -500,8 +573,12 @@ def import_(
         adjudicated=adjudicated,
         by_model=by_model,
         overwrite=overwrite,
+        dry_run=dry_run,
     )
     line = f"{imported.added:,} judgments added; {imported.known:,} were there already."
+    if dry_run:
+        line = f"{imported.counts}. Nothing imported: {imported.added:,} would be added; "
+        line += f"{imported.known:,} are there already."
     show(imported, line)
     say((*imported.conflicts, *imported.warnings), "Warning")
 
@@ -553,7 +630,9 @@ def agreement(
         "notes": result.notes,
         "human": {who: dict(scores.metrics) for who, scores in rows.items()},
     }
-    show(report, *_agreement_lines(result, rows))
+    first = annotation.progress(opened).first
+    report |= {} if first is None else {"first": first}
+    show(report, *([] if first is None else [str(first)]), *_agreement_lines(result, rows))
     say(result.notes)
 
 

@@ -11,12 +11,13 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError
 from engine.text import spreadsheet_cell
+from engine.types.annotating import JudgmentCounts
 from engine.types.evaluations import Qrels
 from engine.types.limits import COLLECTION_BYTES, EXPORT_BYTES, MEGABYTE
 from storage.files import write_whole
@@ -179,6 +180,7 @@ class Exported:
     files: Mapping[str, Iterable[str]]  # relative path -> its text in pieces, to be read once
     judgments: int  # grades in them, skips and unsure verdicts included where the format has them
     notes: tuple[str, ...] = ()  # plain sentences about what is not in them
+    counts: JudgmentCounts = field(default_factory=JudgmentCounts)
 
     def write(self, out: Path) -> tuple[Path, ...]:
         """Write one file as ``out`` (or into that folder), several into it; each file

@@ -134,7 +134,10 @@ class Analysis(ForPerson):
     def _judgments(self, corpus: str, who: str) -> Iterator[Judgment]:
         for project in self._projects(corpus):
             annotator = None if self._leads(project, who) else who
-            yield from self._annotation.judgments(project, annotator=annotator)
+            for judgment in self._annotation.judgments(project, annotator=annotator):
+                # Renaming leaves judgments as they are.
+                renamed = judgment.project != project.name
+                yield replace(judgment, project=project.name) if renamed else judgment
 
     def _pools(self, corpus: str, who: str) -> Iterator[tuple[Any, ...]]:
         for project in self._projects(corpus):

@@ -178,7 +178,8 @@ class CollectionStore(ForPerson):
             info = replace(info, source=rest, uploaded=True)
             read = functools.partial(self._read_uploaded, row)
         elif sign == PROJECT:
-            source = rest or "judged while exploring"
+            names = {project.key[1]: project.name for project in self._projects.projects(name)}
+            source = names.get(rest, rest) or "judged while exploring"
             info = replace(info, source=source, source_format="project")
             read = functools.partial(self._read_project, name, rest)
         synthetic = Library.is_synthetic(corpus) and row is None

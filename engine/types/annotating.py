@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
@@ -21,6 +22,7 @@ JudgingOrder = Literal["shuffled", "same", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
+MOST_FIRST = 1000  # Items that everybody judges first
 DEEPEST_POOL = 1000  # Documents that a pool can take from the top of a ranking
 JudgmentFormat = Literal["trec", "beir", "csv", "jsonl", "hand-over"]
 JUDGMENT_FORMATS: tuple[str, ...] = get_args(JudgmentFormat)
@@ -77,11 +79,15 @@ class Project:
     order: JudgingOrder = "shuffled"
     blind: bool = True  # ranks, systems and scores are hidden while judging
     model_grades: bool = False  # a grade by a model counts where no person graded
+    first: int = 0  # items that everybody judges, before all others
+    assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # query_id -> annotators
+    place: str = ""  # the name under which all that belongs to it is stored; "" for its name
+    deleted: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
-        """(corpus, name)"""
-        return (self.corpus, self.name)
+        """(corpus, name under which it is stored), which renaming does not change."""
+        return (self.corpus, self.place or self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +177,24 @@ class PersonProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstItems:
+    """How far the items are that everybody judges first.
+
+    >>> str(FirstItems(10, 8, ("Ada", "Grace")))
+    '10 items for everybody: 8 judged by both.'
+    """
+
+    items: int
+    judged: int  # by all of these people
+    people: tuple[str, ...]  # of the project; without a list, those who judged
+
+    def __str__(self) -> str:
+        many = len(self.people)
+        who = {0: "", 1: f" by {''.join(self.people)}", 2: " by both"}.get(many, f" by all {many}")
+        return f"{counted(self.items, 'item')} for everybody: {self.judged:,} judged{who}."
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectProgress:
     """How far a project is. An annotation is a grade or an "unsure" by a person."""
 
@@ -180,6 +204,11 @@ class ProjectProgress:
     annotations: int  # that there are, those beyond what an item needs left aside; `needed` in all
     needed: int
     extra: int = 0  # those beyond what an item needs
+    first: FirstItems | None = None  # None where a project has none
+
+    @property
+    def is_done(self) -> bool:
+        return self.annotations >= self.needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,13 +290,48 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgmentCounts:
+    """What a file of judgments holds.
+
+    >>> str(JudgmentCounts.of([(("q", "d"), ["Ada", "Grace"], 1), (("q", "e"), ["Ada"], "skip")]))
+    '2 judgments by 2 people on 2 items (grades: 1 × 1, 1 × skip)'
+    """
+
+    judgments: int = 0
+    people: Mapping[str, int] = field(default_factory=dict)  # annotator -> judgments
+    items: int = 0
+    grades: Mapping[str, int] = field(default_factory=dict)  # grade or verdict -> judgments
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Item, Iterable[str], object]]) -> JudgmentCounts:
+        """Counts of items, who judged them, and grades or verdicts."""
+        items, people, grades = Counter[Item](), Counter[str](), Counter[str]()
+        for item, who, grade in rows:
+            items[item] += 1
+            people.update(who)
+            grades[str(grade)] += 1
+        return cls(items.total(), dict(people), len(items), dict(sorted(grades.items())))
+
+    def __str__(self) -> str:
+        who = f" by {counted(len(self.people), 'person', 'people')}" if self.people else ""
+        grades = ", ".join(f"{number:,} × {grade}" for grade, number in self.grades.items())
+        judgments, items = counted(self.judgments, "judgment"), counted(self.items, "item")
+        return f"{judgments}{who} on {items}" + (f" (grades: {grades})" if grades else "")
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedJudgments:
-    """What an import of judgments did."""
+    """What an import of judgments did, or would do."""
 
     added: int  # added, known: events that were new, and that were there already
     known: int
     conflicts: tuple[str, ...] = ()  # plain sentences: where a file differs from what is stored
     warnings: tuple[str, ...] = ()  # what was left out and why, with line numbers
+    counts: JudgmentCounts = field(
+        default_factory=JudgmentCounts
+    )  # of the file, the last of each annotator and item
+    queries: int = 0  # that the project did not have
+    project: str = ""
 
 
 # Known positives that a model is shown beside a candidate, and can be shown

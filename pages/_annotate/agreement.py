@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -23,16 +23,14 @@ from engine.types.annotating import (
     ProjectProgress,
     Scale,
 )
-from engine.types.evaluations import NDCG, Interval, SystemScores
+from engine.types.evaluations import NDCG, SystemScores
 from pages._annotate.annotate_url import MEASURES, AnnotateView
-from pages._annotate.annotate_url import go as show_part
-from pages._common.charts import ACCENT, INK, FigureFile, styled
-from pages._common.components import chart
-from pages._common.kit import Html, button, el, empty, facts, grid, html, select
+from pages._common.charts import ACCENT, INK, number, styled
+from pages._common.kit import Html, el, empty, facts, grid, select
 from pages._common.kit import table as html_table
 from pages._common.shared import remembered
 from pages._common.state import control
-from pages._common.tables import floats, table
+from pages._common.tables import floats, frame_chart, interval, table
 
 WORDS = (
     "1 = perfect agreement, 0 = chance. Krippendorff's alpha is ordinal and handles missing "
@@ -50,6 +48,8 @@ Found = Sequence[tuple[AgreementPoint, AgreementMeasure]]
 def agreement(explorer: Explorer, project: Project) -> None:
     """Over all, by aspect, and in pairs."""
     result = explorer.annotation.agreement(project)
+    if first := explorer.annotation.progress(project).first:
+        facts(str(first))
     if not any(measure.items for measure in result.measures) and not result.pairs:
         empty(no_agreement_words(project))
     else:
@@ -64,24 +64,24 @@ def agreement(explorer: Explorer, project: Project) -> None:
 def no_agreement_words(project: Project) -> str:
     """Why there is no agreement yet, and what gives some."""
     words = "No item has grades by two people yet."
-    if project.name and project.per_item == 1:
-        words += " For agreement, set 'Annotations per item' to 2 or more under 'Project'."
+    if project.name and project.per_item == 1 and not project.first:
+        words += " Set 'First items for everybody' or 'Annotations per item' under 'Project'."
     return words
 
 
 def aspects_table(result: Agreement | ModelCheck, key: str, alt: str) -> None:
     """A row for all aspects together and for each of them, a column per measure."""
-    rows = [("all", result.measures)]
+    rows = {"all": result.measures}
     if len(result.by_aspect) > 1:
-        rows += [(aspect or "as a whole", row) for aspect, row in result.by_aspect.items()]
-    grid([{"Aspect": name, **_cells(row)} for name, row in rows], key, alt, placeholder="–")
+        rows |= {aspect or "as a whole": row for aspect, row in result.by_aspect.items()}
+    grid([{"Aspect": name, **_cells(row)} for name, row in rows.items()], key, alt)
 
 
 def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
     items = max((measure.items for measure in measures), default=0)
     cells = {"Items": f"{items:,}"}
     for measure in measures:
-        words = signed(measure.value, "–")
+        words = number(measure.value)
         if measure.interval is not None:
             words += f" ({interval(measure.interval)})"
         if measure.value is not None and measure.items < items:
@@ -90,28 +90,15 @@ def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
     return cells
 
 
-def signed(value: float | None, missing: str, digits: int = 2) -> str:
-    """A number with a minus sign, or what stands for none."""
-    return missing if value is None else f"{value:.{digits}f}".replace("-", "−")
-
-
-def interval(bounds: Interval, digits: int = 2) -> str:
-    """``0.55 to 0.66``; a dash where there is none."""
-    return "–" if bounds is None else " to ".join(signed(bound, "", digits) for bound in bounds)
-
-
 def _pairs(result: Agreement, scale: Scale) -> None:
     if not result.pairs:
         return
     st.header("Pairwise agreement", anchor=False, help=WORDS)
-    people_first = sorted(result.pairs, key=result.with_model)
     names = {
-        pair: " and ".join(pair) + (" (a model)" if result.with_model(pair) else "")
-        for pair in people_first
+        pair: " and ".join(pair) + " (a model)" * result.with_model(pair)
+        for pair in sorted(result.pairs, key=result.with_model)  # people first
     }
-    pair = people_first[0]
-    if len(names) > 1:
-        pair = select("Pair", names, "annotate_pair", label_visibility="collapsed")
+    pair = select("Pair", names, "annotate_pair", label_visibility="collapsed")
     cells = _cells(result.pairs[pair])
     frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
     left, right = st.columns(2, gap="small")
@@ -130,9 +117,9 @@ def _human(explorer: Explorer, project: Project) -> None:
         {
             "Annotator": who,
             NDCG: scores.metrics[NDCG],
-            "95 % interval": interval(scores.confidence.get(NDCG), 3),
+            "95 % interval": interval(scores.confidence.get(NDCG)),
             "p-MRR": scores.metrics["p-MRR"],
-            "p-MRR interval": interval(scores.confidence.get("p-MRR"), 3),
+            "p-MRR interval": interval(scores.confidence.get("p-MRR")),
             "Queries": len(scores.per_query),
         }
         for who, scores in rows.items()
@@ -168,9 +155,9 @@ def confusion_html(
     most = max((n for row in counts for n in row), default=0) or 1
     names = {grade.value: grade.name for grade in scale.grades}
 
-    def cell(number: int, same: bool) -> Html:
-        share = f"--share:{100 * number / most:.0f}%"
-        return el("td.same" if same else "td", f"{number:,}" if number else "·", style=share)
+    def cell(items: int, same: bool) -> Html:
+        share = f"--share:{100 * items / most:.0f}%"
+        return el("td.same" if same else "td", f"{items:,}" if items else "·", style=share)
 
     rows = [
         (
@@ -185,74 +172,14 @@ def confusion_html(
     return html_table(label, heads, rows, "sl-confusion", el("caption", words))
 
 
-# -- over time -----------------------------------------------------------------------------------
-
-
-def agreement_chart(found: Found, title: str, *, by_day: bool, dark: bool) -> go.Figure:
-    """A line with its interval as a band; where the measure is undefined, the line has a gap and a
-    cross stands at the bottom. ``by_day``: days along the axis, not numbers of items."""
-    at = [f"{p.until:%Y-%m-%d}" if by_day else p.items for p, _ in found]
-    band = [(x, *m.interval) for x, (_, m) in zip(at, found, strict=True) if m.interval]
-    floor = min([0.0, *(low for _, low, _ in band), *(m.value for _, m in found if m.value)])
-    figure = go.Figure()
-    for end, fill in ((2, None), (1, "tonexty")):
-        figure.add_scatter(
-            x=[row[0] for row in band],
-            y=[row[end] for row in band],
-            mode="lines",
-            fill=fill,
-            line={"width": 0},
-            fillcolor=BAND[dark],
-            hoverinfo="skip",
-            name="95 % interval",
-            showlegend=bool(band) and fill is not None,
-        )
-    figure.add_scatter(
-        x=at,
-        y=[m.value for _, m in found],
-        mode="lines+markers",
-        connectgaps=False,
-        line={"color": ACCENT[dark], "width": 2},
-        marker={"size": 6},
-        customdata=[p.items for p, _ in found],
-        showlegend=False,
-        hovertemplate="%{y:.2f}, n = %{customdata}<extra></extra>",
-    )
-    lacking = [(x, p.items) for x, (p, m) in zip(at, found, strict=True) if m.value is None]
-    figure.add_scatter(
-        x=[x for x, _ in lacking],
-        y=[floor] * len(lacking),
-        mode="markers",
-        name="undefined",
-        showlegend=bool(lacking),
-        marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
-        customdata=[items for _, items in lacking],
-        hovertemplate="undefined, n = %{customdata}<extra></extra>",
-    )
-    across = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
-    across["title"] = "Day (UTC)" if by_day else "Items graded by two or more (n)"
-    return styled(
-        figure,
-        dark=dark,
-        height=320,
-        xaxis={**across, "categoryorder": "category ascending", "showgrid": False},
-        yaxis={"title": title, "range": [floor - 0.05, 1.05]},
-    )
-
+# -- progress and agreement over time ------------------------------------------------------------
 
 STEPS = {"items": "By items", "day": "By day"}
-_REMAINING = "Judged and remaining items. Remaining items are shared between annotators."
-_HEADS = {
-    "Annotator": "",
+_HELP = {
     "Share": "Share of all judgments in this project.",
-    "Progress": _REMAINING,
-    "Assigned": _REMAINING,
+    "Assigned": "Judged and remaining items; annotators share those that remain.",
     "Done": "Graded, skipped or unsure.",
-    "Graded": "With a grade.",
-    "Skipped": "",
-    "Unsure": "",
     "Pace": "Judgments per minute (last 20, without breaks).",
-    "Last active": "",
 }
 
 
@@ -264,70 +191,53 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""
         empty(f"No items to judge yet. Fill the pool.{stored}")
         return
-    left = sum(d.decided is None for d in explorer.annotation.disagreements(project))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(summary_html(progress, project.per_item, left))
-        if left:
-            label = f"Decide {counted(left, 'disagreement')}"
-            button(label, "annotate_to_decide", show_part, "disagreements")
+    st.html(summary_html(progress))
     st.header("People", anchor=False)
     if progress.people:
-        heads = [el("th", name, scope="col", title=words) for name, words in _HEADS.items()]
-        rows = (_person(person, datetime.now(UTC)) for person in progress.people)
-        st.html(html_table("Progress of each person", heads, rows))
+        column = st.column_config
+        config: dict[str, Any] = {name: column.Column(help=words) for name, words in _HELP.items()}
+        config["Share"] = column.NumberColumn(format="%d %%", help=_HELP["Share"])
+        config["Progress"] = column.ProgressColumn(format="percent", min_value=0, max_value=1)
+        config["Pace"] = column.NumberColumn(format="%.1f", help=_HELP["Pace"])
+        config["Last active"] = column.DatetimeColumn(format="distance")
+        rows = map(_person, progress.people)
+        frame = floats([*rows], "Pace").astype({"Last active": "datetime64[ns, UTC]"})
+        look: Any = {"column_config": config, "placeholder": "–", "height": "content"}
+        grid(frame, "annotate_people", "Progress of each person", **look)
     else:
         empty("No judgments yet.")
     st.header("Agreement over time", anchor=False, help=WORDS)
     _over_time(explorer, view, project)
 
 
-def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> Html:
+def summary_html(progress: ProjectProgress) -> Html:
     """What is done of what is needed, with a bar."""
     share = progress.annotations / progress.needed if progress.needed else 0.0
     words = (
         f" {progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
-        f"{progress.complete:,} of {counted(progress.items, 'item')} "
-        f"{'has' if progress.complete == 1 else 'have'} {counted(per_item, 'annotation')}"
+        f"{progress.complete:,} of {counted(progress.items, 'item')} complete"
         + (f"; {progress.extra:,} extra" if progress.extra else "")
-        + ("" if undecided else "; no open disagreements")
+        + (f". {progress.first}" if progress.first else ".")
     )
     bar = el("span", style=f"width:{100 * share:.0f}%")
     name = f"{share:.0%} of the annotations"
-    return el("div.sl-facts", el("span.sl-meter", bar, role="img", aria_label=name), f"{words}.")
+    return el("div.sl-facts", el("span.sl-meter", bar, role="img", aria_label=name), words)
 
 
-def _person(person: PersonProgress, now: datetime) -> tuple[object, ...]:
+def _person(person: PersonProgress) -> dict[str, object]:
     queue = person.queue
-    done = queue.done / queue.total if queue.total else 0.0
-    bar = el("span.sl-meter", el("span", style=f"width:{100 * done:.0f}%"))
-    when = "" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
-    counts = (queue.total, queue.done, person.graded, queue.skipped, queue.unsure)
-    return (
-        person.annotator,
-        f"{person.share:.0%}",
-        html(bar, " ", el("span.sl-percent", f"{done:.0%}")),
-        *(f"{number:,}" for number in counts),
-        "–" if queue.per_minute is None else f"{queue.per_minute:.1f} per minute",
-        el("span", ago(person.last, now), title=when),
-    )
-
-
-def ago(time: datetime | None, now: datetime) -> str:
-    """How long ago somebody was there, in words.
-
-    >>> now = datetime(2026, 3, 2, 12, tzinfo=UTC)
-    >>> ago(None, now), ago(now, now), ago(datetime(2026, 3, 1, 11, tzinfo=UTC), now)
-    ('not yet', 'just now', '1 day ago')
-    """
-    if time is None:
-        return "not yet"
-    minutes = max(0, int((now - time).total_seconds() // 60))
-    if minutes < 2:
-        return "just now"
-    if minutes < 120:
-        return f"{counted(minutes, 'minute')} ago"
-    hours = minutes // 60
-    return f"{hours} hours ago" if hours < 24 else f"{counted(hours // 24, 'day')} ago"
+    return {
+        "Annotator": person.annotator,
+        "Share": round(100 * person.share),
+        "Progress": queue.done / queue.total if queue.total else 0.0,
+        "Assigned": queue.total,
+        "Done": queue.done,
+        "Graded": person.graded,
+        "Skipped": queue.skipped,
+        "Unsure": queue.unsure,
+        "Pace": queue.per_minute,
+        "Last active": person.last,
+    }
 
 
 def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None:
@@ -346,37 +256,73 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     heads, numbers = ("items", "until", title, "low", "high"), (title, "low", "high")
     rows = ((p.items, p.until.isoformat(), m.value, *(m.interval or (None,) * 2)) for p, m in found)
     frame = floats([dict(zip(heads, row, strict=True)) for row in rows], *numbers)
-    about = f"Project {project.name}. {undefined}".strip()
     point, measure = found[-1]
-    words = f"Now {signed(measure.value, 'undefined')} over {counted(point.items, 'item')} with "
-    words += f"two or more grades. {undefined}"
-    chart(
-        lambda dark: agreement_chart(found, title, by_day=by_day, dark=dark),
-        FigureFile.of("agreement-over-time", f"{title} over time", about, frame),
-        alt=f"{title} over time. {words}",
-        key="annotate_over_time",
-    )
+    over = f"over {counted(point.items, 'item')} with two or more grades"
+    words = f"Now {number(measure.value)} {over}. {undefined}"
+    name, about = f"{title} over time", f"Project {project.name}. {undefined}".strip()
+    draw = partial(agreement_chart, title=title, by_day=by_day)
+    at: Any = {"alt": f"{name}. {words}", "key": "annotate_over_time"}
+    frame_chart(frame, draw, "agreement-over-time", name, about, **at)
     facts(words)
     with st.expander("Points as table"):
-        shown = ("Items (n)", "Until (UTC)", title, "95 % interval")
-        lines = [
-            (f"{p.items:,}", f"{p.until:%Y-%m-%d %H:%M}", signed(m.value, "undefined"), between)
-            for p, m in found
-            for between in [interval(m.interval)]
-        ]
-        st.html(html_table(f"{title} over time", shown, lines))
+        table(frame, "annotate_points", name)
+
+
+def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool) -> go.Figure:
+    """A line with its interval as a band; where the measure is undefined, the line has a gap and a
+    cross stands at the bottom. ``by_day``: days along the axis, not numbers of items."""
+    at = frame["until"].str[:10] if by_day else frame["items"]
+    floor = min(0.0, frame[["low", title]].min(axis=None, skipna=True))
+    band, lacking = frame.dropna(subset="low"), frame[frame[title].isna()]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[*at[band.index].tolist(), *at[band.index][::-1].tolist()],
+        y=[*band["low"].tolist(), *band["high"][::-1].tolist()],
+        mode="none",
+        fill="toself",
+        fillcolor=BAND[dark],
+        hoverinfo="skip",
+        name="95 % interval",
+        showlegend=not band.empty,
+    )
+    figure.add_scatter(
+        x=at,
+        y=frame[title],
+        mode="lines+markers",
+        connectgaps=False,
+        line={"color": ACCENT[dark], "width": 2},
+        marker={"size": 6},
+        customdata=frame["items"],
+        showlegend=False,
+        hovertemplate="%{y:.2f}, n = %{customdata}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=at[lacking.index].tolist(),  # Streamlit sends no empty array
+        y=[floor] * len(lacking),
+        mode="markers",
+        name="undefined",
+        showlegend=not lacking.empty,
+        marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
+        customdata=lacking["items"].tolist(),
+        hovertemplate="undefined, n = %{customdata}<extra></extra>",
+    )
+    across = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
+    across["title"] = "Day (UTC)" if by_day else "Items graded by two or more (n)"
+    return styled(
+        figure,
+        dark=dark,
+        height=320,
+        xaxis={**across, "categoryorder": "category ascending", "showgrid": False},
+        yaxis={"title": title, "range": [floor - 0.05, 1.05]},
+    )
 
 
 def undefined_words(found: Found) -> str:
-    """Where it is undefined; "" where it never is."""
-    where = [point.items for point, measure in found if measure.value is None]
+    """Where it is undefined, the first few; "" where it never is."""
+    where = [f"{point.items:,}" for point, measure in found if measure.value is None]
     if not where:
         return ""
-    why = "undefined at every point"
-    if len(where) < len(found):
-        why = f"undefined at n = {', '.join(f'{items:,}' for items in where[:6])}"
-        why += ", …" if len(where) > 6 else ""
-    reason = "all grades are equal"
-    if found[0][1].name == "fleiss_kappa":
-        reason = f"items have different numbers of grades, or {reason}"
-    return f"Value {why}: {reason}."
+    at = ", ".join([*where[:6], *["…"] * (len(where) > 6)])
+    different = "items have different numbers of grades, or "
+    reason = different * (found[0][1].name == "fleiss_kappa") + "all grades are equal"
+    return f"Value undefined at n = {at}: {reason}."

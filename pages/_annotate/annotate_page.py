@@ -1,4 +1,4 @@
-"""The Annotate page: which project, the annotator, and which part of it is shown."""
+"""The Annotate page: which project, the annotator, which part of it is shown, and what is next."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from pages._annotate.annotate_url import (
     name_field,
     names_come_from_login,
     set_annotator,
+    step_button,
 )
 from pages._annotate.judging_view import judging_view, leave
-from pages._common.kit import button, empty, select
+from pages._common.kit import button, dim, empty, line, select
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.state import corpus_box
 
+ABOUT = "Judge documents together, see how far people agree, and export the grades."
 EXPLORING = "judgments from Explore"
 """What a corpus's own project, which has no name, is called."""
 FOR_EXPLORING = ("agreement", "disagreements", "files")
@@ -40,8 +42,9 @@ MOST_NAMED = 12
 def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
     """The view of the address, with a project that is there."""
     view = AnnotateView.opened_on(explorer, names)
-    try:
-        explorer.annotation.project(view.corpus, view.project)
+    try:  # a link may have the name that it had before
+        project = explorer.annotation.project(view.corpus, view.project)
+        view = replace(view, project=project.name)
     except SeedLensError as error:
         show_error(error)
         view = AnnotateView(view.corpus)
@@ -60,6 +63,7 @@ def controls(
     project = named.get(view.project) or explorer.annotation.project(view.corpus, view.project)
     who = annotator(explorer)
     st.session_state["annotate_project"] = view.project
+    dim(ABOUT)
     with st.container(key="annotate_controls", horizontal=True, vertical_alignment="bottom"):
         corpus_box(view, names, "annotate_corpus", width=140)
         projects = {**{name: name for name in named if name}, "": EXPLORING}
@@ -69,30 +73,36 @@ def controls(
             button("New project", "annotate_new", go, NEW)
         if not names_come_from_login():
             name_field(who, "annotate_name", _come_as)
-        view, refused = _parts(view, project, who)
+    with line("annotate_parts"):
+        view, refused = _parts(explorer, view, project, who)
     if refused:
         note(*refused)
     return view, project
 
 
 def _parts(
-    view: AnnotateView, project: Project, who: str
+    explorer: Explorer, view: AnnotateView, project: Project, who: str
 ) -> tuple[AnnotateView, tuple[str, str] | None]:
     """The parts that this annotator may see; another one that was asked for is replaced, and
     why is said."""
     refused, leads = None, is_lead(project, who)
+    there = parts_with_content(explorer, project) if leads else ["judge"]
     parts = [part for part in PARTS if leads or part not in FOR_LEADS]
+    if leads and project.name and view.part == "judge" and "judge" not in there:
+        view = replace(view, part="pool")
+        view.write()
     if view.part not in (*parts, *((NEW,) if may_lead() else ())):
         refused = ("Only leads can create projects.", "Ask a lead.")
         if view.part != NEW:
             words = f"Only leads of this project can open '{PARTS[view.part]}'."
             refused = (words, _who_leads(project, who))
         view = replace(view, part="judge")
-    if len(parts) > 1:
-        st.session_state["annotate_part"] = view.part if view.part in parts else None
+    shown = [part for part in parts if part in (*there, view.part)]
+    if leads and len(shown) > 1:
+        st.session_state["annotate_part"] = view.part if view.part in shown else None
         st.segmented_control(
             "Part",
-            parts,
+            shown,
             format_func=PARTS.__getitem__,
             key="annotate_part",
             width="content",
@@ -100,7 +110,25 @@ def _parts(
             on_change=attempt,
             args=(lambda: go(st.session_state["annotate_part"] or view.part),),
         )
+        if view.part not in (NEW, "judge"):  # the queue has its own
+            step_button(explorer, project, view.part)
     return view, refused
+
+
+def parts_with_content(explorer: Explorer, project: Project) -> list[str]:
+    """The parts in which a lead finds something, or can do something."""
+    annotation = explorer.annotation
+    pooled = bool(project.name and annotation.pooled(project).items)
+    judgments = annotation.judgments(project)
+    grades = (j for j in judgments if j.origin != "adjudication" and j.relevance is not None)
+    there = {
+        **dict.fromkeys(("judge", "progress", "model"), pooled),
+        **dict.fromkeys(("pool", "project"), bool(project.name)),
+        "agreement": len({j.annotator for j in grades}) > 1,
+        "disagreements": bool(annotation.disagreements(project)),
+        "files": bool(project.name or judgments),
+    }
+    return [part for part in PARTS if there[part]]
 
 
 def _who_leads(project: Project, who: str) -> str:
@@ -119,7 +147,7 @@ def _change_project() -> None:
     def change(now: AnnotateView) -> AnnotateView:
         part = "judge" if now.part == NEW else now.part
         if not name and part not in FOR_EXPLORING and may_lead():
-            part = FOR_EXPLORING[0]
+            part = "files"
         return replace(now, project=name, part=part, query="", doc="", sample="")
 
     AnnotateView.change(change)
@@ -151,7 +179,7 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     elif view.part == "progress":
         agreement.dashboard(explorer, view, project)
     elif view.part == "pool":
-        pool_form.pool(explorer, project)
+        pool_form.pool(explorer, project, who)
     elif view.part == "model":
         assessor.model(explorer, project, who)
     else:
@@ -160,7 +188,8 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
 
 def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -> None:
     if not explorer.annotation.pooled(project).items:
-        _nothing_to_judge(project, who)
+        named = f" ({', '.join(project.leads)})" if project.leads else ""
+        empty(f"No items to judge yet. Ask the leads{named} to fill the pool.")
         return
     if project.annotators and who not in (*project.annotators, *project.leads):
         words = "Ask a lead to add you." if names_come_from_login() else "Choose your name."
@@ -175,25 +204,10 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
     judging_view(explorer, project, who, (view.query, view.doc) if view.doc else None)
 
 
-def _nothing_to_judge(project: Project, who: str) -> None:
-    leads = is_lead(project, who)
-    named = f" ({', '.join(project.leads)})" if project.leads else ""
-    words = f"Ask its leads{named} to fill the pool."
-    empty(f"No items to judge yet. {'Add queries, then fill the pool.' if leads else words}")
-    if leads:
-        _way_on("Queries and pool", "annotate_to_pool", "pool")
-
-
 def _without_project(view: AnnotateView) -> None:
     if not may_lead():
         empty("Choose a project above, or ask a lead to create one.")
         return
     empty(f"Create a project to start annotating {view.corpus}.")
-    _way_on("Create project", "annotate_make", NEW)
-
-
-def _way_on(label: str, key: str, part: str) -> None:
-    """A button in the middle that shows another part."""
-    _, middle, _ = st.columns([4, 2, 4])
-    with middle:
-        button(label, key, go, part, type="primary", width="stretch")
+    with st.columns([4, 2, 4])[1]:
+        button("Create project", "annotate_make", go, NEW, type="primary", width="stretch")

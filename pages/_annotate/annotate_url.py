@@ -10,7 +10,9 @@ from urllib.parse import unquote
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.annotating import Project
+from pages._common.kit import button
 from pages._common.shared import attempt
 from pages._common.state import PageView, Shared, one_of
 from pages._login import login
@@ -22,7 +24,7 @@ PARTS = {
     "agreement": "Agreement",
     "disagreements": "Disagreements",
     "model": "Model",
-    "files": "Export",
+    "files": "Export and import",
     "project": "Project",
 }
 FOR_LEADS = ("progress", "pool", "agreement", "disagreements", "model", "files", "project")
@@ -70,6 +72,39 @@ def of_project(project: Project, part: str = "judge") -> AnnotateView:
 def go(part: str) -> None:
     """Show another part of the page."""
     AnnotateView.change(lambda now: replace(now, part=part))
+
+
+def open_project(project: Project, part: str) -> None:
+    """Show a part of another project of the corpus."""
+    new: Any = {"project": project.name, "part": part, "query": "", "doc": "", "sample": ""}
+    AnnotateView.change(lambda now: replace(now, **new))
+
+
+def next_step(explorer: Explorer, project: Project, part: str) -> tuple[str, str] | None:
+    """What a lead does after a part of the page, and the part in which it is done."""
+    annotation = explorer.annotation
+    progress = annotation.progress(project)
+    step = ("export grades", "files")
+    if not annotation.queries(project):
+        step = ("add queries", "pool")
+    elif not progress.items:
+        step = ("fill the pool", "pool")
+    elif not progress.is_done:
+        step = ("judge", "judge")
+    elif part in ("pool", "judge", "progress") and project.per_item + project.first > 1:
+        step = ("see agreement", "agreement")
+    elif left := sum(one.decided is None for one in annotation.disagreements(project)):
+        step = (f"decide {counted(left, 'disagreement')}", "disagreements")
+    return None if step[1] == part else step
+
+
+def step_button(explorer: Explorer, project: Project, part: str) -> bool:
+    """A button that leads on to the next step of a project; whether it was clicked."""
+    step = next_step(explorer, project, part) if project.name else None
+    if step is None:
+        return False
+    label, to = step
+    return button(f"Next: {label}", f"annotate_next_{part}", go, to, type="primary")
 
 
 def annotator(explorer: Explorer) -> str:

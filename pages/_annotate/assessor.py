@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,15 +23,13 @@ from engine.types.annotating import (
     Project,
     Scale,
 )
-from engine.types.documents import Document
-from engine.types.lenses import Lens
 from engine.types.models import Estimate
 from pages._annotate.agreement import WORDS, aspects_table, confusion_html
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.decide import said_html
 from pages._annotate.judging_view import judging_view
 from pages._common.document_view import by_role, title_of
-from pages._common.kit import Html, button, dim, el, empty, facts, line, select
+from pages._common.kit import button, dim, el, empty, facts, line, select
 from pages._common.shared import error_boundary, show_problem, with_marks
 from pages._common.tasks import TaskPanel, at_most
 from pages._model.model_settings import endpoint, folded_panel
@@ -100,7 +98,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
     none = "All graded" if estimate.counts["done"] else "Start grading"
     label = panel.label(estimate, "Start grading", none, busy=busy)
     with line():
-        words = estimate_line(request, estimate) if connected else unconnected_line(estimate)
+        words = estimate_line(request, estimate, connected=connected)
         blocked = busy or not estimate.items or not connected
         start = partial(panel.start, request)
         panel.button(label, start, words, disabled=blocked, widgets=_CHOSEN)
@@ -132,12 +130,13 @@ def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequ
     return GradingRequest(project, tuple(queries), int(anchors), **how)
 
 
-def estimate_line(request: GradingRequest, estimate: Estimate) -> str:
+def estimate_line(request: GradingRequest, estimate: Estimate, *, connected: bool) -> str:
     """``360 candidates of 12 queries: 360 requests, up to 730 including retries.``"""
     counts, sentences = estimate.counts, ["Nothing left to grade."]
     if estimate.items:
         queries = counted(counts["queries"], "query", "queries")
-        sentences = [f"{counted(estimate.items, 'candidate')} of {queries}: {at_most(estimate)}."]
+        cost = at_most(estimate) if connected else "connect a language model first"
+        sentences = [f"{counted(estimate.items, 'candidate')} of {queries}: {cost}."]
     if counts["done"]:
         sentences.append(f"{counts['done']:,} already graded.")
     if counts["judged"]:
@@ -147,16 +146,6 @@ def estimate_line(request: GradingRequest, estimate: Estimate) -> str:
         which = counted(counts["without_anchors"], "query has", "queries have")
         sentences.append(f"{which} no examples.")
     return " ".join(sentences)
-
-
-def unconnected_line(estimate: Estimate) -> str:
-    """What could be graded, while nobody knows by which model."""
-    if not estimate.items:
-        return "People graded every candidate."
-    queries = counted(estimate.counts["queries"], "query", "queries")
-    have = "has" if estimate.items == 1 else "have"
-    left = f"{counted(estimate.items, 'candidate')} of {queries} {have} no human grade."
-    return f"{left} Connect a language model first."
 
 
 def outcome(made: GradeCounts) -> list[str]:
@@ -211,9 +200,8 @@ def check(
         return None
     chosen = models[-1]
     if len(models) > 1:
-        names = {name: name for name in models}
         look: Any = {"index": len(models) - 1, "label_visibility": "collapsed"}
-        chosen = select("Model", names, "annotate_check_model", **look)
+        chosen = select("Model", {name: name for name in models}, "annotate_check_model", **look)
     found = grading.check(project, chosen)
     people = f"{found.items:,} of them" if found.items else "none of them"
     graded = f"{found.annotator} graded {counted(found.graded, 'item')}; people graded {people}."
@@ -267,32 +255,23 @@ def differences(explorer: Explorer, project: Project, comparison: ModelCheck) ->
     for place, one in enumerate(shown):
         if place % 2 == 0:
             columns = st.columns(2, gap="large")
-        asked = one.query_id
-        if (query := queries.get(one.query_id)) is not None:
-            title = explorer.notebook.seed_title(query)
-            asked = f"For: {title} · {query.aspect or 'as a whole'}"
-        told = (one, project.scale, asked, documents.get(one.doc_id), lens, comparison.annotator)
-        columns[place % 2].html(difference_html(*told))
+        query, asked = queries.get(one.query_id), one.query_id
+        if query is not None:
+            asked = f"For: {explorer.notebook.seed_title(query)} · {query.aspect or 'as a whole'}"
+        document, title, whole = documents.get(one.doc_id), one.doc_id, None
+        if document is not None:
+            title, card = title_of(document), by_role("Candidate", document, lens)
+            whole = el("details", el("summary", "Full text"), card)
+        said = said_html(_said(one, project.scale, comparison.annotator))
+        about = el("div.title", title), el("div.sl-facts", asked)
+        columns[place % 2].html(el("section.sl-differ", *about, said, whole))
 
 
-def difference_html(
-    item: GradingDifference,
-    scale: Scale,
-    asked: str,
-    document: Document | None,
-    lens: Lens,
-    model: str,
-) -> Html:
-    """What each person, who decided, and the model said of one item, side by side. ``asked``: what
-    the query is, in a few words. ``document``: None when the corpus does not hold it any more."""
-    names: Mapping[int, str] = {grade.value: grade.name for grade in scale.grades}
-    title, whole = item.doc_id, None
-    if document is not None:
-        title, card = title_of(document), by_role("Candidate", document, lens)
-        whole = el("details", el("summary", "Full text"), card)
-    rows = [(who, grade, item.notes.get(who, "")) for who, grade in item.said.items()]
-    if item.decided_by:
-        rows.append((f"Decided by {item.decided_by}", item.people, item.decision))
-    rows.append((f"{model} (a model)", item.model, item.reason))
-    said = said_html((who, f"{n} · {names.get(n, '')}", note) for who, n, note in rows)
-    return el("section.sl-differ", el("div.title", title), el("div.sl-facts", asked), said, whole)
+def _said(one: GradingDifference, scale: Scale, model: str) -> Iterator[tuple[str, str, str]]:
+    """What each person, who decided, and the model said of an item: who, the grade, a note."""
+    names = {grade.value: grade.name for grade in scale.grades}
+    rows = [(who, grade, one.notes.get(who, "")) for who, grade in one.said.items()]
+    if one.decided_by:
+        rows.append((f"Decided by {one.decided_by}", one.people, one.decision))
+    rows.append((f"{model} (a model)", one.model, one.reason))
+    return ((who, f"{grade} · {names.get(grade, '')}", note) for who, grade, note in rows)

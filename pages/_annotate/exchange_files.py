@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -11,7 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import ImportedJudgments, Project
-from pages._common.kit import el, empty, facts, html, select
+from pages._common.kit import button, el, empty, facts, html, line, select
 from pages._common.shared import error_boundary, escape_label, note, uploader, with_marks
 
 SPREADSHEET = "spreadsheet"
@@ -25,7 +26,10 @@ FORMATS = {
 }
 ADJUDICATED, EACH = "adjudicated", "each annotator"
 MEGABYTES = 100
-_SAID = "annotate_imported"
+_SAID, _UPLOADED = "annotate_imported", "annotate_uploaded"
+"""What the last import did, shown once; the project and path of a file that is not imported yet."""
+PREVIEWED, PREVIEW_LINES = 4_000, 6
+"""Bytes and lines of a file that are shown before it is downloaded."""
 
 
 def files(explorer: Explorer, project: Project, who: str) -> None:
@@ -65,11 +69,18 @@ def _export(explorer: Explorer, project: Project) -> None:
         spreadsheet=kind == SPREADSHEET,
         audit=audit,
     )
-    name, data = packed(exported.held(), f"{project.name or project.corpus}-{kind}.zip")
-    label, key = escape_label(f"Download {name}"), "annotate_download"
-    st.download_button(label, data, name, key=key, on_click="ignore", type="primary")
+    made = exported.held()
+    name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
+    facts(f"{exported.counts}.")
     for text in exported.notes:
         facts(text)
+    label, key = escape_label(f"Download {name}"), "annotate_download"
+    st.download_button(label, data, name, key=key, on_click="ignore", type="primary")
+    with st.expander("Preview"):
+        for file, content in made.items():
+            st.caption(escape_label(file))
+            lines = content[:PREVIEWED].decode(errors="ignore").splitlines()[:PREVIEW_LINES]
+            st.code("\n".join(lines), language=None)
 
 
 def packed(made: dict[str, bytes], archive: str) -> tuple[str, bytes]:
@@ -85,7 +96,6 @@ def packed(made: dict[str, bytes], archive: str) -> tuple[str, bytes]:
 
 def _import(explorer: Explorer, project: Project, who: str) -> None:
     st.header("Import", anchor=False)
-    _report()
     words = "Not used in qrels unless enabled under Project; never used as examples."
     by_model = st.toggle("Grades by a model", key="annotate_import_by_model", help=words)
     adjudicated = False
@@ -97,27 +107,47 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
         adjudicated = st.toggle("Adjudicated", key="annotate_import_adjudicated")
     words, key = "Earlier grades stay in the history.", "annotate_import_overwrite"
     overwrite = st.toggle("File overrides existing grades", key=key, help=words)
+    state, how = st.session_state, explorer.annotation.exchange
+    kinds: Any = {"adjudicated": adjudicated, "by_model": by_model, "overwrite": overwrite}
+
+    def read(path: Path, *, dry_run: bool) -> ImportedJudgments:
+        place = (project.corpus, path, project.name)
+        return how.import_(*place, annotator=name, **kinds, dry_run=dry_run)
 
     def take(file: str, content: bytes) -> None:
-        path, how = explorer.library.save_upload(file, content), explorer.annotation.exchange
-        kinds: Any = {"adjudicated": adjudicated, "by_model": by_model, "overwrite": overwrite}
-        st.session_state[_SAID] = how.import_(
-            project.corpus, path, project.name, annotator=name, **kinds
-        )
+        state[_SAID] = None
+        path = explorer.library.save_upload(file, content)
+        read(path, dry_run=True)  # refuses what is wrong
+        state[_UPLOADED] = (project.key, path)
+
+    def store() -> None:
+        state[_SAID] = read(path, dry_run=False)
+        del state[_UPLOADED]
 
     words = "Importing a file twice changes nothing. A file with invalid lines is refused."
     label = "TREC, BEIR (TSV or ZIP), CSV, JSONL or full annotator export"
     uploader(label, "annotate_upload", take, megabytes=MEGABYTES, help_=words)
-
-
-def _report() -> None:
-    """What the last import did, once."""
-    imported: ImportedJudgments | None = st.session_state.pop(_SAID, None)
-    if imported is None:
+    if done := state.pop(_SAID, None):
+        new = counted(done.added, "judgment is", "judgments are")
+        note(f"{new} new; {done.known:,} already stored.")
+        _details(done)
+    key, path = state.get(_UPLOADED, (None, Path()))
+    if key != project.key:
         return
-    new = counted(imported.added, "judgment is", "judgments are")
-    note(f"{new} new; {imported.known:,} already stored.")
+    found = read(path, dry_run=True)
+    facts(f"{path.name}: {found.counts}.")
+    new = f"{counted(found.added, 'judgment')} to add, {found.known:,} already stored"
+    queries = counted(found.queries, "new query", "new queries")
+    facts(f"{new}, {counted(len(found.conflicts), 'conflict')}, {queries}.")
+    _details(found)
+    with line():
+        label = f"Import {counted(found.added, 'judgment')}"
+        button(label, "annotate_import", store, type="primary", disabled=not found.added)
+        button("Cancel", "annotate_import_cancel", state.pop, _UPLOADED)
+
+
+def _details(imported: ImportedJudgments) -> None:
     for title, lines in (("Conflicts", imported.conflicts), ("Skipped", imported.warnings)):
         if lines:
             with st.expander(f"{title} ({len(lines)})", expanded=True):
-                st.html(html(el("div", line) for line in lines[:200]))
+                st.html(html(el("div", text) for text in lines[:200]))

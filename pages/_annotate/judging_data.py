@@ -18,6 +18,7 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query, Term
 from pages._common import document_view
+from pages._common.document_view import shortened
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TABLE = ("table", "thead", "tbody", "tr", "th", "td")
@@ -38,29 +39,21 @@ def nodes(markdown: str) -> list[Node | str]:
     >>> nodes("*Same* <b>")
     [{'tag': 'p', 'children': [{'tag': 'em', 'children': ['Same']}, ' <b>']}]
     """
-    return _children(SyntaxTreeNode(_PARSER.parse(markdown)))
+    return _parts(SyntaxTreeNode(_PARSER.parse(markdown)))
 
 
-def _children(node: SyntaxTreeNode) -> list[Node | str]:
-    made: list[Node | str] = []
-    for child in node.children:
-        made += _of(child)
-    return made
-
-
-def _of(node: SyntaxTreeNode) -> list[Node | str]:
-    if node.type in ("inline", "root"):
-        return _children(node)
+def _parts(node: SyntaxTreeNode) -> list[Node | str]:
+    inside = [part for child in node.children for part in _parts(child)]
+    if node.type == "root":
+        return inside
     if node.type == "softbreak":
         return [" "]
     if node.type in ("fence", "code_block"):
         return [{"tag": "pre", "children": [node.content]}]
-    if node.tag not in ELEMENTS:
-        return [node.content] if node.content else _children(node)
-    if node.hidden:  # the paragraph of an item in a tight list
-        return _children(node)
-    made: Node = {"tag": node.tag}
-    made["children"] = _children(node) if node.children else [node.content] if node.content else []
+    inside = inside or [node.content] * bool(node.content)
+    if node.hidden or node.tag not in ELEMENTS:  # hidden: a paragraph of a tight list
+        return inside
+    made: Node = {"tag": node.tag, "children": inside}
     if node.tag == "a":
         made["href"] = str(node.attrs.get("href", ""))
     if node.tag == "ol":
@@ -179,7 +172,7 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
         "aspect": "" if aspect is None else aspect.name,
         "letter": "" if aspect is None else aspect.letter,
         "role": index,
-        "asked": "" if plain else _asked(query, lens, aspect),
+        "asked": shortened(query.text or "") if plain else _asked(query, lens, aspect),
     }
 
 

@@ -19,6 +19,7 @@ from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
 from engine.types.annotating import Item, Judgment, Project
 from engine.types.limits import LONGEST_NOTE
+from pages._annotate.annotate_url import is_lead, step_button
 from pages._annotate.judging_data import (
     DocumentCache,
     evidence_data,
@@ -72,7 +73,7 @@ class JudgingSession:
         """Names the view, here and in the browser; one for some items only is another one."""
         items = "".join(sorted(map(to_key, self.only or ())))
         some = () if self.only is None else (hashlib.sha256(items.encode()).hexdigest()[:12],)
-        return "\x1f".join((self.project.corpus, self.project.name, self.who, *some))
+        return "\x1f".join((*self.project.key, self.who, *some))
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,6 @@ def judging_view(
     # Where somebody is in a project; the first time, at the item of the link.
     new = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
     session = _sessions().setdefault(new.id, new)
-    session.project = project  # its settings may have changed
     leave(explorer, but=session)
     _judging_view(explorer, session)
 
@@ -132,6 +132,8 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
 
     answer = st.session_state.get(_ANSWER, Answer())
     with error_boundary():
+        # Leads may change it at any time.
+        session.project = explorer.annotation.project(*session.project.key)
         try:
             data = view_data(explorer, session)
         except StorageError as error:
@@ -141,6 +143,11 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
             # What is shown stays; the next answer brings what comes after it.
             answer = replace(answer, message=str(error), retry=True)
         st.session_state[_LAST] = data
+        is_over = not data["next"] and data["waiting"] is None and session.only is None
+        leads = is_over and is_lead(session.project, session.who)
+        with st.container():  # always there: the queue below it keeps its place
+            if leads and step_button(explorer, session.project, "judge"):
+                st.rerun()
         _COMPONENT(key=KEY, data={**data, "answer": asdict(answer)}, on_sent_change=arrived)
 
 

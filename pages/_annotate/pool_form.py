@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import streamlit as st
 
@@ -19,8 +19,8 @@ from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.judging_data import is_plain
 from pages._common.document_view import seed_finder, shortened, title_of
 from pages._common.filter_panel import PageFilters
-from pages._common.kit import button, facts, grid, submit
-from pages._common.shared import error_boundary, escape_label, note, system_label, with_marks
+from pages._common.kit import button, facts, grid, line, select, submit
+from pages._common.shared import error_boundary, note, system_label, with_marks
 from pages._common.tasks import JobCard, time_left
 from pages._explore.explore_state import View
 from pages._login import login
@@ -37,16 +37,14 @@ MOST_ROWS = 10
 UNJUDGED = "annotate_unjudged"
 CHOSEN = "annotate_chosen"
 """Begins the key of the seeds that were found for queries, by corpus."""
-TEXT = "\x00"
-"""Begins a chosen seed that is the id of a pasted text; no doc_id begins so."""
 ASKED = ("seed", "aspect", "q", "focus", "reading")
 """Of the parameters of Explore, those that say what is asked for."""
 SAID = "annotate_pool_said"
 """What the last change to queries or pool came to; shown once."""
 
 
-def pool(explorer: Explorer, project: Project) -> None:
-    """Queries on the left, the pool on the right, and what is in it below."""
+def pool(explorer: Explorer, project: Project, who: str) -> None:
+    """Queries on the left, the pool on the right; what is in it, and who judges it, below."""
     said = st.session_state.pop(SAID, "")
     jobs = explorer.annotation.filling.jobs
     job = jobs.latest(project.key)
@@ -87,6 +85,8 @@ def pool(explorer: Explorer, project: Project) -> None:
         with error_boundary():
             _table(explorer, project, queries)
         with error_boundary():
+            _people(explorer, project, list(queries), who)
+        with error_boundary():
             _unjudged(explorer, project, list(queries))
 
 
@@ -104,13 +104,7 @@ def _add_queries(explorer: Explorer, project: Project) -> None:
 
     def add() -> None:
         lines, aspects = state["annotate_seeds"], state["annotate_aspects"]
-        queries: list[Query] = []
-        for choice in state[held]:
-            if choice.startswith(TEXT):
-                asked = Query(project.corpus, text=explorer.notebook.text(choice[len(TEXT) :]))
-            else:
-                asked = Query(project.corpus, seed=choice)
-            queries += _in_aspects(asked, aspects)
+        queries = [query for chosen in state[held] for query in _in_aspects(chosen, aspects)]
         if lines.strip() or not queries:
             queries += read_seeds(lines, project.corpus, aspects)
         _add(explorer, project, queries)
@@ -132,22 +126,23 @@ def _add_queries(explorer: Explorer, project: Project) -> None:
             help="Adds a query per ID and aspect. None: similarity of whole documents.",
         )
         submit("Add queries", "annotate_add_queries", add)
-    with st.container(gap="xsmall"):
-        own, opened = f"{project.corpus}:{project.name}", explorer.library.open(project.corpus)
-        for info in explorer.collections.all():  # other projects among them
-            if info.corpus != project.corpus or info.key == own or info.problem or not info.queries:
-                continue
+    others = {  # other projects among them
+        info.key: f"{info.name}: {counted(info.queries, 'query', 'queries')}"
+        for info in explorer.collections.all()
+        if info.corpus == project.corpus and info.queries and not info.problem
+    }
+    others.pop(":".join(project.key), None)
 
-            def take(key: str = info.key) -> None:
-                """Its queries under their own ids; those whose seed is gone are left out."""
-                asked, here = explorer.collections.queries(key), {None, *opened.row_of}
-                _add(explorer, project, {i: q for i, q in asked.items() if q.seed in here})
+    def take() -> None:
+        """Queries under their own ids; those whose seed is gone are left out."""
+        asked = explorer.collections.queries(state["annotate_collection"])
+        here = {None, *explorer.library.open(project.corpus).row_of}
+        _add(explorer, project, {i: q for i, q in asked.items() if q.seed in here})
 
-            words = counted(info.queries, "query", "queries")
-            with st.popover(escape_label(f"Add the {words} of {info.name}")):
-                st.caption("Queries cannot be removed.")
-                label = "Add all" if info.queries > 1 else "Add"
-                button(label, f"annotate_take_{info.key}", take, type="primary")
+    if others:
+        with line(align="bottom"):
+            select("Collection", others, "annotate_collection")
+            button("Add all queries", "annotate_take", take, help="Queries cannot be removed.")
 
 
 def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
@@ -157,21 +152,21 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
     options = state.setdefault(f"{key}_options", [])
     state.setdefault(key, list(options))
 
-    def choose(choice: str) -> None:
+    def choose(query: Query) -> None:
         for name in (f"{key}_options", key):
-            state[name] = list(dict.fromkeys((*state.get(name, ()), choice)))
+            state[name] = list(dict.fromkeys((*state.get(name, ()), query)))
 
-    def title(choice: str) -> str:
-        if choice.startswith(TEXT):
-            return with_marks(shortened(explorer.notebook.text(choice.removeprefix(TEXT))))
-        return with_marks(title_of(explorer.document(corpus, choice)))
+    def title(query: Query) -> str:
+        if query.seed is None:
+            return with_marks(shortened(query.text or ""))
+        return with_marks(title_of(explorer.document(corpus, query.seed)))
 
     seed_finder(
         *(explorer, corpus),
         key="annotate_finder",
         label="Find seeds",
-        on_document=choose,
-        on_text=lambda text_id: choose(f"{TEXT}{text_id}"),
+        on_document=lambda doc_id: choose(Query(corpus, seed=doc_id)),
+        on_text=lambda text_id: choose(Query(corpus, text=explorer.notebook.text(text_id))),
     )
     shown = "None yet. Find some above."
     st.multiselect("Chosen seeds", options, key=key, placeholder=shown, format_func=title)
@@ -191,16 +186,16 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
     'result'
     """
     queries = []
-    for line in filter(None, map(str.strip, lines.splitlines())):
-        if "://" not in line:
-            queries += _in_aspects(Query(corpus, seed=line), aspects)
+    for row in filter(None, map(str.strip, lines.splitlines())):
+        if "://" not in row:
+            queries += _in_aspects(Query(corpus, seed=row), aspects)
             continue
-        asked = {key: values[0] for key, values in parse_qs(urlsplit(line).query).items()}
+        asked = {key: values[0] for key, values in parse_qs(urlsplit(row).query).items()}
         if not asked.get("seed"):
-            raise BadInputError(f"The link '{line[:200]}' has no seed.", "Copy it from Explore.")
+            raise BadInputError(f"The link '{row[:200]}' has no seed.", "Copy it from Explore.")
         if asked.get("corpus", corpus) != corpus:
             raise BadInputError(
-                f"The link '{line[:200]}' is for corpus '{asked['corpus']}'.",
+                f"The link '{row[:200]}' is for corpus '{asked['corpus']}'.",
                 f"This project uses '{corpus}'.",
             )
         view = View.from_params({name: asked[name] for name in ASKED if name in asked})
@@ -228,6 +223,14 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
     filters = PageFilters(explorer, project.corpus, AnnotateView, key="annotate")
     filters.chips()
     filters.panel()
+
+    def fill() -> None:
+        state, where = st.session_state, explorer.parse_filters(AnnotateView.read().where)
+        chosen = (state[f"annotate_{one}"] for one in ("systems", "depth", "variants"))
+        systems, depth, variants = chosen
+        request = PoolRequest(tuple(systems), int(depth), tuple(variants), filters=where)
+        _start(explorer, project, request, query_ids)
+
     with st.form("annotate_pool", border=False, clear_on_submit=False):
         words, systems = "Top documents of each system, deduplicated.", list(SYSTEMS)
         look: Any = {"format_func": system_label, "key": "annotate_systems", "help": words}
@@ -236,64 +239,69 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
         depth.number_input("Depth", 1, DEEPEST_POOL, PoolRequest().depth, key="annotate_depth")
         look = {"format_func": WORDINGS.__getitem__, "placeholder": "None"}
         wordings.multiselect("More instructions", list(WORDINGS), key="annotate_variants", **look)
-        asked = st.form_submit_button(
-            "Fill the pool",
-            type="primary",
-            key="annotate_fill",
-            disabled=busy or not query_ids,
-            help=None if query_ids else "Add queries first.",
-        )
-    if asked:
-        state, where = st.session_state, explorer.parse_filters(AnnotateView.read().where)
-        chosen = (state[f"annotate_{one}"] for one in ("systems", "depth", "variants"))
-        systems, how_deep, variants = chosen
-        request = PoolRequest(tuple(systems), int(how_deep), tuple(variants), filters=where)
-        explorer.facets(project.corpus, request.filters)  # refuses those that mean nothing
-        _start(explorer, project, request, query_ids)
+        look = {"disabled": busy or not query_ids, "type": "primary"}
+        look["help"] = None if query_ids else "Add queries first."
+        submit("Fill the pool", "annotate_fill", fill, **look)
 
 
 def _start(
     explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
 ) -> None:
+    explorer.facets(project.corpus, request.filters)  # refuses those that mean nothing
     explorer.annotation.filling.start(project, request, query_ids, owner=login.owner())
     st.session_state.pop(UNJUDGED, None)
-    st.rerun()
 
 
 def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
-    counts = Counter(item.query_id for item in explorer.annotation.pool(project))
-    judged = Counter(
-        query_id
-        for query_id, _ in {
-            (judgment.query_id, judgment.doc_id)
-            for judgment in explorer.annotation.judgments(project)
-            if judgment.origin not in ("model", "audit") and judgment.query_id in queries
-        }
-    )
-    opened = explorer.library.open(project.corpus)
-
-    def name(query: Query) -> str:
-        if query.seed is None:
-            return shortened(query.text or "")
-        row = opened.row_of.get(query.seed)
-        return (opened.titles[row] if row is not None else "") or query.seed
-
+    annotation = explorer.annotation
+    counts = Counter(item.query_id for item in annotation.pool(project))
+    by_people = (j for j in annotation.judgments(project) if j.origin not in ("model", "audit"))
+    judged = Counter(query_id for query_id, _ in {j.item for j in by_people} if query_id in queries)
+    titles = explorer.notebook.seed_titles([*queries.values()])
     rows = [
         {
             "Query": query_id,
-            "Seed": name(query),
+            "Seed": title,
             "Aspect": query.aspect or ("" if is_plain(query) else "as a whole"),
             "In pool": counts[query_id],
             "Judged": judged[query_id],
+            "Assigned to": ", ".join(project.assigned.get(query_id, ("everybody",))),
         }
-        for query_id, query in queries.items()
+        for (query_id, query), title in zip(queries.items(), titles, strict=True)
     ]
     many, items = counted(len(queries), "query", "queries"), counted(counts.total(), "item")
     facts(f"{many}, {items}, {judged.total():,} judged.")
-    if gone := explorer.annotation.unaskable(project):
+    if gone := annotation.unaskable(project):
         note(are_passed_over(gone))
     height: Any = "content" if len(rows) < MOST_ROWS else 320
     grid(rows, "annotate_queries_table", "Queries and their pools", height=height)
+
+
+def _people(explorer: Explorer, project: Project, query_ids: Sequence[str], who: str) -> None:
+    """Who judges which queries, and the link that annotators open."""
+    annotation, state = explorer.annotation, st.session_state
+    keys = "annotate_assign_queries", "annotate_assign_people"
+    st.header("People", anchor=False)
+
+    def assign() -> None:
+        queries, people = (state[key] for key in keys)
+        annotation.assign(project, dict.fromkeys(queries or query_ids, people), who)
+
+    with st.form("annotate_assign", border=False):
+        left, right = st.columns(2, gap="large")
+        look: Any = {"format_func": with_marks, "placeholder": "All"}
+        left.multiselect("Queries to assign", query_ids, key=keys[0], **look)
+        look = {"accept_new_options": not project.annotators, "placeholder": "Everybody"}
+        right.multiselect("Assign to", project.annotators, key=keys[1], **look)
+        with line():
+            submit("Assign", "annotate_assign_button", assign)
+            words = "Each query goes to as many annotators as an item needs."
+            label, share = "Share out evenly", annotation.share_out
+            submit(label, "annotate_share_out", share, project, who, help=words)
+    st.caption("Link for annotators")
+    address = (st.context.url or "").partition("?")[0]
+    params = urlencode(AnnotateView(project.corpus, project.name).to_params())
+    st.code(f"{address}?{params}", language=None, wrap_lines=True)
 
 
 def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
@@ -318,7 +326,7 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
     config = {f"Judged@{unjudged[0].k}": st.column_config.NumberColumn(format="%.2f")}
     alt = "Unjudged documents by system"
     grid(rows, "annotate_unjudged_table", alt, column_config=config)
-    lacking = any(row["Not in pool"] for row in rows)
-    if lacking and st.button("Add missing documents", key="annotate_fill_unjudged"):
+    if any(row["Not in pool"] for row in rows):
         request = PoolRequest(tuple(h.system for h in unjudged), unjudged[0].k)
-        _start(explorer, project, request, query_ids)
+        start: Any = (_start, explorer, project, request, query_ids)
+        button("Add missing documents", "annotate_fill_unjudged", *start)

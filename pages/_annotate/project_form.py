@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,13 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
+from engine.text import counted
+from engine.types.annotating import MOST_FIRST, SCALES, GradeMeaning, Project, Scale
 from engine.types.lenses import Lens
-from pages._annotate.annotate_url import AnnotateView
-from pages._common.kit import Fields, facts, select, submit
-from pages._common.shared import begun_from, escape_label, show_problem
+from pages._annotate.annotate_url import NEW, open_project
+from pages._annotate.pool_form import SAID
+from pages._common.kit import Fields, button, el, facts, line, select, submit
+from pages._common.shared import attempt_at, begun_from, confirm, escape_label, show_problem
 
 ORDERS = {
     "shuffled": "Random per annotator",
@@ -22,7 +25,7 @@ ORDERS = {
     "rank": "By best rank",
 }
 CUSTOM = "custom"
-_PLACE = "annotate_project_form"
+_PLACE, _WHOLE, _SAVED = "annotate_project_form", "annotate_whole", "annotate_saved"
 SCALE_NAMES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", CUSTOM: "Custom"}
 
 
@@ -41,14 +44,14 @@ def scale_lines(scale: Scale) -> str:
 def read_scale(lines: str) -> Scale:
     """``1 Related: touches on it`` per line as a scale; BadInputError for another line."""
     grades = []
-    for number, line in enumerate(lines.splitlines(), start=1):
-        if not line.strip():
+    for number, row in enumerate(lines.splitlines(), start=1):
+        if not row.strip():
             continue
-        value, _, words = line.strip().partition(" ")
+        value, _, words = row.strip().partition(" ")
         name, _, meaning = words.partition(":")
         if not value.isdecimal() or not name.strip():
             raise BadInputError(
-                f"Line {number} of the scale is '{line.strip()}'.",
+                f"Line {number} of the scale is '{row.strip()}'.",
                 "Write value, name and description: 1 Related: touches on it.",
             )
         grades.append(GradeMeaning(int(value), name.strip(), meaning.strip()))
@@ -71,18 +74,19 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
     fields = Fields("annotate", "new" if is_new else f"{project.corpus}_{project.name}")
     begun = f"annotate_begun_{fields.place}"
     before = None if is_new else begun_from(begun, fields("scale"), project)
+    if is_new:
+        _restore(explorer, project.corpus, who)
     st.header("New project" if is_new else f"Project {project.name}", anchor=False)
 
     def save() -> None:
         read = _read(project, fields.values, lens)
-        projects = explorer.annotation.projects(read.corpus) if is_new else ()
-        if any(other.name == read.name for other in projects):
-            words = f"'{read.corpus}' already has a project '{read.name}'."
-            raise BadInputError(words, "Choose another name.")
-        saved = explorer.annotation.save(read, who, before)
-        shown = {"part": "pool" if is_new else "project", "query": "", "doc": ""}
-        AnnotateView.change(lambda now: replace(now, project=saved.name, **shown))
-        st.session_state.update({begun: saved, "annotate_saved": saved.name})
+        annotation = explorer.annotation
+        if is_new:
+            open_project(annotation.create(read, who), "pool")
+            st.session_state[SAID] = "Created. Next: add queries, then fill the pool."
+            return
+        saved = annotation.save(read, who, before)
+        st.session_state.update({begun: saved, _SAVED: "Saved. Earlier judgments are kept."})
         st.session_state[fields("scale")] = _kind(saved.scale)
 
     # Enter would press the first button of the form, which is that of a template.
@@ -95,8 +99,56 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
         label, key = "Create project" if is_new else "Save", f"annotate_save_{fields.place}"
         submit(label, key, save, place=_PLACE, type="primary")
         show_problem(_PLACE)
-    if not is_new and st.session_state.pop("annotate_saved", None) == project.name:
-        facts("Saved. Earlier judgments are kept.", role="status")
+    if is_new:
+        return
+    if saved := st.session_state.pop(_SAVED, ""):
+        facts(saved, role="status")
+    with st.expander("Copy, rename or delete"):
+        _whole(explorer, project, who)
+
+
+def _whole(explorer: Explorer, project: Project, who: str) -> None:
+    """Another name, a copy, or no project any more."""
+    annotation = explorer.annotation
+
+    def named(do: Callable[[Project, str, str], Project], done: str) -> None:
+        made = do(project, "-".join(st.session_state["annotate_other_name"].split()), who)
+        open_project(made, "project")
+        st.session_state[_SAVED] = f"{done} {made.name}."
+
+    words = "A copy has settings, queries and pool, without judgments."
+    st.text_input("New name", project.name, 64, "annotate_other_name", help=words)
+    with line():
+        button("Copy", "annotate_copy", named, annotation.copy, "Copied to", place=_WHOLE)
+        button("Rename", "annotate_rename", named, annotation.rename, "Renamed to", place=_WHOLE)
+        if st.button("Delete project", "annotate_delete"):
+            _confirm(explorer, project, who)
+    show_problem(_WHOLE)
+
+
+@st.dialog("Delete this project?")
+def _confirm(explorer: Explorer, project: Project, who: str) -> None:
+    judgments = counted(len(explorer.annotation.judgments(project)), "judgment")
+    kept = "They are kept. You can undo this under New project."
+    st.html(el("p", el("strong", project.name), f" has {judgments}. {kept}"))
+
+    def delete() -> None:
+        explorer.annotation.delete(project, who)
+        open_project(Project(project.corpus), NEW)
+
+    confirm("Delete", "annotate_delete_confirm", attempt_at, _WHOLE, delete)
+
+
+def _restore(explorer: Explorer, corpus: str, who: str) -> None:
+    """One line for every deleted project."""
+
+    def restore(name: str) -> None:
+        open_project(explorer.annotation.restore(corpus, name, who), "judge")
+
+    for number, gone in enumerate(explorer.annotation.deleted(corpus)):
+        with line():
+            st.text(f"{gone.name} was deleted.")
+            button("Undo", f"annotate_undelete_{number}", restore, gone.name, place=_PLACE)
 
 
 def _basics(project: Project, fields: Fields, *, is_new: bool) -> None:
@@ -116,10 +168,13 @@ def _basics(project: Project, fields: Fields, *, is_new: bool) -> None:
     people.text_input("Annotators", named, key=fields("annotators"), **shown)
     words = "Can edit, adjudicate and see others' grades. Empty: everyone."
     leads.text_input("Leads", ", ".join(project.leads), key=fields("leads"), help=words)
-    number, order = st.columns([1, 2])
+    number, first, order = st.columns([2, 2, 3], vertical_alignment="bottom")
     words = "Annotators per item. Agreement needs at least 2."
     label, key = "Annotations per item", fields("per_item")
     number.number_input(label, 1, 20, project.per_item, key=key, help=words)
+    words = "Everybody judges this random sample first, so that agreement is known early."
+    bounds = ("First items for everybody", 0, MOST_FIRST, project.first)
+    first.number_input(*bounds, key=fields("first"), help=words)
     select("Order", ORDERS, fields("order"), order, index=list(ORDERS).index(project.order))
     st.toggle("Blind", project.blind, key=fields("blind"), help="Hides systems and ranks.")
     words = "In qrels, exports and Evaluate, which report how many grades are by a model alone."
@@ -173,17 +228,16 @@ def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
     """What the form says, as a project."""
     scale = _scale(project, given["scale"], given["grades"])
     name = project.name or "-".join(str(given["name"]).split())
-    if not name:
-        raise BadInputError("The project has no name.", "Enter a short one, like methods-2024.")
     guides = {a: given[f"guide_{a}"] for a in ("", *(aspect.key for aspect in lens.aspects))}
-    return Project(
-        corpus=project.corpus,
+    return replace(
+        project,
         name=name,
         guidelines={aspect: text for aspect, text in guides.items() if text.strip()},
         scale=scale,
         annotators=read_names(given["annotators"]),
         leads=read_names(given["leads"]),
         per_item=int(given["per_item"]),
+        first=int(given["first"]),
         order=given["order"],
         blind=bool(given["blind"]),
         model_grades=bool(given["model_grades"]),

@@ -66,9 +66,7 @@ def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:
         if st.button("Open in Annotate", key="build_annotate"):
             of_project(project).go()
         if st.button("Evaluate", key="build_evaluate"):
-            EvaluateView.elsewhere(
-                collection=f"{project.corpus}:{project.name}", sample=None, model=""
-            ).go()
+            EvaluateView.elsewhere(collection=":".join(project.key), sample=None, model="").go()
         _export(explorer, spec)
 
 

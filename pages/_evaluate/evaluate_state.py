@@ -215,6 +215,8 @@ def of_gap(view: EvaluateView, record: GapRecord) -> EvaluateView:
 def collection_label(info: CollectionInfo) -> str:
     """``csfcube``, or ``mine.qrels on demo`` for judgments that the corpus did not come with."""
     by_itself = info.uploaded or info.key.startswith(f"{info.corpus}@")
+    if info.source_format == "project" and not info.key.endswith(":"):
+        return f"{info.corpus}:{info.name}"  # which may have been renamed
     return f"{Path(info.source).name} on {info.corpus}" if by_itself else info.key
 
 

