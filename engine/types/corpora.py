@@ -195,6 +195,7 @@ class CheckReport:
     warnings: tuple[str, ...]  # plain sentences about what was corrected or left out
     faults: tuple[Fault, ...] = ()  # one per kind that occurs, in the order of their first rows
     fillable: int = 0  # rows without text that have a DOI
+    abstracts: int = 0  # documents whose text is not just their title
 
     @property
     def disk(self) -> int:
@@ -224,6 +225,7 @@ class CorpusInfo:
     source_format: str
     updated_at: str
     sources: tuple[CorpusSource, ...] = ()  # services on the internet that it has documents from
+    title: str = ""  # the name that people see; `name` stays for good
 
 
 Phase = Literal["retrieving", "checking", "indexing", "finishing", "mapping", "done"]

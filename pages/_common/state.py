@@ -21,7 +21,7 @@ from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from pages._common.outside_text import with_marks
-from pages._common.shared import attempt, note, show_error
+from pages._common.shared import attempt, engine, note, show_error
 from pages._common.visit_memory import memory
 
 State = TypeVar("State", bound="PageView")
@@ -198,7 +198,7 @@ class PageView:
             known: the names of all corpora.
         """
         view = cls.opened()
-        corpus = str(view.shared()["corpus"])
+        corpus = explorer.library.stored_name(str(view.shared()["corpus"]))
         first = explorer.demo_corpus if explorer.demo_corpus in known else known[0]
         try:
             if corpus and corpus not in known:
@@ -335,6 +335,8 @@ def corpus_box(view: PageView, known: Sequence[str], key: str, **box: Any) -> No
         pages().found(type(view), st.session_state[key]).write()
 
     st.session_state[key] = view.shared()["corpus"]
+    titles = {name: with_marks(title) for name, title in engine().library.titles().items()}
+    box |= {"format_func": lambda name: titles.get(name, name)}
     st.selectbox("Corpus", known, key=key, on_change=attempt, args=(change,), **box)
 
 

@@ -55,9 +55,10 @@ def jobs_section(explorer: Explorer) -> None:
     jobs = explorer.library.jobs.list()
     if jobs:
         st.subheader("Imports", anchor=False)
+    titles = explorer.library.titles()
     for job in jobs:
         source = explorer.library.source_name(str(job.request.source))
-        name = el("strong", job.request.name)
+        name = el("strong", titles.get(job.request.name, job.request.name))
         where = el("span.sl-dim", source, style="overflow-wrap:anywhere")
         st.html(el("div.sl-head", name, where, el("span", "" if job.running else job.state)))
         _card(explorer, job)

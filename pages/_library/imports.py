@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,10 +14,18 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.text import counted, size
-from engine.types.corpora import CheckReport, Fault, FaultKind, PdfParts, Preview, Repairs
+from engine.types.corpora import (
+    CheckReport,
+    CorpusInfo,
+    Fault,
+    FaultKind,
+    PdfParts,
+    Preview,
+    Repairs,
+)
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
-from pages._common.kit import Html, document, el, grid, segments, select
+from pages._common.kit import Html, document, el, fold, grid, html, segments, select
 from pages._common.shared import (
     attempt_at,
     error_boundary,
@@ -32,8 +40,6 @@ from pages._login import login
 
 CELL_CHARACTERS = 300
 SENTENCES, SENTENCE_CHARACTERS = 12, 400
-_BY_TITLE = frozenset({"bibtex", "ris", "nbib", "ciw", "enw", "xml", "beir", "json"})
-"""Formats whose documents often have no text: the title serves unless somebody objects."""
 
 
 # -- the first rows --------------------------------------------------------------------------
@@ -91,51 +97,37 @@ def first_card(first: SourceDocument, sentences: list[str]) -> Html:
 
 
 class _Answer(NamedTuple):
-    """One answer, what it means, and the fields of ``Repairs`` that it sets.
-
-    ``{left}`` in the caption is the number of rows without a substitute, ``{prefix}`` what begins
-    numbered ids; a caption with ``{left}`` is left out where there is none.
-    """
+    """One answer, what it means, and the fields of ``Repairs`` that it sets."""
 
     label: str
-    caption: str
+    caption: str  # "{left}": rows without a substitute, "{prefix}": what begins numbered ids
     sets: dict[str, Any]
 
 
-_DECLINE = "Or correct the file and upload it again."
-_BY_ROW = "{prefix}-1, {prefix}-2 … IDs depend on row order."
-_QUESTIONS: dict[FaultKind, tuple[tuple[str, str], dict[str, _Answer]]] = {
-    "broken": (
-        ("row is unreadable or too long", "rows are unreadable or too long"),
-        {"skip": _Answer("Skip", _DECLINE, {"skip_broken": True})},
-    ),
+_QUESTIONS: dict[FaultKind, tuple[str, dict[str, _Answer]]] = {
+    "broken": ("unreadable or too long", {"skip": _Answer("Skip", "", {"skip_broken": True})}),
     "empty": (
-        ("row has no text", "rows have no text"),
+        "without an abstract",
         {
-            "skip": _Answer("Skip", "", {"skip_empty": True}),
             "title": _Answer(
-                "Use the title as text",
-                "{left} without a title are skipped.",
+                *("Use the title as text", "{left} without a title are skipped."),
                 {"title_as_text": True, "skip_empty": True},
             ),
+            "skip": _Answer("Skip", "", {"skip_empty": True}),
         },
     ),
     "id": (
-        ("row has no ID", "rows have no ID"),
+        "without an ID",
         {
-            "number": _Answer("Number by row", _BY_ROW, {"number_ids": True}),
             "doi": _Answer(
-                "Use the DOI",
-                "{left} without a DOI are numbered.",
+                *("Use the DOI", "{left} without a DOI are numbered."),
                 {"ids_from_doi": True, "number_ids": True},
             ),
+            "number": _Answer("Number by row", "{prefix}-1, {prefix}-2 …", {"number_ids": True}),
         },
     ),
     "duplicate": (
-        (
-            "row repeats an earlier ID with other content",
-            "rows repeat an earlier ID with other content",
-        ),
+        "with the ID of an earlier row, but other content",
         {
             name: _Answer(label, caption, {"duplicates": how})
             for name, label, caption, how in (
@@ -146,31 +138,25 @@ _QUESTIONS: dict[FaultKind, tuple[tuple[str, str], dict[str, _Answer]]] = {
         },
     ),
 }
-"""The question for each kind of fault, and its answers."""
+"""What is wrong with rows, and the answers to it."""
 
 
-def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
-    """The repairs as they are chosen by now; the questions are drawn after the check. ``read_as``:
-    how the file is read."""
-    if source_format in _BY_TITLE:
-        st.session_state.setdefault(_key("empty", key), "title")
+_USUAL: dict[FaultKind, str] = {"broken": "skip", "empty": "title", "id": "doi"}
+"""Answers until a person gives others; what becomes of repeated ids has none."""
+
+
+def _repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
+    """How a file is read, with the answers so far."""
     fields: dict[str, Any] = {}
     for kind, (_, answers) in _QUESTIONS.items():
+        if kind in _USUAL and (source_format, kind) != (
+            "bibtex",
+            "id",
+        ):  # which has keys of its own
+            st.session_state.setdefault(_key(kind, key), _USUAL[kind])
         answer = answers.get(st.session_state.get(_key(kind, key)) or "")
         fields |= answer.sets if answer else {}
     return replace(read_as, **fields)
-
-
-def what_comes_of_it(report: CheckReport) -> None:
-    """How many documents there will be, and what is done to the others."""
-    if undecided := sum(fault.refused for fault in report.faults):
-        rows = "1 row is" if undecided == 1 else f"{undecided:,} rows are"
-        note(f"{rows} undecided.", "Resolve the issues above to continue.")
-        return
-    head = el("strong", f"{counted(report.documents, 'document')} will be indexed.")
-    takes = f" Takes up to {size(report.disk)} of disk."
-    warnings = [el("li", line) for line in report.warnings]
-    st.html(el("div.lib-sum", head, takes, warnings and el("ul", warnings), role="status"))
 
 
 def _key(kind: FaultKind, key: str) -> str:
@@ -178,36 +164,29 @@ def _key(kind: FaultKind, key: str) -> str:
 
 
 def _ask(fault: Fault, key: str, prefix: str) -> None:
-    words, answers = _QUESTIONS[fault.kind]
-    label = counted(fault.rows, *words)
-    # What stands in for something must be there in one row at least.
-    offered = {
-        name: answer
-        for name, answer in answers.items()
-        if fault.substitutes or name not in ("title", "doi")
-    }
+    what, offered = _QUESTIONS[fault.kind]
+    if fault.kind in ("empty", "id") and not fault.substitutes:  # the second answer is all there is
+        offered = {_USUAL[fault.kind]: [*offered.values()][1]}
+    label, name = f"{counted(fault.rows, 'row')} {what}", _key(fault.kind, key)
     left = fault.rows - fault.substitutes
-    captions = [
-        a.caption.format(left=f"{left:,}", prefix=escape_label(prefix))
-        if left or "{left}" not in a.caption
-        else ""
-        for a in offered.values()
-    ]
     st.radio(
         label,
         list(offered),
         index=None,
-        format_func=lambda name: offered[name].label,
-        captions=captions,
-        key=_key(fault.kind, key),
+        format_func=lambda answer: offered[answer].label,
+        captions=[
+            answer.caption.format(left=f"{left:,}", prefix=escape_label(prefix))
+            if left or "{left}" not in answer.caption
+            else ""
+            for answer in offered.values()
+        ],
+        key=name,
         persist_state="session",
     )
-    with st.expander(f"Rows: {label}", key=f"{_key(fault.kind, key)}_rows", type="compact"):
+    with st.expander("Affected rows", key=f"{name}_rows", type="compact"):
         more = fault.rows - len(fault.places)
-        st.html(
-            el("ul.lib-places", (el("li", place) for place in fault.places))
-            + (el("div", f"and {more:,} more") if more else "")
-        )
+        places = el("ul.lib-places", (el("li", place) for place in fault.places))
+        st.html(html(places, more > 0 and el("div", f"and {more:,} more")))
 
 
 ENDINGS = [
@@ -217,12 +196,8 @@ ENDINGS = [
 WAYS = ("Upload", "Folder or file", "Online service", "Test collection")
 UPLOAD, PLACE, SERVICE, DATASET = WAYS
 FIELDS = {
-    "doc_id": "Id",
-    "title": "Title",
-    "text": "Text",
-    "year": "Year",
-    "authors": "Authors",
-    "url": "Link",
+    **{"title": "Title", "text": "Abstract", "authors": "Authors", "year": "Year"},
+    **{"venue": "Journal", "doi": "DOI", "url": "Link", "keywords": "Keywords", "doc_id": "ID"},
 }
 PDF = "pdf"
 PARTS = {"papers": "Paper (abstract)", "sections": "Abstract and sections"}
@@ -238,11 +213,12 @@ _CHOSEN = tuple(
 """Keys of what an import goes by; see :func:`as_drawn`."""
 
 
-def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set[str]) -> None:
-    """The whole form. ``documents``: corpus name -> documents it holds. ``running``: names of
-    corpora that are being indexed."""
+def add_documents(
+    explorer: Explorer, corpora: Mapping[str, CorpusInfo], running: Container[str]
+) -> None:
+    """The whole form. ``running``: names of corpora that are being indexed."""
     show_problem("imports", keep=True)
-    naming = Naming(explorer, documents, running)
+    naming = Naming(explorer, corpora, running)
     way = segments("Source", dict(zip(WAYS, WAYS, strict=True)), "library_way")
     if way in (SERVICE, DATASET):
         with error_boundary():
@@ -311,12 +287,11 @@ def _all_pdfs(names: Iterable[str]) -> bool:
 
 
 def _from_file(naming: Naming, path: Path) -> None:
-    """How a file or folder is read, what becomes of its rows, and the button that indexes it."""
+    """What a file or folder holds, the button that imports it, and below how it is read."""
     library = naming.explorer.library
     # Choices belong to the file's name: they hold when a corrected file of that name is chosen.
     uploaded = naming.explorer.home.uploads in path.parents
     key = _digest(path.name if uploaded else str(path))
-    st.subheader("Format", anchor=False)
 
     def chosen(part: str) -> str:
         return st.session_state.get(f"library_{part}_{key}") or ""
@@ -326,36 +301,40 @@ def _from_file(naming: Naming, path: Path) -> None:
     read_as = Repairs(chosen("encoding"), chosen("delimiter"), pdf=parts)
     with error_boundary():
         guess = library.preview(path, source_format, repairs=read_as)
-    _ask_format(naming.explorer, guess, key)
     if guess is None:
+        _ask_format(naming.explorer, None, key)
         return
-    with error_boundary():
-        of_pdf = guess.source_format == PDF
-        columns_key = _digest(f"{guess.columns}{guess.source_format}")
-        mapping = {} if of_pdf else _mapping(guess, columns_key)
-        repairs = chosen_repairs(read_as, guess.source_format, key)
+    columns_key = _digest(f"{guess.columns}{guess.source_format}")
+    mapping = _mapping(guess, columns_key)
+    columns = dict(mapping)
+    if st.session_state.get(f"library_roles_{key}") is False:
+        columns["roles"] = NO_COLUMN
+    top, report = st.container(), None
+    repairs = _repairs(read_as, guess.source_format, key)
+    with top, error_boundary():
+        report = _check(naming.explorer, path, source_format, columns, repairs)
+    if report is not None:
+        _rows_and_notes(report, guess.source_format, key, path.stem)
+    unread = report is None or not report.abstracts
+    with fold("Columns and format", f"library_options_{key}", opened=unread), error_boundary():
+        _ask_format(naming.explorer, guess, key)
+        if guess.source_format != PDF:
+            _ask_columns(guess, columns_key)
         shown = library.preview(path, source_format, mapping, repairs)
+        if shown.mapping.get("roles"):
+            words = "Use the source's sentence roles"
+            keep: Any = {"key": f"library_roles_{key}", "persist_state": "session"}
+            st.checkbox(words, value=True, help="Otherwise roles are predicted.", **keep)
         if shown.rows:
             alt = "The first rows of the source"
             grid(rows_of(shown), "library_rows", alt, height="content")
         for document in shown.documents[:1]:
             st.html(first_card(document, library.sentences_of(document)))
-        columns = _roles(shown, mapping, key)
-        report = _check(naming.explorer, path, source_format, columns, repairs)
-        # Where no row has a text as no column is read as one, leaving rows out is no answer.
-        empty = any(fault.kind == "empty" and fault.refused for fault in report.faults)
-        given = any(shown.mapping.get(field) for field in ("text", "sentences", "title"))
-        if empty and not report.documents and not given:
-            note("No text column found.", "Choose a column under Text.")
-        else:
-            if of_pdf:  # files that cannot be read are left out in any case, and named below
-                faults = tuple(fault for fault in report.faults if fault.kind != "broken")
-                report = replace(report, faults=faults)
-            if report.faults:
-                st.subheader("Unresolved rows", anchor=False)
-            for fault in sorted(report.faults, key=lambda one: [*_QUESTIONS].index(one.kind)):
-                _ask(fault, key, path.stem)
-            what_comes_of_it(report)
+    if report is None:
+        return
+    # Last, when the button can know the values of all boxes.
+    with top, error_boundary():
+        _summary(report, guess.source_format)
         if report.fillable:
             repairs = replace(repairs, fill_abstracts=_fill(report.fillable, key))
 
@@ -371,7 +350,39 @@ def _from_file(naming: Naming, path: Path) -> None:
         folder = path.resolve()
         suggested = folder.name if folder.is_dir() else folder.stem
         ready = report.documents > 0 and not report.refused
-        naming.start(suggested, key, "Index", "library_index", start, _CHOSEN, ready=ready)
+        naming.start(suggested, key, "library_index", start, _CHOSEN, ready=ready)
+
+
+def _rows_and_notes(report: CheckReport, source_format: str, key: str, prefix: str) -> None:
+    """Rows that lack something, what becomes of them, and notes on the file."""
+    # PDFs that cannot be read are left out in any case, and named in the notes.
+    faults = [one for one in report.faults if (source_format, one.kind) != (PDF, "broken")]
+    if not faults and not report.warnings:
+        return
+    broken = sum(fault.rows for fault in faults if fault.kind == "broken")
+    ask = bool(report.refused) or broken > report.documents
+    with fold("Rows and notes", f"library_rows_{key}", opened=ask):
+        for fault in sorted(faults, key=lambda one: [*_QUESTIONS].index(one.kind)):
+            _ask(fault, key, prefix)
+        st.html(el("ul.lib-sum", (el("li", line) for line in report.warnings)))
+
+
+def _summary(report: CheckReport, source_format: str) -> None:
+    """What is going to be imported, in a line."""
+    head = f"{counted(report.documents, 'record')}, {report.abstracts:,} with abstracts"
+    skipped = sum(fault.rows for fault in report.faults if fault.kind == "broken")
+    undecided = sum(fault.refused for fault in report.faults)
+    files = "file" if source_format == PDF else "row"
+    about = [
+        f"{counted(skipped, f'unreadable {files}')} skipped" if skipped else "",
+        f"up to {size(report.disk)} of disk",
+    ]
+    words = el("span.sl-dim", " · " + " · ".join(filter(None, about)))
+    st.html(el("div.lib-sum", el("strong", head), words, role="status"))
+    if undecided:
+        note(f"{counted(undecided, 'row')} undecided.", "Answer under Rows and notes.")
+    if not report.abstracts:
+        note("No abstracts found.", "Choose their column below, or import titles only.")
 
 
 def _ask_format(explorer: Explorer, guess: Preview | None, key: str) -> None:
@@ -397,40 +408,24 @@ def _ask_format(explorer: Explorer, guess: Preview | None, key: str) -> None:
 
 def _mapping(guess: Preview, key: str) -> dict[str, str]:
     """What the person chose; empty while everything is as guessed."""
-    columns = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
-    names = {column: column or "(none)" for column in columns}
     guessed = {field: guess.mapping.get(field, NO_COLUMN) for field in FIELDS}
-    chosen = {}
-    with st.container(horizontal=True, gap="small"):
-        for field, label in FIELDS.items():
-            chosen[field] = select(
-                label,
-                names,
-                f"library_map_{field}_{key}",
-                index=columns.index(guessed[field]),
-                persist_state="session",
-                help="Source column.",
-                width=170,
-            )
-    if chosen == guessed:
+    state = st.session_state
+    chosen = {field: state.get(f"library_map_{field}_{key}", one) for field, one in guessed.items()}
+    if guess.source_format == PDF or chosen == guessed:
         return {}
     # All of them: a choice for one field must not move the guess for another behind one's back.
     known = {NO_COLUMN, *guess.columns}
     return {field: column for field, column in chosen.items() if column in known}
 
 
-def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str, str]:
-    """The columns to read; without the sentence roles if the person does not want them."""
-    if not shown.mapping.get("roles"):
-        return mapping
-    use = st.checkbox(
-        "Use the source's sentence roles",
-        value=True,
-        key=f"library_roles_{key}",
-        persist_state="session",
-        help="Otherwise roles are predicted.",
-    )
-    return mapping if use else {**mapping, "roles": NO_COLUMN}
+def _ask_columns(guess: Preview, key: str) -> None:
+    columns = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
+    names = {column: column or "(none)" for column in columns}
+    with st.container(horizontal=True, gap="small"):
+        for field, label in FIELDS.items():
+            at = columns.index(guess.mapping.get(field, NO_COLUMN))
+            look: Any = {"index": at, "persist_state": "session", "help": "Source column."}
+            select(label, names, f"library_map_{field}_{key}", width=170, **look)
 
 
 def _fill(documents: int, key: str) -> bool:

@@ -7,6 +7,7 @@ the job. What is stored stays when the server ends: the next run goes on from th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,6 +17,7 @@ from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.corpora import CorpusInfo
+from engine.types.documents import Document
 from engine.types.models import Estimate
 from engine.types.scenarios import (
     Component,
@@ -316,31 +318,33 @@ def reader(explorer: Explorer, corpus: str) -> None:
 
 
 def _reader(explorer: Explorer, corpus: str) -> None:
-    picked = f"library_scenarios_read_{corpus}"
+    with error_boundary():
+        document = found_document(explorer, corpus, "library_scenarios")
+        scenarios = explorer.scenarios.of_document(corpus, document.doc_id)
+        st.html(scenario_list(title_of(document), scenarios))
+
+
+def found_document(explorer: Explorer, corpus: str, key: str) -> Document:
+    """The document that was picked among those found for typed words, at first the first one."""
+    picked = f"{key}_read_{corpus}"
     words = st.text_input(
-        "Find scenarios",
-        key=f"library_scenarios_title_{corpus}",
+        "Find a document",
+        key=f"{key}_title_{corpus}",
         live="250ms",
         placeholder="Words or ID of a document",
         width=420,
     )
-    with error_boundary():
-        found = explorer.find_documents(corpus, words, MOST_FOUND)
-        if words.strip() and not found:
-            st.caption("No documents contain these words.")
-        picker(
-            [one.document for one in found],
-            on_pick=lambda event: st.session_state.update({picked: event["doc_id"]}),
-            key=f"library_scenarios_found_{corpus}",
-        )
-        doc_id = st.session_state.get(picked)
-        try:
-            document = explorer.document(corpus, doc_id) if doc_id else None
-        except UnknownNameError:  # deleted since
-            document = None
-        document = document or explorer.browse(corpus, 0, 1)[0]
-        scenarios = explorer.scenarios.of_document(corpus, document.doc_id)
-        st.html(scenario_list(title_of(document), scenarios))
+    found = explorer.find_documents(corpus, words, MOST_FOUND)
+    if words.strip() and not found:
+        st.caption("No documents contain these words.")
+    picker(
+        [one.document for one in found],
+        on_pick=lambda event: st.session_state.update({picked: event["doc_id"]}),
+        key=f"{key}_found_{corpus}",
+    )
+    with suppress(UnknownNameError):  # nothing was picked, or it was deleted since
+        return explorer.document(corpus, st.session_state.get(picked, ""))
+    return explorer.browse(corpus, 0, 1)[0]
 
 
 def scenario_list(title: str, scenarios: Sequence[Scenario]) -> Html:

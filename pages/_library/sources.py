@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.corpora import (
     DEFAULT_DOCUMENTS,
+    CorpusInfo,
     DatasetInfo,
     Found,
     NamedDataset,
@@ -21,7 +23,7 @@ from engine.types.corpora import (
 )
 from engine.types.lenses import Lens
 from engine.types.limits import PASTED_CHARS, SERVICE_DOCUMENTS
-from pages._common.kit import Html, button, el, segments
+from pages._common.kit import Html, button, el, facts, fold, line, segments, select
 from pages._common.shared import (
     as_drawn,
     escape_label,
@@ -33,7 +35,7 @@ from pages._common.shared import (
 from pages._library.lens import choose_lens
 from pages._login import login
 
-_KEYS = ("library_way", "library_name_", "library_new_lens", "library_new_field_")
+_KEYS = ("library_way", "library_into", "library_name_", "library_new_lens", "library_new_field_")
 """Keys of what each import goes by; see :func:`as_drawn`."""
 
 
@@ -42,26 +44,31 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most] + " …"
 
 
+INTO, NEW = "library_into", ""
+"""Key of the box with the corpus that documents are added to, and its choice of a new one."""
+
+
 @dataclass(frozen=True)
 class Naming:
-    """What the name of a corpus depends on."""
+    """What the name of a corpus depends on; ``running``: names of those that are being indexed."""
 
     explorer: Explorer
-    documents: Mapping[str, int]  # corpus name -> documents it holds
-    running: set[str]  # names of corpora that are being indexed
+    corpora: Mapping[str, CorpusInfo]
+    running: Container[str]
 
     def start(
         self,
         suggested: str,
         source: str,
-        label: str,
         key: str,
         start: Callable[[str, Lens], object],
         chosen: tuple[str, ...],
         *,
+        label: str = "Import",
         ready: bool = True,
     ) -> None:
-        """The name of a corpus, its lens where it is new, and the button that starts an import.
+        """The corpus that documents go to, the button that starts an import, and the lens of a new
+        corpus.
 
         Args:
             source: what is typed holds for that.
@@ -69,47 +76,57 @@ class Naming:
             chosen: keys of the other widgets that it goes by; see :func:`as_drawn`.
             ready: whether there is something to import.
         """
-        st.subheader("Corpus", anchor=False)
-        name = st.text_input(
-            "Corpus name",
-            self.explorer.library.suggest_name(suggested),
-            key=f"library_name_{source}",
-            live="300ms",
-            persist_state="session",
-            width=420,
-        )
+        library = self.explorer.library
+        names = {NEW: "New corpus", **{name: info.title for name, info in self.corpora.items()}}
+        if st.session_state.get(INTO) not in names:  # it was deleted
+            st.session_state[INTO] = NEW
+        with line(align="bottom"):
+            name = select("Add to", names, INTO, persist_state="session", width=240)
+            if name == NEW:
+                typed = st.text_input(
+                    "Corpus name",
+                    library.suggest_name(suggested),
+                    key=f"library_name_{source}",
+                    live="300ms",
+                    persist_state="session",
+                    width=300,
+                )
+                name = library.stored_name(" ".join(typed.split()))
+            place = st.empty()
         lens = None
         if self._fits(name):
-            if name in self.documents:  # it keeps its own
-                lens = self.explorer.library.lens(name)
-                st.text(f"Lens: {lens.name}.")
+            if name in self.corpora:  # it keeps its own
+                lens = self.corpora[name].lens
             else:
-                lens = choose_lens(self.explorer, "library_new")
+                with fold("Lens", "library_new_fold", opened=False):
+                    lens = choose_lens(self.explorer, "library_new")
 
         def do() -> None:
             if lens is not None:
                 start(name, lens)
+                st.session_state[INTO] = NEW
 
-        drawn = as_drawn((*_KEYS, *chosen), do)
-        blocked = lens is None or not ready
-        button(label, key, drawn, place="imports", type="primary", disabled=blocked)
+        look: Any = {"type": "primary", "disabled": lens is None or not ready}
+        with place:
+            button(label, key, as_drawn((*_KEYS, *chosen), do), place="imports", **look)
 
     def _fits(self, name: str) -> bool:
         """Whether a corpus can have this name; what becomes of one that has it is said."""
+        library = self.explorer.library
         try:
-            self.explorer.library.check_name(name)
+            library.check_name(name)
         except SeedLensError as error:
-            note(error.message, error.remedy, kind="error")
+            show_error(error)
             return False
         if name in self.running:
-            note(f"{name} is being indexed.", "Wait or cancel it below.")
+            note("This corpus is being indexed.", "Wait or cancel it below.")
             return False
-        if name in self.documents:
-            there = f"{name} ({counted(self.documents[name], 'document')})"
-            note(
-                f"Adds to the existing corpus {there}.", "Documents with the same ID are replaced."
+        if known := self.corpora.get(name):
+            facts(
+                f"Adds to {known.title} ({counted(known.documents, 'document')}). Documents with "
+                "the same ID are updated and keep fields that the source lacks."
             )
-        elif name in self.explorer.library.deleted():
+        elif name in library.deleted():
             note(f"A corpus {name} was deleted.", "This permanently replaces the deleted corpus.")
         return True
 
@@ -170,8 +187,7 @@ def from_services(naming: Naming) -> None:
         st.session_state[field] = ""
         st.session_state.pop(_ASKED, None)
 
-    key = "library_service_start"
-    naming.start(str(query), query.digest, "Import", key, start, _CHOSEN)
+    naming.start(str(query), query.digest, "library_service_start", start, _CHOSEN)
 
 
 def _ask(service: ServiceInfo, field: str) -> tuple[str, int, bool]:
@@ -261,8 +277,8 @@ def from_datasets(naming: Naming) -> None:
         explorer.library.start_import(dataset, name, lens=lens, owner=login.owner())
         st.session_state[_DATASET] = None  # an empty form says that this one is under way
 
-    label = "Index" if info.is_there else "Download and index"
-    naming.start(info.name, info.name, label, "library_dataset_start", start, (_DATASET,))
+    label = "Import" if info.is_there else "Download and import"
+    naming.start(info.name, info.name, "library_dataset_start", start, (_DATASET,), label=label)
 
 
 def dataset_card(info: DatasetInfo) -> Html:
