@@ -6,8 +6,7 @@ import streamlit as st
 
 from pages._common.kit import button, dim, empty
 from pages._common.shared import ASSETS, engine, error_boundary, show_problem
-from pages._library.corpus_list import corpora_list, undo_list
-from pages._library.import_jobs import jobs_section
+from pages._library.corpus_list import corpora_list, jobs_section, undo_list
 from pages._library.imports import add_documents
 from pages._library.lens import lens_page
 from pages._model.model_form import apply_model_style

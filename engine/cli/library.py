@@ -174,12 +174,7 @@ def _import_line(report: ImportReport, title: str) -> str:
             f"Stopped after {counted(report.read, 'document')}; '{title}' holds "
             f"{report.documents:,}. Run the same command again to go on."
         )
-    encoding = f" Read as {report.encoding}." if report.encoding else ""
-    return (
-        f"'{title}' holds {counted(report.documents, 'document')}: {report.added:,} added, "
-        f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
-        f"{report.kept_line}{encoding}"
-    )
+    return f"'{title}' holds {counted(report.documents, 'document')}: {report.done}"
 
 
 @command()

@@ -1,4 +1,4 @@
-"""The list of corpora on the Library page: one row each, what is in it, and what to do with it."""
+"""The corpora on the Library page, one row each with what can be done with it, and imports."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.text import counted, size
-from engine.types.corpora import CorpusInfo, ImportJob
+from engine.types.corpora import CorpusInfo, ImportJob, Progress
+from pages._common.job_card import JobCard
+from pages._common.job_words import time_left
 from pages._common.kit import Fields, button, el, facts, line, open_part, submit
+from pages._common.outside_text import escape
 from pages._common.shared import (
     attempt_at,
     confirm,
@@ -23,8 +26,8 @@ from pages._common.shared import (
 )
 from pages._explore.explore_state import View
 from pages._library import scenarios
-from pages._library.lens import change_lens
-from pages._library.sources import INTO, cut
+from pages._library.imports import INTO, cut
+from pages._library.lens import LensView
 from pages._login import login
 
 ROWS = 20
@@ -53,10 +56,10 @@ def corpora_list(
     left, _ = st.columns([8, 3])
     heads = (el("div.lib-cell", head) for head in HEADS)
     left.html(el("div.lib-row.lib-heads", heads, aria_hidden="true"))
-    panel = scenarios.Panel()
+    panels: list[str] = []  # corpora with a form for the model
     for info in corpora[(page - 1) * ROWS : page * ROWS]:
         with st.container(key=f"library_corpus_{info.name}", gap="xsmall"):
-            _corpus(explorer, info, running.get(info.name), panel)
+            _corpus(explorer, info, running.get(info.name), panels)
 
 
 def undo_list(explorer: Explorer) -> None:
@@ -95,9 +98,7 @@ def _live_row(explorer: Explorer, name: str) -> None:
         _row(explorer, explorer.library.corpus(name), explorer.library.jobs.running(name))
 
 
-def _corpus(
-    explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panel: scenarios.Panel
-) -> None:
+def _corpus(explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panels: list[str]) -> None:
     name, library = info.name, explorer.library
     left, right = st.columns([8, 3], vertical_alignment="center")
     with left:
@@ -133,11 +134,13 @@ def _corpus(
                 button("Undo last change", key, library.undo_import, name, place=_PLACE, **look)
             _rename(explorer, info)
             if info.documents:
+                idle = not busy and info.state == "ready"
                 with st.expander("Edit a record", key=f"library_edit_{name}", type="compact"):
-                    st.fragment(_records)(explorer, info, busy or info.state != "ready")
-                change_lens(explorer, info, disabled=busy or info.state != "ready")
+                    st.fragment(_records)(explorer, info, not idle)
+                edit = LensView(name).write
+                st.button("Change lens", f"library_lens_{name}", on_click=edit, disabled=not idle)
     if info.documents and info.state == "ready":
-        scenarios.section(explorer, info, writing, panel, indexing=job is not None)
+        scenarios.section(explorer, info, writing, panels, job is not None)
 
 
 def _add_to(name: str) -> None:
@@ -218,3 +221,71 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     titles = el("ul", (el("li", cut(title, 200) or "(no title)") for title in contents.titles))
     pairs = ((el("dt.sl-dim", name), el("dd", value)) for name, value in known.items())
     st.html(el("div.lib-card", el("div.sl-dim", "First titles"), titles, el("dl", pairs)))
+
+
+# -- imports ---------------------------------------------------------------------------------
+
+_PHASES = {
+    "retrieving": "Downloading",
+    "checking": "Checking documents and loading the model",
+    "indexing": "Indexing",
+    "finishing": "Building the search indexes",
+    "mapping": "Computing the map (search is available)",
+    "done": "Done",
+}
+
+
+def progress_line(progress: Progress) -> str:
+    """Phase, documents done of total, rate and time left, in one line."""
+    parts = [_PHASES[progress.phase]]
+    if progress.phase in ("retrieving", "indexing"):
+        parts.append(f"{progress.done:,} of {progress.total:,} documents")
+        if progress.rate > 0:
+            rate = f"{progress.rate:.0f}" if progress.rate >= 10 else f"{progress.rate:.1f}"
+            parts += [f"{rate} documents/s", time_left(progress.seconds_left)]
+    return " · ".join(parts)
+
+
+def jobs_section(explorer: Explorer) -> None:
+    """All imports, newest first."""
+    show_problem("jobs", keep=True)
+    library, titles = explorer.library, explorer.library.titles()
+    listed = library.jobs.list()
+    if listed:
+        st.subheader("Imports", anchor=False)
+    for job in listed:
+        name = el("strong", titles.get(job.request.name, job.request.name))
+        source = library.source_name(str(job.request.source))
+        where = el("span.sl-dim", source, style="overflow-wrap:anywhere")
+        st.html(el("div.sl-head", name, where, el("span", "" if job.running else job.state)))
+        JobCard(
+            partial(library.jobs.job, job.id),
+            key="library",
+            which=job.id,
+            label=f"Importing {job.request.name}",
+            line=lambda now: escape(progress_line(now.progress)),
+            cancel=library.jobs.cancel,
+            ended=_report,
+            resume=None if job.state == "done" else partial(library.jobs.resume, job.id),
+            dismiss=library.jobs.dismiss,
+            is_news=partial(_is_news, job),
+            what_stays="Indexed documents are kept.",
+            attempt=partial(attempt_at, "jobs"),
+        ).show(job)
+
+
+def _is_news(before: ImportJob, now: ImportJob) -> bool:
+    """Whether the corpus of an import is listed since."""
+    first = ("retrieving", "checking")
+    return (before.progress.phase in first) != (now.progress.phase in first)
+
+
+def _report(job: ImportJob) -> str:
+    """One line below the other, also in a row of the card."""
+    if (report := job.report) is None:
+        return ""
+    done = f"{counted(report.documents, 'document')}: {report.done}"
+    if report.cancelled:
+        done = f"Stopped after {counted(report.read, 'document')}: {report.done}"
+    lines = (el("div", line, style="max-width:75ch") for line in (done, *report.warnings))
+    return el("div", lines)

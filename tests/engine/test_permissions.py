@@ -92,8 +92,9 @@ MAY: dict[str, dict[str, str]] = {
     "gaps": {"all": "to_json", "leads": "checked estimate find history job run start"},
     "gaps.jobs": JOBS,
     "library": {
-        "all": "check_name citation_fields contents corpora corpus embedded encoder is_synthetic lens "
-        "loaded_encoder names open sentences_of source_name state stored_name suggest_name titles",
+        "all": "check_name citation_fields contents corpora corpus embedded encoder is_synthetic "
+        "lens loaded_encoder names open sentences_of source_name state stored_name suggest_name "
+        "titles",
         "leads": "add_demo can_undo_import datasets delete deleted describe_dataset edit examine "
         "importable look_up own_lens preview preview_lens rename restore save_papers save_upload "
         "service_query set_lens sources_to_update start_import undo_import update",

@@ -185,7 +185,7 @@ def test_a_file_with_fewer_fields_takes_nothing_away(
         report = papers.library.import_documents(request)
         assert (report.added, report.updated, report.unchanged) == (0, updated, 2 - updated)
     assert report.kept["text"] == 1
-    assert "text (1)" in report.kept_line
+    assert "text (1)" in report.done
     after = papers.document("papers", other["doc_id"])
     assert (after.title, after.metadata["volume"]) == ("Another title", "7")
     assert after.text == " ".join(other["sentences"])
