@@ -40,7 +40,7 @@ class CorpusNameError(SeedLensError):
 def check_corpus_name(name: str) -> None:
     """Refuse a name that cannot be a folder name, or would lead out of the home.
 
-    >>> check_corpus_name("csfcube_v1-1")
+    >>> check_corpus_name("My papers 2024")
     >>> check_corpus_name("../x")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     storage.home.CorpusNameError: '../x' cannot be the name of a corpus. ...
@@ -49,15 +49,15 @@ def check_corpus_name(name: str) -> None:
         shown = name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}..."
         raise CorpusNameError(
             f"{shown!r} cannot be the name of a corpus.",
-            f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes) of "
+            f"Use 1 to {NAME_LENGTH} letters, digits, '-', '_' and single spaces between them, of "
             f"at most {NAME_BYTES} bytes, such as {suggest_corpus_name(name)}.",
         )
 
 
 def is_corpus_name(name: str) -> bool:
     """Whether :func:`check_corpus_name` accepts a name."""
-    of_letters = 1 <= len(name) <= NAME_LENGTH and all(map(_allowed, name))
-    return of_letters and len(name.encode()) <= NAME_BYTES
+    of_letters = 1 <= len(name) <= NAME_LENGTH and all(map(_allowed, name.replace(" ", "")))
+    return of_letters and name == " ".join(name.split()) and len(name.encode()) <= NAME_BYTES
 
 
 def suggest_corpus_name(text: str) -> str:

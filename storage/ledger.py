@@ -30,6 +30,8 @@ MOST_COPIES = 7
 
 SELECTION = "selection"
 """Kind of the documents of a corpus; their scope is its name."""
+TITLE = "corpus title"
+"""Kind of the name that a corpus got later; key and scope are the one under which it is stored."""
 CORPORA = table("corpora", CorpusRow, key=("name",))
 _CORPORA = select(*columns_of(CORPORA, CorpusRow))
 _CORPUS = _CORPORA.where(CORPORA.c.name == bindparam("corpus"))
@@ -64,6 +66,7 @@ class Ledger:
         self.projects = Projects(self._database)  # queries and pools of annotation projects
         self.builds = Builds(self._database)  # labels of collections being built
         self._texts = Documents[str](self._database, "text", str)
+        self._titles = Documents[str](self._database, TITLE, str)
         self.leases = Leases(self._database)  # of items that are being judged
         self.ended_logins = EndedLogins(self._database)  # of people who logged out
         self.spending = Spending(self._database)  # of language models, per person today
@@ -147,13 +150,29 @@ class Ledger:
         return [row for row in self.corpora() if row.state != "deleted"]
 
     def remove_corpus(self, row: CorpusRow) -> None:
-        """Take a corpus off the registry, and its selections, unless its row has changed. Its
-        judgments stay."""
+        """Take a corpus off the registry, with its selections and its title, unless its row has
+        changed. Its judgments stay."""
         same = (CORPORA.c[name] == getattr(row, name) for name in ("name", "state", "updated_at"))
         with self._database.write() as connection:
             if connection.execute(CORPORA.delete().where(*same)).rowcount:
-                its = (DOCUMENTS.c.kind == SELECTION, DOCUMENTS.c.scope == row.name)
+                its = (DOCUMENTS.c.kind.in_([SELECTION, TITLE]), DOCUMENTS.c.scope == row.name)
                 connection.execute(DOCUMENTS.delete().where(*its))
+
+    def corpus_titles(self) -> dict[str, str]:
+        """Names that corpora got later, by the names under which they are stored for good."""
+        return {one.key: one.value for one in self._titles.all()}
+
+    def set_corpus_title(self, name: str, title: str) -> None:
+        """Give a stored corpus another name; its own one takes the other away."""
+        if title == name:
+            self._titles.remove(name, scope=name)
+        else:
+            self._titles.put(name, title, scope=name)
+
+    def stored_name(self, name: str) -> str:
+        """The name under which a corpus is stored, of any of its names."""
+        titles = self.corpus_titles().items()
+        return next((stored for stored, title in titles if title == name), name)
 
     # Pasted texts
 

@@ -16,6 +16,7 @@ from engine.cli.terminal import advancing, say, show
 from engine.config import Settings
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.models import Estimate, ModelReport, ModelUsage, TaskReport
+from storage.home import Home
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
@@ -61,6 +62,17 @@ def ids_in(file: Path) -> list[str]:
     return [line.strip() for line in text_of(file).split("\n") if line.strip()]
 
 
+def stored_name(name: str) -> str:
+    """The name under which a corpus is stored, of any of its names."""
+    settings = Settings()
+    home, url = Home(settings.home), settings.ledger_url.get_secret_value()
+    if (home.corpora / name).is_dir() or not (url or home.ledger.exists()):
+        return name
+    from storage.ledger import Ledger  # late: help and bad options do not wait for it
+
+    return Ledger(home.ledger, settings.ledger_wait_seconds, url).stored_name(name)
+
+
 def import_command(source: str, name: str) -> str:
     """The command that imports a source again under its name.
 
@@ -69,7 +81,7 @@ def import_command(source: str, name: str) -> str:
     """
     if source.endswith(" …"):
         return "with the command of the first import."
-    return f"seedlens import {shlex.quote(source)} --name {name}"
+    return f"seedlens import {shlex.quote(source)} --name {shlex.quote(name)}"
 
 
 def author_or_own(author: str | None) -> str:

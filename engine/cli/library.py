@@ -61,7 +61,8 @@ def import_(
     was stopped; running it twice changes nothing.
 
     Options:
-        name: Letters, digits, - and _. Default: made of the file's name.
+        name: Letters, digits, spaces, - and _; of a corpus that is there: add to it. Default: made
+            of the file's name.
         limit N: Most documents to request from a service. Default: 1,000, or all ids.
         source_format --format: auto, or jsonl, csv, xlsx, parquet, bibtex, ris, nbib, ciw, enw,
             xml, beir, pdf ...
@@ -71,7 +72,7 @@ def import_(
         lens LENS: research, conversations, posts, or a lens file. Default: research.
         ignore_labels: Estimate roles of sentences although the source labels them.
         on ADDRESS: Encode on a Ray cluster: ray://HOST:10001, or local. Default: SEEDLENS_RAY.
-        undo: SOURCE is the name of a corpus: undo its last import.
+        undo: SOURCE is the name of a corpus: undo its last import or edit.
     """
     from engine.encode.presets import absolute
 
@@ -84,9 +85,10 @@ def import_(
     explorer = open_explorer(**({} if on is None else {"ray": on}))
     if undo:
         documents = explorer.library.undo_import(source)
-        holds = f"'{source}' holds {counted(documents, 'document')}"
+        source = explorer.library.stored_name(source)
+        holds = f"'{_title(explorer, source)}' holds {counted(documents, 'document')}"
         report = {"corpus": source, "documents": documents}
-        show(report, f"The last import is undone: {holds}.")
+        show(report, f"The last change is undone: {holds}.")
         return
     dataset = source.startswith(DATASET_PREFIX)
     queries = _queries_of("" if dataset else source, limit, with_abstract=repairs.skip_empty)
@@ -157,23 +159,22 @@ def _run_import(explorer: Explorer, request: ImportRequest) -> None:
     with advancing("documents", "checking") as tell, stop_requested() as stopped:
         report = explorer.library.import_here(request, tell, stopped, "the command line")
     say(report.warnings, "Warning")
-    show(report, _import_line(report))
+    show(report, _import_line(report, _title(explorer, report.corpus)))
     if report.cancelled:
         sys.exit(130)
 
 
-def _import_line(report: ImportReport) -> str:
+def _title(explorer: Explorer, name: str) -> str:
+    return explorer.library.titles().get(name, name)
+
+
+def _import_line(report: ImportReport, title: str) -> str:
     if report.cancelled:
         return (
-            f"Stopped after {counted(report.read, 'document')}; '{report.corpus}' holds "
+            f"Stopped after {counted(report.read, 'document')}; '{title}' holds "
             f"{report.documents:,}. Run the same command again to go on."
         )
-    encoding = f" Read as {report.encoding}." if report.encoding else ""
-    return (
-        f"'{report.corpus}' holds {counted(report.documents, 'document')}: {report.added:,} added, "
-        f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
-        f"{report.kept_line}{encoding}"
-    )
+    return f"'{title}' holds {counted(report.documents, 'document')}: {report.done}"
 
 
 @command()
@@ -197,14 +198,48 @@ def corpora() -> None:
     rows = []
     for info in infos:
         state = "" if info.state == "ready" else f"({info.state}: {info.expected:,} expected)"
-        rows.append((info.name, info.documents, Figure(size(info.bytes)), info.encoder, state))
+        rows.append((info.title, info.documents, Figure(size(info.bytes)), info.encoder, state))
     listed = table(("", "documents", "size", "encoder", ""), rows)
     hints = [] if infos else ["No corpus yet. Try: seedlens import PATH"]
     for info in infos:
         if info.state == "indexing" and library.jobs.running(info.name) is None:
-            again = import_command(info.source, info.name)
-            hints.append(f"{info.name} is not complete. Import it again: {again}")
+            again = import_command(info.source, info.title)
+            hints.append(f"{info.title} is not complete. Import it again: {again}")
     show([*map(corpus_report, infos)], listed, hints=hints)
+
+
+@command()
+def rename(name: str, new_name: str) -> None:
+    """Give corpus NAME another name.
+
+    Judgments, trails, builds, evaluations and links follow: they go by its first name, which goes
+    on to lead to it.
+    """
+    explorer = open_explorer()
+    before = _title(explorer, name)
+    explorer.library.rename(name, new_name)
+    now = _title(explorer, name)
+    show({"corpus": name, "title": now}, f"'{before}' is now called '{now}'.")
+
+
+@command()
+def edit(name: str, doc_id: str, *, fields: tuple[str, ...] = ()) -> None:
+    """Change fields of document DOC_ID of corpus NAME, which alone is encoded again.
+
+    To take it back: seedlens import NAME --undo
+
+    Options:
+        fields --set FIELD=VALUE: title, text, year, authors (semicolons between), url, or any of
+            the metadata; no VALUE removes it. Repeatable.
+    """
+    pairs = [field.partition("=") for field in fields]
+    if not pairs or not all(field and mark for field, mark, _ in pairs):
+        raise BadInputError("There is no change.", "Write --set year=2024, or --set venue=ACL.")
+    changed = {field: value for field, _, value in pairs}
+    explorer = open_explorer()
+    explorer.library.edit(name, doc_id, changed)
+    report = {"corpus": name, "doc_id": doc_id, "changed": changed}
+    show(report, f"{', '.join(changed)} of '{doc_id}' in '{_title(explorer, name)}' changed.")
 
 
 # -- lenses --------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ COMMANDS = {
     name: module
     for module, names in (
         ("doctor", "doctor"),
-        ("library", "import update corpora lens"),
+        ("library", "import update corpora rename edit lens"),
         ("explore", "search trail reading-list export map"),
         ("annotate", "judge pool project grade agreement qrels"),
         ("evaluate", "evaluate sensitivity gap read"),

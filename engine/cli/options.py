@@ -1,6 +1,7 @@
 """Options of a command, declared once: in the signature and docstring of its function.
 
-Parameters before ``*`` are arguments, those behind it options. Types, ranges (pydantic's ``Field``)
+Parameters before ``*`` are arguments, those behind it options; ``corpus``, else ``name``, is any
+name of a corpus. Types, ranges (pydantic's ``Field``)
 and defaults are in the signature; the section "Options" of the docstring has a line for each::
 
     limit N: Read the first N documents only.
@@ -34,6 +35,8 @@ from typing import (
 
 import click
 from pydantic.fields import FieldInfo
+
+from engine.cli.common import stored_name
 
 REQUIRED: Any = inspect.Parameter.empty
 _SECTION = re.compile(r"\n\nOptions:\n(?P<lines>(?:    .*\n?)+)")
@@ -110,6 +113,9 @@ def command(
             for field, (make, names) in records.items():
                 given = {one: values.pop(one) for one in names}
                 values[field] = make(**{k: v for k, v in given.items() if v not in (None, ())})
+            corpus = "corpus" if "corpus" in values else "name"
+            if values.get(corpus):
+                values[corpus] = stored_name(values[corpus])
             function(**values)
 
         made = click.command(name, params=[*parameters, *([JSON] if json else [])])(run)

@@ -7,12 +7,13 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -23,7 +24,9 @@ from engine.corpora.indexing import (
     ChangedLens,
     IndexRun,
     cut,
+    encode_batch,
     has_classifier,
+    labels_of,
     table_schema,
 )
 from engine.corpora.map_making import carry_whole, map_imported
@@ -32,6 +35,7 @@ from engine.corpora.schema import vector_columns
 from engine.corpora.selections import Selections
 from engine.encode.presets import resolve
 from engine.errors import BadInputError, StorageFullError
+from engine.ingest import FIELDS as DOCUMENT_FIELDS
 from engine.ingest import Source, check, open_source, previews, unique_documents
 from engine.ingest.files import READS_ENGLISH
 from engine.ingest.formats import existing
@@ -55,6 +59,7 @@ from engine.types.corpora import (
     ServiceQueries,
     ServiceQuery,
 )
+from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
 from storage.files import file_errors, folder_bytes
@@ -481,6 +486,43 @@ def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
         home, ledger, replace(row, documents=documents, expected=documents, updated_at=now)
     )
     return documents
+
+
+def edit_document(
+    home: Home,
+    ledger: Ledger,
+    settings: Settings,
+    row: CorpusRow,
+    stored: Document,
+    fields: Mapping[str, Any],
+    load: Callable[[str, EncoderSpec], Encoder],
+) -> None:
+    """Change fields of a stored document, and encode it again, under :func:`writing`; its source
+    as it was imported stays known, so that importing that again changes nothing."""
+    own = ("doc_id", "title", "text", "year", "authors", "url")
+    values = {name: getattr(stored, name) for name in own} | {"metadata": dict(stored.metadata)}
+    for name, value in fields.items():
+        (values if name in own else values["metadata"])[name] = value
+    lens, spec = lens_from_json(row.lens), EncoderSpec.from_json(row.encoder)
+    columns = {name: name if name in own else "" for name in DOCUMENT_FIELDS}
+    source = open_source([values], mapping=columns, lens=lens)
+    (document,) = unique_documents(source, max_chars=settings.max_document_chars)
+    for name, kind in (("year", "a year"), ("url", "a web address")):
+        if values[name] and not getattr(document, name):
+            raise BadInputError(f"{str(values[name])[:80]!r} is not {kind}.", "Correct it.")
+    if document.text == stored.text:
+        spans = tuple(sentence.span for sentence in stored.sentences)
+        document = replace(document, sentences=spans, roles=labels_of(stored, lens))
+    table = DocumentTable.open(registry.store_of(home, row))
+    hashes = table.rows([stored.doc_id], ["content_hash"])["content_hash"].to_pylist()
+    known = {stored.doc_id: hashes[0]}
+    before, encoder = table.version, load(row.name, spec)
+    table.write(encode_batch([document], encoder, lens, table.schema, known), replace=True)
+    if home.mirror is None:
+        table.mark(BEFORE, before)
+    if table.count() <= LARGE:  # a document without an index is compared with every query
+        build_indexes(table, row, lens, settings, registry.READERS_GRACE)
+    registry.register(home, ledger, replace(row, updated_at=datetime.now(UTC)))
 
 
 def change_lens(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -23,6 +24,7 @@ from engine.errors import (
     UnknownNameError,
 )
 from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
+from engine.ingest.documents import citation_fields
 from engine.ingest.previews import Reading
 from engine.jobs.imports import ImportJobs
 from engine.lenses import definitions as lenses
@@ -82,6 +84,7 @@ class Library(ForPerson):
     encodings = ENCODINGS
     delimiters = DELIMITERS
     check_name = staticmethod(check_corpus_name)
+    citation_fields = staticmethod(citation_fields)
     suggest_name = staticmethod(suggest_corpus_name)
 
     def __init__(
@@ -109,6 +112,15 @@ class Library(ForPerson):
     def corpus(self, name: str) -> CorpusInfo:
         """One corpus, or UnknownNameError."""
         return self._info(self._row(name))
+
+    def titles(self) -> dict[str, str]:
+        """The name that people see of each corpus, by the one under which it is stored."""
+        titles = self._ledger.corpus_titles()
+        return {row.name: titles.get(row.name, row.name) for row in self._ledger.corpora()}
+
+    def stored_name(self, name: str) -> str:
+        """The name under which a corpus is stored, of any of its names; links have it."""
+        return self._ledger.stored_name(name)
 
     def names(self) -> list[str]:
         """Names of the corpora that can be searched."""
@@ -163,6 +175,7 @@ class Library(ForPerson):
     def open(self, name: str) -> OpenCorpus:
         """The corpus as it is now; kept open until it changes."""
         row, remote = registry.to_search(self._home, self._ledger, self._row(name))
+        name = row.name
         limit = self._settings.resident_megabytes * 2**20
         with self._lock:
             opened = self._open.pop(name, None)
@@ -234,7 +247,7 @@ class Library(ForPerson):
         return self._own_lens_of(name) if choice is None else lenses.choose_lens(choice)
 
     def _own_lens_of(self, name: str) -> Lens:
-        row = self._ledger.listed_corpus(name)
+        row = self._ledger.listed_corpus(self.stored_name(name))
         return RESEARCH if row is None else lens_from_json(row.lens)
 
     @leads_only
@@ -293,6 +306,7 @@ class Library(ForPerson):
         """Import in another process; see :class:`engine.jobs.imports.ImportJobs`."""
         if isinstance(source, Path):
             source = self.importable(source)
+        name = self.stored_name(name)
         chosen = lens or self._own_lens_of(name)
         request = ImportRequest(source, name, source_format, mapping, lens=chosen, repairs=repairs)
         return self.jobs.start(request, owner)
@@ -360,6 +374,7 @@ class Library(ForPerson):
         owner: str = "a program",
     ) -> ImportReport:
         """:meth:`import_documents`, which the Library page lists and can cancel while it runs."""
+        request = replace(request, name=self.stored_name(request.name))
         with self.jobs.here(request, owner, on_progress, cancelled) as (tell, ask):
             return self.import_documents(request, tell, ask)
 
@@ -440,7 +455,7 @@ class Library(ForPerson):
     def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
         """Sort a corpus's sentences by another lens; nothing is encoded again. An error leaves the
         corpus as it was; searches under way go on. False when it has that lens already."""
-        self._row(name)
+        name = self._row(name).name
         with registry.writing(self._home, self._ledger, name):
             row = self._row(name)
             if lens_from_json(row.lens) == lens:
@@ -462,25 +477,65 @@ class Library(ForPerson):
         change = indexing.ChangedLens(opened.lens, lens, opened.spec, encoder, count)
         return indexing.preview_lens(opened.table, opened.doc_ids[::every][:count], change)
 
-    # -- deleting ----------------------------------------------------------------------
+    # -- changing names and documents ----------------------------------------------------
+
+    @leads_only
+    def rename(self, name: str, title: str) -> None:
+        """Give a corpus another name. What belongs to it, and links, go by its first one, which
+        goes on to lead to it."""
+        row, title = self._row(name), title.strip()
+        check_corpus_name(title)
+        other = self.stored_name(title)
+        if other != row.name and self._ledger.corpus(other) is not None:
+            raise BadInputError(
+                f"Another corpus is called '{title}', or was before it got its present name.",
+                "Choose another name.",
+            )
+        self._ledger.set_corpus_title(row.name, title)
+
+    @leads_only
+    def edit(self, name: str, doc_id: str, fields: Mapping[str, Any]) -> Document:
+        """Change fields of one document, which alone is encoded again; :meth:`undo_import` takes
+        it back.
+
+        Args:
+            fields: ``title``, ``text``, ``year``, ``authors`` (names, or a text with them) or
+                ``url``, and any of the metadata; None or "" for none.
+        """
+        stored = self.open(name).document(doc_id)
+        with self._changing(name) as row:
+            if row.state != "ready":
+                raise BadInputError(f"The import of '{name}' is not finished.", "Finish it first.")
+            place = (self._home, self._ledger, self._settings)
+            importing.edit_document(*place, row, stored, fields, self._own_encoder)
+        return self.open(name).document(doc_id)
 
     @leads_only
     def can_undo_import(self, name: str) -> bool:
-        """Whether the last import into a corpus can be undone: not the first one."""
+        """Whether the last change of a corpus can be undone: not its first import."""
         return importing.can_undo(self._home, self._row(name))
 
     @leads_only
     def undo_import(self, name: str) -> int:
-        """Take the last import into a corpus back; returns how many documents it holds now."""
-        self._row(name)
+        """Take the last import into a corpus, or the last edit, back; returns how many documents
+        it holds now."""
+        with self._changing(name) as row:
+            return importing.undo_import(self._home, self._ledger, row)
+
+    @contextmanager
+    def _changing(self, name: str) -> Iterator[CorpusRow]:
+        """A corpus that no import is running for, to be written."""
+        name = self._row(name).name
         self.jobs.check_idle(name)
         with registry.writing(self._home, self._ledger, name):
-            return importing.undo_import(self._home, self._ledger, self._row(name))
+            yield self._row(name)
+
+    # -- deleting ----------------------------------------------------------------------
 
     @leads_only
     def delete(self, name: str) -> None:
         """Delete a corpus; :meth:`restore` brings it back for a day. Judgments stay."""
-        self._row(name)
+        name = self._row(name).name
         self.jobs.check_idle(name)
         with registry.alone(self._ledger, name):
             row = self._row(name)
@@ -493,6 +548,7 @@ class Library(ForPerson):
     @leads_only
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
+        name = self.stored_name(name)
         with registry.alone(self._ledger, name):
             row = self._ledger.corpus(name)
             if row is None or not self._is_restorable(row):
@@ -543,9 +599,10 @@ class Library(ForPerson):
     # -- inside ------------------------------------------------------------------------
 
     def _row(self, name: str) -> CorpusRow:
-        row = self._ledger.listed_corpus(name)
+        row = self._ledger.listed_corpus(self.stored_name(name))
         if row is None:
-            known = ", ".join(row.name for row in self._ledger.listed_corpora())
+            titles = self.titles()
+            known = ", ".join(titles[row.name] for row in self._ledger.listed_corpora())
             raise UnknownNameError(
                 f"There is no corpus '{name}'.",
                 f"Known: {known}." if known else "None is imported yet.",
@@ -579,6 +636,7 @@ class Library(ForPerson):
             source_format=row.source_format,
             updated_at=row.updated_at.isoformat(timespec="seconds"),
             sources=registry.sources_of(path),
+            title=self._ledger.corpus_titles().get(row.name, row.name),
         )
 
 

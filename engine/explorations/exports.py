@@ -18,7 +18,7 @@ from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.middlewares.names import InvalidNameError, parse_single_name_into_parts
 from bibtexparser.model import Entry, Field
 
-from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of, web_address
+from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of, first_last, web_address
 from engine.collections.judgment_formats import csv_lines, json_lines
 from engine.config import ASSETS
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
@@ -55,6 +55,7 @@ _PREPRINTS = re.compile(r"\b(arxiv|corr|biorxiv|medrxiv|ssrn|preprints?|osf)\b",
 _ORGANISATION = re.compile(
     rf"\b({'|'.join(_RECORDS['organisations'].split())})\b|[&/@]|\d", re.IGNORECASE
 )
+_EDITORS = re.compile(r";\s*|\s+and\s+")
 _GENRES = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 _SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
 _SIGNS = "backslash braceleft braceright asciitilde asciicircum less greater bar"
@@ -107,10 +108,12 @@ def csl_item(document: Document) -> CslItem:
         if name
     ]
     dois = (doi_in(known.get(name)) for name in DOIS)
+    editors = _first(known, ("editor", "editors", "secondary_authors"))
     item: CslItem = {
         "type": _type(known, container),
         "title": _line(document.title) or _line(document.text)[:80],
         "author": [_person(_line(name), undivided) for name in document.authors],
+        "editor": [_person(first_last(name), ()) for name in _EDITORS.split(editors) if name],
         "issued": {"date-parts": [[document.year]]} if document.year else None,
         "container-title": container,
         **{
@@ -124,6 +127,8 @@ def csl_item(document: Document) -> CslItem:
     if first := _first(known, ("start_page", "page_start", "bp")):
         last = _first(known, ("end_page", "page_end", "ep"))
         item["page"] = "-".join(filter(None, (first, last)))
+    if len(re.sub(r"[^\dXx]", "", item["ISSN"])) in (10, 13):  # RIS has one tag for both
+        item["ISBN"] = item["ISBN"] or item.pop("ISSN")
     item["page"] = re.sub(r"\s*[-\N{EN DASH}\N{EM DASH}]+\s*", "-", item["page"])
     return {name: value for name, value in item.items() if value}
 
@@ -228,6 +233,8 @@ def _bibtex_fields(item: CslItem, kind: str) -> Iterator[tuple[str, str]]:
     yield "title", _protected(item.get("title", ""))
     if "author" in item:
         yield "author", " and ".join(map(_bibtex_name, item["author"]))
+    if "editor" in item:
+        yield "editor", " and ".join(map(_bibtex_name, item["editor"]))
     if "issued" in item:
         yield "year", str(item["issued"]["date-parts"][0][0])
     if "container-title" in item:
@@ -261,6 +268,7 @@ def _ris_record(item: CslItem) -> dict[str, Any]:
         "id": item["id"],
         "title": item.get("title"),
         "authors": [_ris_name(person) for person in item.get("author", ())],
+        "secondary_authors": [_ris_name(person) for person in item.get("editor", ())],
         "year": item["issued"]["date-parts"][0][0] if "issued" in item else None,
         "journal_name" if kind == "JOUR" else "secondary_title": item.get("container-title"),
         **{name: item[csl] for csl, _, name, _ in reversed(_FIELDS) if name and csl in item},

@@ -34,15 +34,18 @@ from engine.types.lenses import Lens
 if TYPE_CHECKING:
     from engine.ingest.source import Source
 
-NAMES: dict[str, tuple[str, ...]] = {
-    field: tuple(names.split()) for field, names in table("columns").items()
-}
+_COLUMNS = table("columns")
+CITED: dict[str, dict[str, str]] = _COLUMNS.pop("cited")
+"""Fields of metadata that citations need; columns with ``own`` names are stored under these."""
+_OWN = frozenset(name for names in CITED.values() for name in names["own"].split())
+_KNOWN = frozenset(name for names in _COLUMNS.values() for name in names.split())
+_COLUMNS |= {field: f"{names['own']} {names['others']}" for field, names in CITED.items()}
+NAMES: dict[str, tuple[str, ...]] = {f: tuple(names.split()) for f, names in _COLUMNS.items()}
 """Field -> names of columns, as :func:`plain_name` writes them, in order of trust."""
 NESTED = ("metadata", "fields", "data", "inputs", "meta")
 """Objects in which JSON of other programs (Argilla, Label Studio, Prodigy) has a document's fields;
 ``data.text`` is the text where no column is called so."""
 FIELDS = tuple(NAMES)
-_KNOWN = frozenset(name for names in NAMES.values() for name in names)
 _LIKE = {
     "title": re.compile("tit|head|name|subject|betreff|标题|题"),
     "year": re.compile("year|date|publ|jahr|datum|annee|fecha|年|日期|时间"),
@@ -86,14 +89,19 @@ def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:
 
 def _guess(columns: list[str], fields: list[str], identifying: Collection[str]) -> dict[str, str]:
     named: dict[str, str] = {}
-    for column in columns:
-        named.setdefault(plain_name(column), column)
+    for spelled in (plain_name, _joined):
+        for column in columns:
+            named.setdefault(spelled(column), column)
     if {"ti", "py"} <= named.keys():
         named.pop("id", None)  # of Web of Science, where these are keywords
     guessed: dict[str, str] = {}
     for field in fields:
-        own = [named[name] for name in NAMES[field] if name in named]
+        spellings = (one for name in NAMES[field] for one in (name, name.replace("_", "")))
+        own = [named[name] for name in spellings if name in named]
         if field == "doc_id":
+            own = [
+                column for column in own if column != named.get("number") or "volume" not in named
+            ]
             own.sort(key=lambda column: column not in identifying)
         else:
             nested = (f"{key}.{name}" for key in NESTED for name in NAMES[field])
@@ -115,9 +123,32 @@ def plain_name(column: str) -> str:
     return re.sub(r"[^\w.]+", "_", re.sub(r"\(s\)|/s\b", "s", letters)).rstrip("_")
 
 
+def _joined(column: str) -> str:
+    """A column's plain name without signs between words: ``PublicationYear``, ``pub-year``."""
+    return plain_name(column).replace("_", "")
+
+
 def is_known(column: str) -> bool:
     """Whether columns of that name serve a field."""
     return plain_name(column) in _KNOWN
+
+
+def citation_fields(metadata: Mapping[str, Any]) -> list[str]:
+    """The fields of metadata that citations need, under the names that a document has for them,
+    then its others.
+
+    >>> citation_fields({"journal": "Nature", "grant": "7"})[:3]
+    ['journal', 'doi', 'keywords']
+    """
+    named: dict[str, str] = {}
+    for name in metadata:
+        named.setdefault(plain_name(name), name)
+    cited = (
+        next((named[own] for own in names["own"].split() if own in named), field)
+        for field, names in CITED.items()
+    )
+    others = (name for name in metadata if name not in ("family names", "organisations"))
+    return list(dict.fromkeys([*cited, *others]))
 
 
 def value_at(values: Mapping[str, Any], column: str) -> Any:
@@ -151,7 +182,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _AND = re.compile(r"\s+(?:and|&)\s+")
 _AND_OTHERS = re.compile(r"[,;]?\s*\bet\.?\s+al\b\.?\s*\Z", re.IGNORECASE)
-_PARTED = re.compile(r"[;\n|]")
+_PARTED = re.compile("[;\uff1b\u3001\n|]")
 _INITIALS = re.compile(r"(?:\w\.?[\s-]?){1,3}\Z")
 _IDENTIFIER = re.compile(r"\s*\(\d+\)\Z")  # Of a person, as Scopus writes it behind the full name
 _NEXT_ADDRESS = re.compile(r"[\s;,]+(?=https?://)")
@@ -375,6 +406,7 @@ def scalar(value: Any, corrected: set[str]) -> Scalar | None:
 
 # -- a row as a document ----------------------------------------------------------------------
 
+_PEOPLE = ("editor", "editors")
 _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
 """Columns that hold a DOI, if nothing else."""
 _TEXT_REMEDY = "Give the text as a string or a list of strings."
@@ -403,7 +435,8 @@ class _Document:
         self.source, self.repairs, self.mapping = source, source.repairs, source.mapping
         self.notes = notes
         self.corrected: set[str] = set()
-        self.used = set(self.mapping.values())
+        self.cited = {column: field for field, column in self.mapping.items() if field in CITED}
+        self.used = {*self.mapping.values()} - {*self.cited}
         self.where = row.where
         self.values = self._plain(row.values)
         title = scalar(self.value("title"), self.corrected)
@@ -455,7 +488,8 @@ class _Document:
     @property
     def doi(self) -> str | None:
         """The DOI of the row, in small letters."""
-        values = [self.values[c] for c in self.values if is_doi(c)] + [self.value("url")]
+        values = [self.values[c] for c in self.values if is_doi(c)]
+        values += [self.value("doi"), self.value("url")]
         others = (doi_of(self.values.get(name)) for name in _MAY_BE_DOI)
         return next(filter(None, map(doi_in, [*values, *others])), None)
 
@@ -573,11 +607,16 @@ class _Document:
         for column, raw in self.values.items():
             if column in self.used or (only is not None and column not in only):
                 continue
-            value = scalar(raw, self.corrected)
+            people = (
+                authors(raw, self.corrected) if column in _PEOPLE and isinstance(raw, list) else ()
+            )
+            value = "; ".join(name for name, _ in people) or scalar(raw, self.corrected)
             if value is None and raw and isinstance(raw, Mapping | list | tuple):
                 self.corrected.add("nested")
             if value is not None:
                 name = one_line(str(column).removeprefix("metadata."), self.corrected)
+                if plain_name(name).rpartition(".")[2] not in _OWN:
+                    name = self.cited.get(column, name)
                 # A column of the row's own goes before one of the same name in "metadata".
                 if not str(column).startswith("metadata.") or name not in self.values:
                     metadata[name] = value

@@ -36,8 +36,8 @@ _CSFCUBE_FIELDS = {
 
 def _preset(text: str = "abstract", authors: str = "authors") -> dict[str, str]:
     """Field -> column where the reader names the columns."""
-    names = {"doc_id": "key", "text": text, "authors": authors}
-    return {"title": "title", "year": "year", "url": "url"} | names
+    own = ("title", "year", "url", "venue", "doi", "keywords")
+    return {name: name for name in own} | {"doc_id": "key", "text": text, "authors": authors}
 
 
 _ALL = (

@@ -464,17 +464,19 @@ def examine(source: Source, max_chars: int, refuse: Refuse = pass_over) -> Check
     """Read everything once; rows that nothing was chosen for are counted. Keeps two 16-byte digests
     per document, nothing else."""
     notes = Notes()
-    documents = characters = 0
+    documents = characters = abstracts = 0
     lacking = {"title", "year", "authors"}
     for document in unique_documents(source, notes, max_chars, refuse):
         documents += 1
         characters += len(document.text)
+        abstracts += document.text != document.title
         lacking -= {field for field in lacking if getattr(document, field)}
     faults = notes.faults()
     if not documents and not faults:
         raise no_documents(source)
     warnings = (*_replaced(source), *notes.sentences(documents), *source.other_columns(lacking))
-    return CheckReport(documents, characters, warnings, faults, notes.counts["fillable"])
+    fillable = notes.counts["fillable"]
+    return CheckReport(documents, characters, warnings, faults, fillable, abstracts)
 
 
 def _replaced(source: Source) -> Iterator[str]:

@@ -207,7 +207,7 @@ class PageView:
             known: the names of all corpora.
         """
         view = cls.opened()
-        corpus = str(view.shared()["corpus"])
+        corpus = explorer.library.stored_name(str(view.shared()["corpus"]))
         first = explorer.demo_corpus if explorer.demo_corpus in known else known[0]
         try:
             if corpus and corpus not in known:
@@ -344,6 +344,8 @@ def corpus_box(view: PageView, known: Sequence[str], key: str, **box: Any) -> No
         pages().found(type(view), st.session_state[key]).write()
 
     st.session_state[key] = view.shared()["corpus"]
+    titles = {name: with_marks(title) for name, title in engine().library.titles().items()}
+    box |= {"format_func": lambda name: titles.get(name, name)}
     st.selectbox("Corpus", known, key=key, on_change=attempt, args=(change,), **box)
 
 

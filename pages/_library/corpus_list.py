@@ -1,4 +1,4 @@
-"""The list of corpora on the Library page: one row each, what is in it, and what to do with it."""
+"""The corpora on the Library page, one row each with what can be done with it, and imports."""
 
 from __future__ import annotations
 
@@ -12,18 +12,27 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.text import counted, size
-from engine.types.corpora import CorpusInfo, ImportJob
-from pages._common.kit import button, el, facts, line, open_part
-from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
+from engine.types.corpora import CorpusInfo, ImportJob, Progress
+from pages._common.kit import Fields, button, el, facts, line, open_part, submit
+from pages._common.shared import (
+    attempt_at,
+    confirm,
+    error_boundary,
+    escape,
+    escape_label,
+    show_problem,
+)
+from pages._common.tasks import JobCard, time_left
 from pages._explore.explore_state import View
 from pages._library import scenarios
-from pages._library.lens import change_lens
-from pages._library.sources import cut
+from pages._library.imports import INTO, cut
+from pages._library.lens import LensView
 from pages._login import login
 
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
 _PLACE = "corpora"
+_LABELS = {"venue": "Journal", "doi": "DOI", "issn": "ISSN"}
 
 
 def state_of(info: CorpusInfo, job: ImportJob | None) -> str:
@@ -46,17 +55,18 @@ def corpora_list(
     left, _ = st.columns([8, 3])
     heads = (el("div.lib-cell", head) for head in HEADS)
     left.html(el("div.lib-row.lib-heads", heads, aria_hidden="true"))
-    panel = scenarios.Panel()
+    panels: list[str] = []  # corpora with a form for the model
     for info in corpora[(page - 1) * ROWS : page * ROWS]:
         with st.container(key=f"library_corpus_{info.name}", gap="xsmall"):
-            _corpus(explorer, info, running.get(info.name), panel)
+            _corpus(explorer, info, running.get(info.name), panels)
 
 
 def undo_list(explorer: Explorer) -> None:
     """One line for every deleted corpus that can be brought back."""
+    titles = explorer.library.titles()
     for name in explorer.library.deleted():
         with line():
-            st.text(f"{name} was deleted.")
+            st.text(f"{titles[name]} was deleted.")
             key = f"library_undo_{name}"
             button("Undo", key, explorer.library.restore, name, place=_PLACE)
 
@@ -67,7 +77,7 @@ def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
     changed = datetime.fromisoformat(info.updated_at).astimezone()
     day = el("span", f"{changed:%Y-%m-%d}", style="white-space:nowrap")
     values: tuple[Any, ...] = (
-        (el("strong", info.name), explorer.library.is_synthetic(info) and (" ", tag)),
+        (el("strong", info.title), explorer.library.is_synthetic(info) and (" ", tag)),
         f"{info.documents:,}",
         state_of(info, job),
         ", ".join(aspect.name for aspect in info.lens.aspects),
@@ -87,9 +97,7 @@ def _live_row(explorer: Explorer, name: str) -> None:
         _row(explorer, explorer.library.corpus(name), explorer.library.jobs.running(name))
 
 
-def _corpus(
-    explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panel: scenarios.Panel
-) -> None:
+def _corpus(explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panels: list[str]) -> None:
     name, library = info.name, explorer.library
     left, right = st.columns([8, 3], vertical_alignment="center")
     with left:
@@ -99,14 +107,16 @@ def _corpus(
             _row(explorer, info, None)
             if info.state == "indexing":
                 source = library.source_name(info.source)
-                facts(f"Import {source} again as {name}, below. Stored documents are kept.")
+                facts(f"Import {source} again into {info.title}. Stored documents are kept.")
     writing = explorer.scenarios.jobs.latest(name)
     busy = job is not None or (writing is not None and writing.running)
     why = "It is being indexed." if busy else None
     with right, st.container(horizontal=True, gap="small"):
-        label = escape_label(name)
+        label = escape_label(info.title)
         if st.button(f"Open {label}", f"library_open_{name}", disabled=info.state != "ready"):
             View.elsewhere(corpus=name).go()
+        add: Any = {"help": why or "Choose a file at the top.", "disabled": busy}
+        button(f"Add to {label}", f"library_add_{name}", _add_to, name, place=_PLACE, **add)
         if info.state == "ready" and info.sources:
             look: Any = {"disabled": busy, "help": why or "Fetches new documents from its sources."}
             key, update = f"library_update_{name}", partial(library.update, name, login.owner())
@@ -118,20 +128,71 @@ def _corpus(
         with inside, error_boundary():
             _contents(explorer, info)
             if library.can_undo_import(name):
-                look = {"help": "Its new documents go, and changed ones are as before."}
-                key, look = f"library_undo_import_{name}", {**look, "disabled": busy}
-                button("Undo the last import", key, library.undo_import, name, place=_PLACE, **look)
+                look = {"help": "Of an import or an edit.", "disabled": busy}
+                key = f"library_undo_import_{name}"
+                button("Undo last change", key, library.undo_import, name, place=_PLACE, **look)
+            _rename(explorer, info)
             if info.documents:
-                change_lens(explorer, info, disabled=busy or info.state != "ready")
+                idle = not busy and info.state == "ready"
+                with st.expander("Edit a record", key=f"library_edit_{name}", type="compact"):
+                    st.fragment(_records)(explorer, info, not idle)
+                edit = LensView(name).write
+                st.button("Change lens", f"library_lens_{name}", on_click=edit, disabled=not idle)
     if info.documents and info.state == "ready":
-        scenarios.section(explorer, info, writing, panel, indexing=job is not None)
+        scenarios.section(explorer, info, writing, panels, job is not None)
+
+
+def _add_to(name: str) -> None:
+    st.session_state[INTO] = name
+    st.toast("Choose a file at the top.")
+
+
+def _rename(explorer: Explorer, info: CorpusInfo) -> None:
+    key = f"library_rename_{info.name}"
+
+    def rename() -> None:
+        explorer.library.rename(info.name, st.session_state[f"{key}_to"])
+
+    with st.form(key, border=False), line(align="bottom"):
+        st.text_input("New name", info.title, key=f"{key}_to", width=320)
+        submit("Rename", f"{key}_do", rename, place=_PLACE, help="Links go on to work.")
+
+
+def _records(explorer: Explorer, info: CorpusInfo, disabled: bool) -> None:
+    """A document to find, and a form with its fields."""
+    with error_boundary():
+        document = scenarios.found_document(explorer, info.name, "library_edit")
+        at = f"{info.name}_{document.doc_id}_{info.updated_at}"
+        fields, known = Fields("library_record", at), dict(document.metadata)
+        names = explorer.library.citation_fields(known)
+
+        def save() -> None:
+            st.session_state[f"library_edit_read_{info.name}"] = document.doc_id
+            explorer.library.edit(info.name, document.doc_id, fields.values)
+
+        with st.form(f"library_record_{at}", border=False):
+            st.text_input("Title", document.title, key=fields("title"))
+            st.text_area("Abstract", document.text, key=fields("text"), height=180)
+            authors = "\n".join(document.authors)
+            st.text_area("Authors, one per line", authors, key=fields("authors"), height=90)
+            year = "" if document.year is None else str(document.year)
+            with st.container(horizontal=True, gap="small"):
+                st.text_input("Year", year, key=fields("year"), width=180)
+                st.text_input("Link", document.url or "", key=fields("url"), width=380)
+                for name in names:
+                    value = "" if known.get(name) is None else str(known[name])
+                    label = _LABELS.get(name, escape_label(name.capitalize()))
+                    st.text_input(label, value, key=fields(name), width=180)
+            show_problem(at, keep=True)
+            if submit("Save", f"library_save_{info.name}", save, place=at, disabled=disabled):
+                st.rerun()
 
 
 @st.dialog("Delete this corpus?")
 def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
     kept = "Judgments, trails and source files are kept. You can undo this for 24 hours."
     holds = f" holds {info.documents:,} documents. {kept}"
-    st.html(el("p", el("strong", info.name), holds))
+    st.html(el("p", el("strong", info.title), holds))
     delete = explorer.library.delete
     confirm("Delete", "library_confirm", attempt_at, _PLACE, delete, info.name)
 
@@ -159,3 +220,71 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     titles = el("ul", (el("li", cut(title, 200) or "(no title)") for title in contents.titles))
     pairs = ((el("dt.sl-dim", name), el("dd", value)) for name, value in known.items())
     st.html(el("div.lib-card", el("div.sl-dim", "First titles"), titles, el("dl", pairs)))
+
+
+# -- imports ---------------------------------------------------------------------------------
+
+_PHASES = {
+    "retrieving": "Downloading",
+    "checking": "Checking documents and loading the model",
+    "indexing": "Indexing",
+    "finishing": "Building the search indexes",
+    "mapping": "Computing the map (search is available)",
+    "done": "Done",
+}
+
+
+def progress_line(progress: Progress) -> str:
+    """Phase, documents done of total, rate and time left, in one line."""
+    parts = [_PHASES[progress.phase]]
+    if progress.phase in ("retrieving", "indexing"):
+        parts.append(f"{progress.done:,} of {progress.total:,} documents")
+        if progress.rate > 0:
+            rate = f"{progress.rate:.0f}" if progress.rate >= 10 else f"{progress.rate:.1f}"
+            parts += [f"{rate} documents/s", time_left(progress.seconds_left)]
+    return " · ".join(parts)
+
+
+def jobs_section(explorer: Explorer) -> None:
+    """All imports, newest first."""
+    show_problem("jobs", keep=True)
+    library, titles = explorer.library, explorer.library.titles()
+    listed = library.jobs.list()
+    if listed:
+        st.subheader("Imports", anchor=False)
+    for job in listed:
+        name = el("strong", titles.get(job.request.name, job.request.name))
+        source = library.source_name(str(job.request.source))
+        where = el("span.sl-dim", source, style="overflow-wrap:anywhere")
+        st.html(el("div.sl-head", name, where, el("span", "" if job.running else job.state)))
+        JobCard(
+            partial(library.jobs.job, job.id),
+            key="library",
+            which=job.id,
+            label=f"Importing {job.request.name}",
+            line=lambda now: escape(progress_line(now.progress)),
+            cancel=library.jobs.cancel,
+            ended=_report,
+            resume=None if job.state == "done" else partial(library.jobs.resume, job.id),
+            dismiss=library.jobs.dismiss,
+            is_news=partial(_is_news, job),
+            what_stays="Indexed documents are kept.",
+            attempt=partial(attempt_at, "jobs"),
+        ).show(job)
+
+
+def _is_news(before: ImportJob, now: ImportJob) -> bool:
+    """Whether the corpus of an import is listed since."""
+    first = ("retrieving", "checking")
+    return (before.progress.phase in first) != (now.progress.phase in first)
+
+
+def _report(job: ImportJob) -> str:
+    """One line below the other, also in a row of the card."""
+    if (report := job.report) is None:
+        return ""
+    done = f"{counted(report.documents, 'document')}: {report.done}"
+    if report.cancelled:
+        done = f"Stopped after {counted(report.read, 'document')}: {report.done}"
+    lines = (el("div", line, style="max-width:75ch") for line in (done, *report.warnings))
+    return el("div", lines)

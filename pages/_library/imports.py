@@ -1,74 +1,341 @@
-"""Adding documents: choose a source, see how it would be read, mend its rows, index it."""
+"""Adding documents: from a file that is shown as it would be read, a service or a data set."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
 import streamlit as st
 
+from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted, size
-from engine.types.corpora import CheckReport, Fault, FaultKind, PdfParts, Preview, Repairs
+from engine.types.corpora import (
+    DEFAULT_DOCUMENTS,
+    CheckReport,
+    CorpusInfo,
+    DatasetInfo,
+    Fault,
+    FaultKind,
+    Found,
+    NamedDataset,
+    PdfParts,
+    Preview,
+    Repairs,
+    ServiceInfo,
+    ServiceQueries,
+    ServiceQuery,
+)
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
-from pages._common.kit import Html, document, el, grid, segments, select
+from engine.types.limits import PASTED_CHARS, SERVICE_DOCUMENTS
+from pages._common.kit import (
+    Html,
+    button,
+    document,
+    el,
+    facts,
+    fold,
+    grid,
+    html,
+    line,
+    segments,
+    select,
+)
 from pages._common.shared import (
+    as_drawn,
     attempt_at,
     error_boundary,
     escape_label,
     forget_problem,
     note,
     remembered,
+    show_error,
     show_problem,
 )
-from pages._library.sources import Naming, cut, from_datasets, from_services
+from pages._library.lens import choose_lens
 from pages._login import login
+
+_KEYS = ("library_way", "library_into", "library_name_", "library_new_lens", "library_new_field_")
+"""Keys of what each import goes by; see :func:`as_drawn`."""
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a long text, with a sign that there is more."""
+    return text if len(text) <= most else text[:most] + " …"
+
+
+INTO, NEW = "library_into", ""
+"""Key of the box with the corpus that documents are added to, and its choice of a new one."""
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the name of a corpus depends on; ``running``: names of those that are being indexed."""
+
+    explorer: Explorer
+    corpora: Mapping[str, CorpusInfo]
+    running: Container[str]
+
+    def start(
+        self,
+        suggested: str,
+        source: str,
+        key: str,
+        start: Callable[[str, Lens], object],
+        chosen: tuple[str, ...],
+        *,
+        label: str = "Import",
+        ready: bool = True,
+    ) -> None:
+        """The corpus that documents go to, the button that starts an import, and the lens of a new
+        corpus.
+
+        Args:
+            source: what is typed holds for that.
+            start: gets name and lens.
+            chosen: keys of the other widgets that it goes by; see :func:`as_drawn`.
+            ready: whether there is something to import.
+        """
+        library = self.explorer.library
+        names = {NEW: "New corpus", **{name: info.title for name, info in self.corpora.items()}}
+        if st.session_state.get(INTO) not in names:  # it was deleted
+            st.session_state[INTO] = NEW
+        with line(align="bottom"):
+            name = select("Add to", names, INTO, persist_state="session", width=240)
+            if name == NEW:
+                typed = st.text_input(
+                    "Corpus name",
+                    library.suggest_name(suggested),
+                    key=f"library_name_{source}",
+                    live="300ms",
+                    persist_state="session",
+                    width=300,
+                )
+                name = library.stored_name(" ".join(typed.split()))
+            place = st.empty()
+        lens = None
+        if self._fits(name):
+            if name in self.corpora:  # it keeps its own
+                lens = self.corpora[name].lens
+            else:
+                with fold("Lens", "library_new_fold", opened=False):
+                    lens = choose_lens(self.explorer, "library_new")
+
+        def do() -> None:
+            if lens is not None:
+                start(name, lens)
+                st.session_state[INTO] = NEW
+
+        look: Any = {"type": "primary", "disabled": lens is None or not ready}
+        with place:
+            button(label, key, as_drawn((*_KEYS, *chosen), do), place="imports", **look)
+
+    def _fits(self, name: str) -> bool:
+        """Whether a corpus can have this name; what becomes of one that has it is shown."""
+        library, known = self.explorer.library, self.corpora.get(name)
+        try:
+            library.check_name(name)
+        except SeedLensError as error:
+            show_error(error)
+            return False
+        if name in self.running:
+            note("This corpus is being indexed.", "Wait or cancel it below.")
+        elif known is not None:
+            facts(
+                f"Adds to {known.title} ({counted(known.documents, 'document')}). Documents with "
+                "the same ID are updated and keep fields that the source lacks."
+            )
+        elif name in library.deleted():
+            note(f"A corpus {name} was deleted.", "This permanently replaces the deleted corpus.")
+        return name not in self.running
+
+
+_DATASET = "library_dataset"
+_FOUND, _ASKED = "library_service_found", "library_service_asked"
+_OF_SERVICE = (
+    *(_ASKED, "library_service", "library_service_limit", "library_service_abstract"),
+    "library_service_text_",
+)
+"""Keys of what an import goes by; see :func:`as_drawn`."""
+IDS = 10
+"""Ids that are named where they do not exist."""
+
+
+def from_services(naming: Naming) -> None:
+    """The form, as far as it is filled in."""
+    explorer = naming.explorer
+    services = {service.key: service for service in explorer.library.services}
+    names = {key: service.name for key, service in services.items()}
+    service = services[segments("Service", names, "library_service")]
+    field = f"library_service_text_{service.key}"
+    text, limit, with_abstract = _ask_service(service, field)
+
+    def look() -> None:
+        """Ask for what stands in the field now, which a click may be the first to tell."""
+        forget_problem()
+        st.session_state.pop(_FOUND, None)  # asking again is asking anew
+        st.session_state[_ASKED] = (service.key, st.session_state.get(field) or "")
+
+    st.button(f"Search {service.name}", key="library_service_look", on_click=look)
+    if st.session_state.get(_ASKED) != (service.key, text):
+        return
+
+    def look_up() -> Found | SeedLensError:
+        """Ask once for each click, also where the service does not answer."""
+        with st.spinner(f"Searching {escape_label(service.name)}"):
+            try:
+                return explorer.library.look_up(explorer.library.service_query(service.key, text))
+            except SeedLensError as error:
+                return error
+
+    found = remembered(_FOUND, (service.key, text), look_up)
+    if isinstance(found, SeedLensError):
+        show_error(found)
+        return
+    # Ids are wanted all; a limit is for what is searched.
+    limit = found.query.limit if found.query.ids else limit
+    query = replace(found.query, limit=limit, with_abstract=with_abstract)
+    st.html(found_card(found, query, service.name))
+    if found.total == 0 or not (found.looked_at or found.total):
+        return
+
+    def start(name: str, lens: Lens) -> None:
+        queries = ServiceQueries((query,))
+        explorer.library.start_import(queries, name, lens=lens, owner=login.owner())
+        # An empty form says that this one is under way.
+        st.session_state[field] = ""
+        st.session_state.pop(_ASKED, None)
+
+    naming.start(str(query), query.digest, "library_service_start", start, _OF_SERVICE)
+
+
+def _ask_service(service: ServiceInfo, field: str) -> tuple[str, int, bool]:
+    """What is asked for, how many documents of a search at most, and whether only those with an
+    abstract."""
+    st.html(el("div.lib-card.sl-dim", service.help))
+    text = st.text_area(
+        "Search words or ids" if service.searches else "Ids",
+        key=field,
+        placeholder=f"For example: {service.example}",
+        max_chars=PASTED_CHARS,
+        height=68,
+        width=720,
+        persist_state="session",
+        on_change=forget_problem,
+    )
+    limit = DEFAULT_DOCUMENTS
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        if service.searches:
+            limit = st.number_input(
+                *("Max documents", 1, SERVICE_DOCUMENTS, DEFAULT_DOCUMENTS),
+                key="library_service_limit",
+                persist_state="session",
+                width=180,
+                help="For searches. All IDs are requested.",
+            )
+        with_abstract = st.checkbox(
+            "Skip documents without an abstract",
+            key="library_service_abstract",
+            persist_state="session",
+            help="Otherwise the title is used as text.",
+        )
+    return str(text or ""), int(limit), with_abstract
+
+
+def found_card(found: Found, query: ServiceQuery, name: str) -> Html:
+    """How much there is, the first titles, and what will be left out."""
+    if not found.looked_at and not found.missing:
+        return el("div.sl-empty", f"No results at {name}.", role="status")
+    many = "documents" if found.total is None else counted(found.total, "document")
+    head = f"{counted(len(query.ids), 'id')}." if query.ids else f"{many} from {name}"
+    then = "skipped" if query.with_abstract else "indexed by title"
+    lacking = f"{found.without_abstract:,} of the first {found.looked_at:,} have no abstract"
+    ids = ", ".join(cut(id_, 80) for id_ in found.missing[:IDS])
+    more = f" and {len(found.missing) - IDS:,} more" if len(found.missing) > IDS else ""
+    lines = {
+        f"Importing the first {query.limit:,}.": (found.total or 0) > query.limit,
+        f"{lacking} and will be {then}.": found.without_abstract,
+        f"Unknown IDs among the first: {ids}{more}.": found.missing,
+    }
+    above = len(found.titles) > 1 and el("div.sl-dim", f"The first {len(found.titles)}")
+    titles = el("ul", (el("li", cut(title, 200) or "(no title)") for title in found.titles))
+    notes = (el("div", words) for words, holds in lines.items() if holds)
+    return el("div.lib-card", el("strong", head), above, titles, notes, role="status")
+
+
+# -- data sets -------------------------------------------------------------------------------
+
+
+def from_datasets(naming: Naming) -> None:
+    """The form, as far as it is filled in."""
+    explorer = naming.explorer
+    chosen = st.selectbox(
+        "Data set",
+        explorer.library.datasets(),
+        index=None,
+        key=_DATASET,
+        persist_state="session",
+        placeholder="Name, such as beir/scifact",
+        help="Data sets of ir_datasets (see ir-datasets.com). Nothing is downloaded before you "
+        "start.",
+        width=720,
+        on_change=forget_problem,
+    )
+    if chosen is None:
+        return
+    info = explorer.library.describe_dataset(chosen)
+    st.html(dataset_card(info))
+
+    def start(name: str, lens: Lens) -> None:
+        dataset = NamedDataset(info.name)
+        explorer.library.start_import(dataset, name, lens=lens, owner=login.owner())
+        st.session_state[_DATASET] = None  # an empty form says that this one is under way
+
+    label = "Import" if info.is_there else "Download and import"
+    naming.start(info.name, info.name, "library_dataset_start", start, (_DATASET,), label=label)
+
+
+def dataset_card(info: DatasetInfo) -> Html:
+    """What a data set brings, in a few lines."""
+
+    def many(number: int | None, one: str, more: str) -> str:
+        return more if number is None else counted(number, one, more)
+
+    brings = "No queries with judgments: cannot be evaluated."
+    if info.judged:
+        queries = many(info.queries, "query", "queries")
+        part = "" if info.judged == info.name else f", those of {info.judged}"
+        judged = many(info.judgments, "judgment", "judgments")
+        brings = f"{queries} and {judged}{part}, available on Evaluate once indexed."
+    there = "Already downloaded."
+    if not info.is_there:
+        there = "Downloaded from the publisher; its terms apply."
+    head = el("strong", f"{info.name}: {many(info.documents, 'document', 'documents')}")
+    return el("div.lib-card", head, el("div", brings), el("div", there), role="status")
+
+
+# -- files ---
 
 CELL_CHARACTERS = 300
 SENTENCES, SENTENCE_CHARACTERS = 12, 400
-_BY_TITLE = frozenset({"bibtex", "ris", "nbib", "ciw", "enw", "xml", "beir", "json"})
-"""Formats whose documents often have no text: the title serves unless somebody objects."""
 
 
 # -- the first rows --------------------------------------------------------------------------
 
 
-def rows_of(shown: Preview) -> pd.DataFrame:
-    """The first rows, every cell as text; long ones are cut, lists are written as people do."""
-    rows = [
-        [cut(words(row.get(column)), CELL_CHARACTERS) for column in shown.columns]
-        for row in shown.rows
-    ]
-    return pd.DataFrame(rows, columns=list(shown.columns), dtype=str)
+def rows_of(shown: Preview) -> list[dict[str, str]]:
+    """The first rows, every cell as text, long ones cut."""
 
+    def cell(value: Any) -> str:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return cut("" if value is None else text, CELL_CHARACTERS)
 
-def words(value: Any) -> str:
-    """A value for people; a list may be in a cell as JSON, too.
-
-    >>> words(["A. Lee", {"name": "B. Okafor"}]), words({"venue": "ACL"}), words(None)
-    ('A. Lee, B. Okafor', 'venue: ACL', '')
-    """
-    if value is None:
-        return ""
-    if isinstance(value, list | tuple):
-        return ", ".join(map(words, value))
-    if isinstance(value, Mapping):
-        only_name = value.get("name")
-        pairs = (f"{key}: {words(item)}" for key, item in value.items())
-        return only_name if isinstance(only_name, str) else ", ".join(pairs)
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-        return words(parsed) if isinstance(parsed, list) else value
-    return str(value)
+    return [{column: cell(row.get(column)) for column in shown.columns} for row in shown.rows]
 
 
 def first_card(first: SourceDocument, sentences: list[str]) -> Html:
@@ -91,51 +358,37 @@ def first_card(first: SourceDocument, sentences: list[str]) -> Html:
 
 
 class _Answer(NamedTuple):
-    """One answer, what it means, and the fields of ``Repairs`` that it sets.
-
-    ``{left}`` in the caption is the number of rows without a substitute, ``{prefix}`` what begins
-    numbered ids; a caption with ``{left}`` is left out where there is none.
-    """
+    """One answer, what it means, and the fields of ``Repairs`` that it sets."""
 
     label: str
-    caption: str
+    caption: str  # "{left}": rows without a substitute, "{prefix}": what begins numbered ids
     sets: dict[str, Any]
 
 
-_DECLINE = "Or correct the file and upload it again."
-_BY_ROW = "{prefix}-1, {prefix}-2 … IDs depend on row order."
-_QUESTIONS: dict[FaultKind, tuple[tuple[str, str], dict[str, _Answer]]] = {
-    "broken": (
-        ("row is unreadable or too long", "rows are unreadable or too long"),
-        {"skip": _Answer("Skip", _DECLINE, {"skip_broken": True})},
-    ),
+_QUESTIONS: dict[FaultKind, tuple[str, dict[str, _Answer]]] = {
+    "broken": ("unreadable or too long", {"skip": _Answer("Skip", "", {"skip_broken": True})}),
     "empty": (
-        ("row has no text", "rows have no text"),
+        "without an abstract",
         {
-            "skip": _Answer("Skip", "", {"skip_empty": True}),
             "title": _Answer(
-                "Use the title as text",
-                "{left} without a title are skipped.",
+                *("Use the title as text", "{left} without a title are skipped."),
                 {"title_as_text": True, "skip_empty": True},
             ),
+            "skip": _Answer("Skip", "", {"skip_empty": True}),
         },
     ),
     "id": (
-        ("row has no ID", "rows have no ID"),
+        "without an ID",
         {
-            "number": _Answer("Number by row", _BY_ROW, {"number_ids": True}),
             "doi": _Answer(
-                "Use the DOI",
-                "{left} without a DOI are numbered.",
+                *("Use the DOI", "{left} without a DOI are numbered."),
                 {"ids_from_doi": True, "number_ids": True},
             ),
+            "number": _Answer("Number by row", "{prefix}-1, {prefix}-2 …", {"number_ids": True}),
         },
     ),
     "duplicate": (
-        (
-            "row repeats an earlier ID with other content",
-            "rows repeat an earlier ID with other content",
-        ),
+        "with the ID of an earlier row, but other content",
         {
             name: _Answer(label, caption, {"duplicates": how})
             for name, label, caption, how in (
@@ -146,31 +399,25 @@ _QUESTIONS: dict[FaultKind, tuple[tuple[str, str], dict[str, _Answer]]] = {
         },
     ),
 }
-"""The question for each kind of fault, and its answers."""
+"""What is wrong with rows, and the answers to it."""
 
 
-def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
-    """The repairs as they are chosen by now; the questions are drawn after the check. ``read_as``:
-    how the file is read."""
-    if source_format in _BY_TITLE:
-        st.session_state.setdefault(_key("empty", key), "title")
+_USUAL: dict[FaultKind, str] = {"broken": "skip", "empty": "title", "id": "doi"}
+"""Answers until a person gives others; what becomes of repeated ids has none."""
+
+
+def _repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
+    """How a file is read, with the answers so far."""
     fields: dict[str, Any] = {}
     for kind, (_, answers) in _QUESTIONS.items():
+        if kind in _USUAL and (source_format, kind) != (
+            "bibtex",
+            "id",
+        ):  # which has keys of its own
+            st.session_state.setdefault(_key(kind, key), _USUAL[kind])
         answer = answers.get(st.session_state.get(_key(kind, key)) or "")
         fields |= answer.sets if answer else {}
     return replace(read_as, **fields)
-
-
-def what_comes_of_it(report: CheckReport) -> None:
-    """How many documents there will be, and what is done to the others."""
-    if undecided := sum(fault.refused for fault in report.faults):
-        rows = "1 row is" if undecided == 1 else f"{undecided:,} rows are"
-        note(f"{rows} undecided.", "Resolve the issues above to continue.")
-        return
-    head = el("strong", f"{counted(report.documents, 'document')} will be indexed.")
-    takes = f" Takes up to {size(report.disk)} of disk."
-    warnings = [el("li", line) for line in report.warnings]
-    st.html(el("div.lib-sum", head, takes, warnings and el("ul", warnings), role="status"))
 
 
 def _key(kind: FaultKind, key: str) -> str:
@@ -178,36 +425,29 @@ def _key(kind: FaultKind, key: str) -> str:
 
 
 def _ask(fault: Fault, key: str, prefix: str) -> None:
-    words, answers = _QUESTIONS[fault.kind]
-    label = counted(fault.rows, *words)
-    # What stands in for something must be there in one row at least.
-    offered = {
-        name: answer
-        for name, answer in answers.items()
-        if fault.substitutes or name not in ("title", "doi")
-    }
+    what, offered = _QUESTIONS[fault.kind]
+    if fault.kind in ("empty", "id") and not fault.substitutes:  # the second answer is all there is
+        offered = {_USUAL[fault.kind]: [*offered.values()][1]}
+    label, name = f"{counted(fault.rows, 'row')} {what}", _key(fault.kind, key)
     left = fault.rows - fault.substitutes
-    captions = [
-        a.caption.format(left=f"{left:,}", prefix=escape_label(prefix))
-        if left or "{left}" not in a.caption
-        else ""
-        for a in offered.values()
-    ]
     st.radio(
         label,
         list(offered),
         index=None,
-        format_func=lambda name: offered[name].label,
-        captions=captions,
-        key=_key(fault.kind, key),
+        format_func=lambda answer: offered[answer].label,
+        captions=[
+            answer.caption.format(left=f"{left:,}", prefix=escape_label(prefix))
+            if left or "{left}" not in answer.caption
+            else ""
+            for answer in offered.values()
+        ],
+        key=name,
         persist_state="session",
     )
-    with st.expander(f"Rows: {label}", key=f"{_key(fault.kind, key)}_rows", type="compact"):
+    with st.expander("Affected rows", key=f"{name}_rows", type="compact"):
         more = fault.rows - len(fault.places)
-        st.html(
-            el("ul.lib-places", (el("li", place) for place in fault.places))
-            + (el("div", f"and {more:,} more") if more else "")
-        )
+        places = el("ul.lib-places", (el("li", place) for place in fault.places))
+        st.html(html(places, more > 0 and el("div", f"and {more:,} more")))
 
 
 ENDINGS = [
@@ -217,18 +457,14 @@ ENDINGS = [
 WAYS = ("Upload", "Folder or file", "Online service", "Test collection")
 UPLOAD, PLACE, SERVICE, DATASET = WAYS
 FIELDS = {
-    "doc_id": "Id",
-    "title": "Title",
-    "text": "Text",
-    "year": "Year",
-    "authors": "Authors",
-    "url": "Link",
+    **{"title": "Title", "text": "Abstract", "authors": "Authors", "year": "Year"},
+    **{"venue": "Journal", "doi": "DOI", "url": "Link", "keywords": "Keywords", "doc_id": "ID"},
 }
 PDF = "pdf"
 PARTS = {"papers": "Paper (abstract)", "sections": "Abstract and sections"}
 NO_COLUMN = ""
 AUTOMATIC = "Detect"
-_CHOSEN = tuple(
+_OF_FILE = tuple(
     f"library_{one}"
     for one in (
         *("path", "uploaded", "format_", "encoding_", "delimiter_", "pdf_", "map_", "roles_"),
@@ -238,11 +474,12 @@ _CHOSEN = tuple(
 """Keys of what an import goes by; see :func:`as_drawn`."""
 
 
-def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set[str]) -> None:
-    """The whole form. ``documents``: corpus name -> documents it holds. ``running``: names of
-    corpora that are being indexed."""
+def add_documents(
+    explorer: Explorer, corpora: Mapping[str, CorpusInfo], running: Container[str]
+) -> None:
+    """The whole form. ``running``: names of corpora that are being indexed."""
     show_problem("imports", keep=True)
-    naming = Naming(explorer, documents, running)
+    naming = Naming(explorer, corpora, running)
     way = segments("Source", dict(zip(WAYS, WAYS, strict=True)), "library_way")
     if way in (SERVICE, DATASET):
         with error_boundary():
@@ -311,12 +548,11 @@ def _all_pdfs(names: Iterable[str]) -> bool:
 
 
 def _from_file(naming: Naming, path: Path) -> None:
-    """How a file or folder is read, what becomes of its rows, and the button that indexes it."""
+    """What a file or folder holds, the button that imports it, and below how it is read."""
     library = naming.explorer.library
     # Choices belong to the file's name: they hold when a corrected file of that name is chosen.
     uploaded = naming.explorer.home.uploads in path.parents
     key = _digest(path.name if uploaded else str(path))
-    st.subheader("Format", anchor=False)
 
     def chosen(part: str) -> str:
         return st.session_state.get(f"library_{part}_{key}") or ""
@@ -326,36 +562,40 @@ def _from_file(naming: Naming, path: Path) -> None:
     read_as = Repairs(chosen("encoding"), chosen("delimiter"), pdf=parts)
     with error_boundary():
         guess = library.preview(path, source_format, repairs=read_as)
-    _ask_format(naming.explorer, guess, key)
     if guess is None:
+        _ask_format(naming.explorer, None, key)
         return
-    with error_boundary():
-        of_pdf = guess.source_format == PDF
-        columns_key = _digest(f"{guess.columns}{guess.source_format}")
-        mapping = {} if of_pdf else _mapping(guess, columns_key)
-        repairs = chosen_repairs(read_as, guess.source_format, key)
+    columns_key = _digest(f"{guess.columns}{guess.source_format}")
+    mapping = _mapping(guess, columns_key)
+    columns = dict(mapping)
+    if st.session_state.get(f"library_roles_{key}") is False:
+        columns["roles"] = NO_COLUMN
+    top, report = st.container(), None
+    repairs = _repairs(read_as, guess.source_format, key)
+    with top, error_boundary():
+        report = _check(naming.explorer, path, source_format, columns, repairs)
+    if report is not None:
+        _rows_and_notes(report, guess.source_format, key, path.stem)
+    unread = report is None or not report.abstracts
+    with fold("Columns and format", f"library_options_{key}", opened=unread), error_boundary():
+        _ask_format(naming.explorer, guess, key)
+        if guess.source_format != PDF:
+            _ask_columns(guess, columns_key)
         shown = library.preview(path, source_format, mapping, repairs)
+        if shown.mapping.get("roles"):
+            words = "Use the source's sentence roles"
+            keep: Any = {"key": f"library_roles_{key}", "persist_state": "session"}
+            st.checkbox(words, value=True, help="Otherwise roles are predicted.", **keep)
         if shown.rows:
             alt = "The first rows of the source"
             grid(rows_of(shown), "library_rows", alt, height="content")
         for document in shown.documents[:1]:
             st.html(first_card(document, library.sentences_of(document)))
-        columns = _roles(shown, mapping, key)
-        report = _check(naming.explorer, path, source_format, columns, repairs)
-        # Where no row has a text as no column is read as one, leaving rows out is no answer.
-        empty = any(fault.kind == "empty" and fault.refused for fault in report.faults)
-        given = any(shown.mapping.get(field) for field in ("text", "sentences", "title"))
-        if empty and not report.documents and not given:
-            note("No text column found.", "Choose a column under Text.")
-        else:
-            if of_pdf:  # files that cannot be read are left out in any case, and named below
-                faults = tuple(fault for fault in report.faults if fault.kind != "broken")
-                report = replace(report, faults=faults)
-            if report.faults:
-                st.subheader("Unresolved rows", anchor=False)
-            for fault in sorted(report.faults, key=lambda one: [*_QUESTIONS].index(one.kind)):
-                _ask(fault, key, path.stem)
-            what_comes_of_it(report)
+    if report is None:
+        return
+    # Last, when the button can know the values of all boxes.
+    with top, error_boundary():
+        _summary(report, guess.source_format)
         if report.fillable:
             repairs = replace(repairs, fill_abstracts=_fill(report.fillable, key))
 
@@ -371,7 +611,39 @@ def _from_file(naming: Naming, path: Path) -> None:
         folder = path.resolve()
         suggested = folder.name if folder.is_dir() else folder.stem
         ready = report.documents > 0 and not report.refused
-        naming.start(suggested, key, "Index", "library_index", start, _CHOSEN, ready=ready)
+        naming.start(suggested, key, "library_index", start, _OF_FILE, ready=ready)
+
+
+def _rows_and_notes(report: CheckReport, source_format: str, key: str, prefix: str) -> None:
+    """Rows that lack something, what becomes of them, and notes on the file."""
+    # PDFs that cannot be read are left out in any case, and named in the notes.
+    faults = [one for one in report.faults if (source_format, one.kind) != (PDF, "broken")]
+    if not faults and not report.warnings:
+        return
+    broken = sum(fault.rows for fault in faults if fault.kind == "broken")
+    ask = bool(report.refused) or broken > report.documents
+    with fold("Rows and notes", f"library_rows_{key}", opened=ask):
+        for fault in sorted(faults, key=lambda one: [*_QUESTIONS].index(one.kind)):
+            _ask(fault, key, prefix)
+        st.html(el("ul.lib-sum", (el("li", line) for line in report.warnings)))
+
+
+def _summary(report: CheckReport, source_format: str) -> None:
+    """What is going to be imported, in a line."""
+    head = f"{counted(report.documents, 'record')}, {report.abstracts:,} with abstracts"
+    skipped = sum(fault.rows for fault in report.faults if fault.kind == "broken")
+    undecided = sum(fault.refused for fault in report.faults)
+    files = "file" if source_format == PDF else "row"
+    about = [
+        f"{counted(skipped, f'unreadable {files}')} skipped" if skipped else "",
+        f"up to {size(report.disk)} of disk",
+    ]
+    words = el("span.sl-dim", " · " + " · ".join(filter(None, about)))
+    st.html(el("div.lib-sum", el("strong", head), words, role="status"))
+    if undecided:
+        note(f"{counted(undecided, 'row')} undecided.", "Answer under Rows and notes.")
+    if not report.abstracts:
+        note("No abstracts found.", "Choose their column below, or import titles only.")
 
 
 def _ask_format(explorer: Explorer, guess: Preview | None, key: str) -> None:
@@ -397,40 +669,24 @@ def _ask_format(explorer: Explorer, guess: Preview | None, key: str) -> None:
 
 def _mapping(guess: Preview, key: str) -> dict[str, str]:
     """What the person chose; empty while everything is as guessed."""
-    columns = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
-    names = {column: column or "(none)" for column in columns}
     guessed = {field: guess.mapping.get(field, NO_COLUMN) for field in FIELDS}
-    chosen = {}
-    with st.container(horizontal=True, gap="small"):
-        for field, label in FIELDS.items():
-            chosen[field] = select(
-                label,
-                names,
-                f"library_map_{field}_{key}",
-                index=columns.index(guessed[field]),
-                persist_state="session",
-                help="Source column.",
-                width=170,
-            )
-    if chosen == guessed:
+    state = st.session_state
+    chosen = {field: state.get(f"library_map_{field}_{key}", one) for field, one in guessed.items()}
+    if guess.source_format == PDF or chosen == guessed:
         return {}
     # All of them: a choice for one field must not move the guess for another behind one's back.
     known = {NO_COLUMN, *guess.columns}
     return {field: column for field, column in chosen.items() if column in known}
 
 
-def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str, str]:
-    """The columns to read; without the sentence roles if the person does not want them."""
-    if not shown.mapping.get("roles"):
-        return mapping
-    use = st.checkbox(
-        "Use the source's sentence roles",
-        value=True,
-        key=f"library_roles_{key}",
-        persist_state="session",
-        help="Otherwise roles are predicted.",
-    )
-    return mapping if use else {**mapping, "roles": NO_COLUMN}
+def _ask_columns(guess: Preview, key: str) -> None:
+    columns = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
+    names = {column: column or "(none)" for column in columns}
+    with st.container(horizontal=True, gap="small"):
+        for field, label in FIELDS.items():
+            at = columns.index(guess.mapping.get(field, NO_COLUMN))
+            look: Any = {"index": at, "persist_state": "session", "help": "Source column."}
+            select(label, names, f"library_map_{field}_{key}", width=170, **look)
 
 
 def _fill(documents: int, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""The lens of a corpus: choosing one, writing one, and a page to edit it beside ten documents."""
+"""The lens of a corpus: one for a new corpus, and a page to change it beside ten documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.corpora import CorpusInfo, Progress
+from engine.types.corpora import Progress
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from pages._common.components import dark
@@ -38,63 +38,17 @@ class LensView(PageView):
     lens: str = ""
 
 
-def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Lens | None:
-    """A lens as the person chose it; None while their own is not complete. ``current``: the lens
-    that the corpus has, which comes first."""
-    lenses = {lens.key: lens for lens in (*filter(None, [current]), *explorer.library.lenses)}
-    if current is not None:
-        lenses[current.key] = current
+def choose_lens(explorer: Explorer, key: str) -> Lens | None:
+    """The lens of a new corpus; None while a custom one is not complete."""
+    lenses = {lens.key: lens for lens in explorer.library.lenses}
     names = {**{name: lens.name for name, lens in lenses.items()}, OWN: "Custom lens"}
     words = "Aspects that documents can be similar in."
     choice = select("Lens", names, f"{key}_lens", persist_state="session", help=words, width=420)
     if choice == OWN:
         return edit_lens(explorer, key, _NEW, "")
-    with st.container(key=f"{key}_aspects"):
-        for aspect in lenses[choice].aspects:
-            st.text(f"{aspect.letter} · {aspect.name}: {aspect.definition}")
+    for aspect in lenses[choice].aspects:
+        st.text(f"{aspect.letter} · {aspect.name}: {aspect.definition}")
     return lenses[choice]
-
-
-def change_lens(explorer: Explorer, info: CorpusInfo, *, disabled: bool) -> None:
-    """Give an indexed corpus another lens, chosen or written here or on the lens page."""
-    key = f"library_change_{info.name}"
-    with st.expander("Change lens", key=key, type="compact"):
-        lens = choose_lens(explorer, key, info.lens)
-        edit = LensView(info.name).write
-        st.button("Edit with preview", f"{key}_edit", on_click=edit, disabled=disabled)
-        apply_lens(explorer, info.name, info.lens, lens, "Change", f"{key}_do", disabled=disabled)
-
-
-def apply_lens(
-    explorer: Explorer,
-    corpus: str,
-    current: Lens,
-    lens: Lens | None,
-    label: str,
-    key: str,
-    *,
-    disabled: bool = False,
-    **look: Any,
-) -> None:
-    """The button that sorts a corpus's sentences by a lens; its maps by aspect follow behind the
-    page."""
-    changed = lens is not None and lens != current
-    kept = "Roles from the source are kept for shared aspects; all others are predicted."
-    st.caption(f"{kept} Vectors are kept." if changed else "No changes yet.")
-    place = st.empty()
-    pressed = st.button(label, key, disabled=disabled or not changed, **look)
-    if pressed and lens is not None:
-        with error_boundary():
-            show = partial(_show_progress, place)
-            if explorer.library.set_lens(corpus, lens, show) and explorer.settings.maps:
-                explorer.maps.start(corpus, owner=login.owner())
-            st.rerun()
-
-
-def _show_progress(place: Any, now: Progress) -> None:
-    words = "Building the indexes" if now.phase == "finishing" else "Predicting roles"
-    with place:
-        progress(f"{words}: {now.done:,} of {now.total:,}", now.share, "Changing the lens")
 
 
 # -- the editor ------------------------------------------------------------------------------
@@ -203,26 +157,47 @@ def lens_page(explorer: Explorer) -> bool:
     corpus = LensView.read().lens
     if not corpus:
         return False
+    library = explorer.library
     st.html(ASSETS / "components" / "annotate_page.css")
-    with line():
-        st.header(f"Lens of {escape_label(corpus)}", anchor=False)
-        st.button("Back to the Library", key="lens_back", on_click=LensView().write)
     with error_boundary():
-        current = explorer.library.lens(corpus)
+        info = library.corpus(corpus)
+        with line():
+            st.header(f"Lens of {escape_label(info.title)}", anchor=False)
+            st.button("Back to the Library", key="lens_back", on_click=LensView().write)
         left, right = st.columns([5, 6], gap="large")
         with left, error_boundary():
-            lens = edit_lens(explorer, "lens", current, corpus)
-            apply_lens(explorer, corpus, current, lens, "Apply lens", "lens_use", type="primary")
+            shipped = {lens.key: lens for lens in library.lenses if lens != info.lens}
+            names = {"": "Current lens", **{key: lens.name for key, lens in shipped.items()}}
+            begun = shipped.get(select("Start from", names, "lens_begun", width=420), info.lens)
+            lens = edit_lens(explorer, "lens", begun, corpus)
+            changed = lens is not None and lens != info.lens
+            kept = "Source roles are kept for shared aspects, others predicted; vectors are kept."
+            st.caption(kept if changed else "No changes yet.")
+            place = st.empty()
+            look: Any = {"type": "primary", "disabled": not changed}
+            if st.button("Apply lens", "lens_use", **look) and lens is not None:
+                with error_boundary():
+                    show = partial(_show_progress, place)
+                    if library.set_lens(corpus, lens, show) and explorer.settings.maps:
+                        explorer.maps.start(corpus, owner=login.owner())
+                    del st.session_state["lens_begun"]
+                    st.rerun()
         with right, error_boundary():
             # Computed for what is written, stored nowhere.
             with st.spinner("Predicting roles of ten documents"):
-                documents = explorer.library.preview_lens(corpus, lens or current, PREVIEWED)
-            st.html(tally(documents, lens or current))
+                documents = library.preview_lens(corpus, lens or info.lens, PREVIEWED)
+            st.html(tally(documents, lens or info.lens))
             with st.container(key="lens_preview", gap="small"):
                 for number, document in enumerate(documents, start=1):
                     kicker = f"Document {number} of {len(documents)}"
-                    st.html(by_role(kicker, document, lens or current))
+                    st.html(by_role(kicker, document, lens or info.lens))
     return True
+
+
+def _show_progress(place: Any, now: Progress) -> None:
+    words = "Building the indexes" if now.phase == "finishing" else "Predicting roles"
+    with place:
+        progress(f"{words}: {now.done:,} of {now.total:,}", now.share, "Changing the lens")
 
 
 def tally(documents: Sequence[Document], lens: Lens) -> Html:

@@ -7,7 +7,7 @@ the job. What is stored stays when the server ends: the next run goes on from th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 
 import streamlit as st
@@ -16,6 +16,7 @@ from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.corpora import CorpusInfo
+from engine.types.documents import Document
 from engine.types.models import Estimate
 from engine.types.scenarios import (
     Component,
@@ -27,7 +28,7 @@ from engine.types.scenarios import (
     ScenarioState,
 )
 from pages._common.document_view import picker, title_of
-from pages._common.kit import Html, dim, el, line, open_part, segments, select
+from pages._common.kit import Html, dim, el, facts, line, open_part, segments, select
 from pages._common.shared import attempt_at, confirm, engine, error_boundary, show_problem
 from pages._common.tasks import TaskPanel, at_most, is_finished
 from pages._explore.explore_state import View
@@ -61,19 +62,16 @@ MOST_FOUND = 6
 """Of documents that are offered for some words."""
 
 
-@dataclass(slots=True)
-class Panel:
-    """The form for a model stands once on the page: in the section of the first corpus that asks
-    one."""
-
-    corpus: str = ""
-
-
 def section(
-    explorer: Explorer, info: CorpusInfo, job: ScenarioJob | None, panel: Panel, *, indexing: bool
+    explorer: Explorer, info: CorpusInfo, job: ScenarioJob | None, panels: list[str], indexing: bool
 ) -> None:
-    """The section of one corpus, which nothing is read for before it is opened. ``job``: the last
-    run over the corpus. ``indexing``: documents are being added to it."""
+    """The section of one corpus, which nothing is read for before it is opened.
+
+    Args:
+        job: the last run over the corpus.
+        panels: corpora with the form for a model, which stands once on the page.
+        indexing: documents are being added to it.
+    """
     name, task = info.name, _task(explorer, info.name)
     inside = open_part("Scenarios", f"library_scenarios_{name}")
     if not inside.open:
@@ -83,22 +81,21 @@ def section(
         state = explorer.scenarios.status(name)
         writing = job is not None and job.running
         busy = indexing or writing
-        first, *others = [BEING_WRITTEN] if writing else coverage_lines(state)
-        about = None if state.scenarios else el("div.sl-dim", ABOUT)
-        more = others and el("ul", (el("li", words) for words in others))
-        st.html(el("div.sc-standing", el("div", first), more, about))
-        request = _choices(state, job, busy=busy)
-        _start(explorer, info, state, task, request, busy=busy, indexing=indexing)
+        facts(BEING_WRITTEN if writing else " · ".join(coverage(state)))
+        if not state.scenarios:
+            dim(ABOUT)
+        begun: ScenarioSource = "generated" if job is None else job.request.source
+        source = _start(task, info, state, begun, busy, indexing)
         _card(task, name, resume=False)  # the button above does that
-        if request.source == "generated":
-            if panel.corpus:
-                dim(f"Connect the model under {panel.corpus}.")
+        if source == "generated":
+            if panels:
+                dim(f"Connect the model under {panels[0]}.")
             else:
-                panel.corpus = name
+                panels.append(info.title)
                 folded_panel(explorer, "library")
         if state.scenarios:
             _weight(explorer, state, busy=busy)
-            reader(explorer, name)
+            st.fragment(reader)(explorer, name)
         if state.scenarios or state.outdated:
             key = f"library_scenarios_remove_{name}"
             if st.button("Remove scenarios", key, type="tertiary", disabled=busy):
@@ -108,26 +105,23 @@ def section(
 # -- what there is -----------------------------------------------------------------------------
 
 
-def coverage_lines(state: ScenarioState) -> list[str]:
-    """What there is for a corpus: sentences, the first one about all of it."""
+def coverage(state: ScenarioState) -> list[str]:
+    """What there is for a corpus, a few words each."""
     documents = counted(state.documents, "document")
-    lines = [f"No scenarios yet for {documents}."]
+    parts = [f"No scenarios yet for {documents}"]
     if state.covered:
-        have = "has" if state.covered == 1 else "have"
-        lines = [
-            f"{state.covered:,} of {documents} {have} {state.scenarios:,} scenarios. Searches "
-            f"compare the {COMPONENTS[state.component]}."
-        ]
-    for author in state.authors if state.covered else ():
-        number = counted(author.scenarios, "scenario")
-        whose = by_whom(author.source, author.model)
-        lines.append(f"{whose}: {number} for {counted(author.documents, 'document')}")
+        parts = [f"{state.scenarios:,} scenarios for {state.covered:,} of {documents}"]
+        parts.append(f"compared by {COMPONENTS[state.component]}")
+        parts += (
+            f"{one.scenarios:,} {by_whom(one.source, one.model)} for "
+            f"{counted(one.documents, 'document')}"
+            for one in state.authors
+        )
     if state.outdated:
-        changed = counted(state.outdated, "document has", "documents have")
-        lines.append(f"{changed} changed; their old scenarios are ignored until rewritten.")
+        parts.append(f"{counted(state.outdated, 'changed document')}: old scenarios ignored")
     if state.other_components:
-        lines.append(f"{counted(state.other_components, 'scenario')} to re-embed.")
-    return lines
+        parts.append(f"{state.other_components:,} to re-embed")
+    return parts
 
 
 def by_whom(source: ScenarioSource, model: str) -> str:
@@ -182,51 +176,46 @@ def _confirm(state: ScenarioState) -> None:
 # -- having them written ---------------------------------------------------------------------------
 
 
-def _choices(state: ScenarioState, job: ScenarioJob | None, *, busy: bool) -> ScenarioRequest:
-    """Who writes, what is embedded, and how far; kept for the visit."""
-    key = f"library_scenarios_{{}}_{state.corpus}"
-    begun = "generated" if job is None else job.request.source
-    source = segments("Written by", WRITERS, key.format("source"), default=begun, disabled=busy)
-    left, right, _ = st.columns([4, 3, 4])
-    component = select(
-        "Compared part",
-        COMPONENTS,
-        # Another one after the corpus was set to it: the choice is what the corpus has.
-        key.format(f"component_{state.component}"),
-        left,
-        index=list(COMPONENTS).index(state.component),
-        disabled=busy,
-        help="The part of a scenario that is embedded. Existing scenarios are re-embedded.",
-    )
-    limits = {n: f"next {n:,}" for n in LIMITS if n < state.documents}
-    limit = select(
-        "Documents",
-        {ALL: "all without scenarios", **limits},
-        key.format("limit"),
-        right,
-        persist_state="session",
-        disabled=busy,
-        help="Skips documents with scenarios by the same writer.",
-    )
-    return ScenarioRequest(state.corpus, source, component, limit=limit or None)
-
-
 def _start(
-    explorer: Explorer,
+    task: TaskPanel[ScenarioRequest, ScenarioCounts],
     info: CorpusInfo,
     state: ScenarioState,
-    task: TaskPanel[ScenarioRequest, ScenarioCounts],
-    request: ScenarioRequest,
-    *,
+    begun: ScenarioSource,
     busy: bool,
     indexing: bool,
-) -> None:
-    """What writing takes, and the button that starts it."""
-    dim(_WORDS[request.source])
+) -> ScenarioSource:
+    """Who writes, what is embedded and how far, what that takes, and the button that starts it."""
+    corpus = state.corpus
+    # Another box after the corpus was set to a part: the choice is what the corpus has.
+    keys = [f"library_scenarios_{one}_{corpus}" for one in ("source", "limit")]
+    keys.append(f"library_scenarios_component_{state.component}_{corpus}")
+    source = segments("Written by", WRITERS, keys[0], default=begun, disabled=busy)
+    limits = {ALL: "all without scenarios", **{n: f"next {n:,}" for n in LIMITS}}
+    with st.container(horizontal=True, gap="small"):
+        component = select(
+            "Compared part",
+            COMPONENTS,
+            keys[2],
+            index=list(COMPONENTS).index(state.component),
+            disabled=busy,
+            help="The part of a scenario that is embedded. Existing scenarios are re-embedded.",
+            width=300,
+        )
+        limit = select(
+            "Documents",
+            {n: words for n, words in limits.items() if n < state.documents},
+            keys[1],
+            persist_state="session",
+            disabled=busy,
+            help="Skips documents with scenarios by the same writer.",
+            width=240,
+        )
+    request = ScenarioRequest(corpus, source, component, limit=limit or None)
+    dim(_WORDS[source])
     estimate = task.estimate(request, state, info.updated_at)
     nothing = not estimate.items and not estimate.counts["embedded"]
-    by_model = request.source == "generated"
-    lacks_model = by_model and not endpoint(explorer).set_up and bool(estimate.items)
+    needs_model = source == "generated" and bool(estimate.items)
+    lacks_model = needs_model and not endpoint(engine()).set_up
     words = estimate_line(estimate, state.covered)
     if indexing:
         words = "Documents are being added. Wait or cancel below."
@@ -234,28 +223,26 @@ def _start(
         words += " Connect a model to estimate tokens."
     none = "Re-embed" if estimate.counts["embedded"] else "All written"
     label = task.label(estimate, "Write scenarios", none, busy=busy and not indexing)
-    choices = ("source", "limit", f"component_{state.component}")
-    widgets = tuple(f"library_scenarios_{one}_{state.corpus}" for one in choices)
     blocked = busy or nothing or lacks_model
     with line():
-        task.button(label, partial(task.start, request), words, disabled=blocked, widgets=widgets)
+        begin = partial(task.start, request)
+        task.button(label, begin, words, disabled=blocked, widgets=tuple(keys))
+    return source
 
 
 def estimate_line(estimate: Estimate, covered: int) -> str:
-    """``360 documents: 360 calls, at most 730 with repeats, about 0.42 M tokens``. ``covered``:
-    documents that have scenarios by whomever."""
-    sentences = []
+    """``360 documents: 360 calls, at most 730 with repeats``. ``covered``: documents that have
+    scenarios by whomever."""
     done, embedded = estimate.counts["done"], estimate.counts["embedded"]
-    if estimate.items:
-        asked = f": {at_most(estimate)}" if estimate.calls else ""
-        sentences.append(f"{counted(estimate.items, 'document')}{asked}.")
-        if done:
-            sentences.append(f"{done:,} up to date, skipped.")
-        if (others := min(estimate.items, covered - done)) > 0:
-            sentences.append(f"Replaces {others:,} existing scenarios.")
-    if embedded:
-        sentences.append(f"{counted(embedded, 'scenario')} to re-embed.")
-    return " ".join(sentences) or "Up to date."
+    others = min(estimate.items, covered - done) if estimate.items else 0
+    asked = f": {at_most(estimate)}" if estimate.calls else ""
+    parts = {
+        f"{counted(estimate.items, 'document')}{asked}.": estimate.items,
+        f"{done:,} up to date, skipped.": done and estimate.items,
+        f"Replaces {others:,} existing scenarios.": others > 0,
+        f"{counted(embedded, 'scenario')} to re-embed.": embedded,
+    }
+    return " ".join(words for words, holds in parts.items() if holds) or "Up to date."
 
 
 def _place(corpus: str) -> str:
@@ -265,29 +252,23 @@ def _place(corpus: str) -> str:
 
 def _task(explorer: Explorer, corpus: str) -> TaskPanel[ScenarioRequest, ScenarioCounts]:
     """Writing the scenarios of a corpus as a task."""
-
-    def doing(job: ScenarioJob) -> tuple[str, str]:
-        embeds = job.progress.phase == "embedding"
-        return "Re-embedding" if embeds else "Writing scenarios", "document"
-
     return TaskPanel(
         *(explorer.scenarios, corpus, "library_scenarios"),
-        doing=doing,
-        outcome=lambda _, made: outcome(made),
+        doing=lambda job: (
+            "Re-embedding" if job.progress.phase == "embedding" else "Writing scenarios",
+            "document",
+        ),
+        outcome=_outcome,
         which=corpus,
         place=_place(corpus),
     )
 
 
-def outcome(made: ScenarioCounts) -> list[str]:
-    """What a run did."""
+def _outcome(_: ScenarioJob, made: ScenarioCounts) -> list[str]:
     written = f"{counted(made.scenarios, 'scenario')} for {counted(made.written, 'document')}"
     parts = [written] if made.written or not made.embedded else []
-    if made.embedded:
-        parts.append(f"{counted(made.embedded, 'scenario')} re-embedded")
-    if made.without_text:
-        parts.append(f"{made.without_text:,} without text")
-    return parts
+    parts += [f"{counted(made.embedded, 'scenario')} re-embedded"] * bool(made.embedded)
+    return parts + [f"{made.without_text:,} without text"] * bool(made.without_text)
 
 
 def _card(
@@ -309,35 +290,33 @@ def _card(
 
 def reader(explorer: Explorer, corpus: str) -> None:
     """A box for words of a document, and the scenarios of the one that was picked."""
-    st.fragment(_reader)(explorer, corpus)
+    with error_boundary():
+        document = found_document(explorer, corpus, "library_scenarios")
+        scenarios = explorer.scenarios.of_document(corpus, document.doc_id)
+        st.html(scenario_list(title_of(document), scenarios))
 
 
-def _reader(explorer: Explorer, corpus: str) -> None:
-    picked = f"library_scenarios_read_{corpus}"
+def found_document(explorer: Explorer, corpus: str, key: str) -> Document:
+    """The document that was picked among those found for typed words, at first the first one."""
+    picked = f"{key}_read_{corpus}"
     words = st.text_input(
-        "Find scenarios",
-        key=f"library_scenarios_title_{corpus}",
+        "Find a document",
+        key=f"{key}_title_{corpus}",
         live="250ms",
         placeholder="Words or ID of a document",
         width=420,
     )
-    with error_boundary():
-        found = explorer.find_documents(corpus, words, MOST_FOUND)
-        if words.strip() and not found:
-            st.caption("No documents contain these words.")
-        picker(
-            [one.document for one in found],
-            on_pick=lambda event: st.session_state.update({picked: event["doc_id"]}),
-            key=f"library_scenarios_found_{corpus}",
-        )
-        doc_id = st.session_state.get(picked)
-        try:
-            document = explorer.document(corpus, doc_id) if doc_id else None
-        except UnknownNameError:  # deleted since
-            document = None
-        document = document or explorer.browse(corpus, 0, 1)[0]
-        scenarios = explorer.scenarios.of_document(corpus, document.doc_id)
-        st.html(scenario_list(title_of(document), scenarios))
+    found = explorer.find_documents(corpus, words, MOST_FOUND)
+    if words.strip() and not found:
+        st.caption("No documents contain these words.")
+    picker(
+        [one.document for one in found],
+        on_pick=lambda event: st.session_state.update({picked: event["doc_id"]}),
+        key=f"{key}_found_{corpus}",
+    )
+    with suppress(UnknownNameError):  # nothing was picked, or it was deleted since
+        return explorer.document(corpus, st.session_state.get(picked, ""))
+    return explorer.browse(corpus, 0, 1)[0]
 
 
 def scenario_list(title: str, scenarios: Sequence[Scenario]) -> Html:

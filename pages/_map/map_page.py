@@ -19,7 +19,7 @@ from pages._common.shared import as_ours, escape, escape_label, note, show_error
 from pages._common.state import control, corpus_box, seed_is_there
 from pages._common.tasks import JobCard, at_most
 from pages._common.waiting import answers, once, renew_when
-from pages._library.import_jobs import progress_line
+from pages._library.corpus_list import progress_line
 from pages._login import login
 from pages._map import map_layers
 from pages._map.map_parts import bits_from_rows, draw_map

@@ -70,7 +70,7 @@ def corpus(page: Page, name: str) -> Locator:
 
 def look_at(section: Locator, title: str) -> Locator:
     """The scenarios of the document of this title."""
-    section.get_by_label("Find scenarios").fill(title)
+    section.get_by_label("Find a document").fill(title)
     section.get_by_role("button", name=title).click()
     read = section.locator(".sc-read")
     expect(read.locator(".sc-title")).to_have_text(title)

@@ -127,7 +127,7 @@ def test_importing_a_changed_file_updates_the_corpus_of_its_name(tmp_path: Path)
     says = ("n-1 is there already, read from", "--name")
     assert_refused(run_inside(tmp_path / "home", "import", source), *says)
     undone = run_inside(tmp_path / "home", "import", "--undo", "n-1")
-    assert "The last import is undone: 'n-1' holds 2 documents." in undone.stdout
+    assert "The last change is undone: 'n-1' holds 2 documents." in undone.stdout
     assert_refused(run_inside(tmp_path / "home", "import", "--undo", "n-1"), "no import into 'n-1'")
 
 

@@ -54,6 +54,28 @@ def test_a_path_is_that_of_the_folder_in_which_it_is_named(
     assert make_explorer(home).library.preview(source).documents
 
 
+def test_a_corpus_is_renamed_and_a_record_edited(home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "a.ris"
+    source.write_text("TY  - JOUR\nID  - a\nTI  - Bees\nAB  - We count bees.\nT2  - Old\nER  - \n")
+    assert run_inside(home, "import", source, "--name", "My papers").code == 0
+    assert (
+        "'My papers' is now called 'Bees 2024'"
+        in run_inside(home, "rename", "My papers", "Bees 2024").stdout
+    )
+    done = run_inside(home, "edit", "Bees 2024", "a", "--set", "venue=Nature", "--set", "year=2024")
+    assert done.stdout == "venue, year of 'a' in 'Bees 2024' changed.\n"
+    said = run_inside(home, "export", "Bees 2024", "--format", "csl-json").stdout
+    assert [(one["container-title"], one["issued"]) for one in json.loads(said)] == [
+        ("Nature", {"date-parts": [[2024]]})
+    ]
+    assert (
+        "'Bees 2024' holds 1 document" in run_inside(home, "import", "Bees 2024", "--undo").stdout
+    )
+    assert json.loads(run_inside(home, "corpora", "--json").stdout)[0]["title"] == "Bees 2024"
+    assert run_inside(home, "edit", "My papers", "a").code == 2
+    assert run_inside(home, "rename", "Bees 2024", "a/b").code == 2
+
+
 @pytest.fixture
 def named(tmp_path: Path) -> Iterator[None]:
     """A data set of ir_datasets called ``small-ir``, in local files."""

@@ -92,10 +92,11 @@ MAY: dict[str, dict[str, str]] = {
     "gaps": {"all": "to_json", "leads": "checked estimate find history job run start"},
     "gaps.jobs": JOBS,
     "library": {
-        "all": "check_name contents corpora corpus embedded encoder is_synthetic lens "
-        "loaded_encoder names open sentences_of source_name state suggest_name",
-        "leads": "add_demo can_undo_import datasets delete deleted describe_dataset examine "
-        "importable look_up own_lens preview preview_lens restore save_papers save_upload "
+        "all": "check_name citation_fields contents corpora corpus embedded encoder is_synthetic "
+        "lens loaded_encoder names open sentences_of source_name state stored_name suggest_name "
+        "titles",
+        "leads": "add_demo can_undo_import datasets delete deleted describe_dataset edit examine "
+        "importable look_up own_lens preview preview_lens rename restore save_papers save_upload "
         "service_query set_lens sources_to_update start_import undo_import update",
         "operator": "add empty_trash import_collection import_documents import_here lens_for "
         "note_corpora rebuild",

@@ -21,7 +21,7 @@ def test_the_library_leads_to_the_editor_and_back(small_copy: Explorer, serve: S
     page = visit("library")
     page.session_state["library_inside_small"] = True
     run(page)
-    click(page, "library_change_small_edit")
+    click(page, "library_lens_small")
     assert param(page, "lens") == "small"
     assert "10 documents, " in shown(page)
     click(page, "lens_back")
@@ -72,6 +72,14 @@ def test_a_sentence_may_have_no_aspect(small_copy: Explorer, serve: Serve) -> No
         [s.role for s in d.sentences] for d in documents
     ], "what was shown is what is stored"
     assert any(s.role is None for d in stored for s in d.sentences)
+
+
+def test_a_corpus_gets_another_lens(page: AppTest, small_copy: Explorer) -> None:
+    page.selectbox(key="lens_begun").set_value("posts")
+    assert "Advice" in shown(run(page))
+    page = click(page, "lens_use")
+    assert small_copy.library.lens("small") == POSTS
+    assert page.button(key="lens_use").disabled
 
 
 def test_a_lens_of_a_corpus_that_is_not_there_is_explained(serve: Serve, small: Explorer) -> None:

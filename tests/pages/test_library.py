@@ -77,6 +77,7 @@ def started(fresh: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[ImportRequ
 def test_an_empty_library_says_what_to_do(empty: AppTest) -> None:
     assert "No corpus yet" in shown(empty)
     assert keys(empty) == {"library_demo"}
+    assert "Import papers and other documents" in shown(empty)
 
 
 def test_an_uploaded_file_is_shown_as_it_is_and_as_it_will_be_read(
@@ -108,20 +109,20 @@ def test_changing_a_column_shows_the_document_anew(empty: AppTest) -> None:
     assert "(no title)" in said
     box(page, "text").set_value("")
     page = run(page)
-    assert "No text column found" in shown(page)
+    assert "0 records, 0 with abstracts" in shown(page)
     assert page.button(key="library_index").disabled
+    assert "No abstracts found" in shown(page)
 
 
 def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty: AppTest) -> None:
     content = "Nr.;Titel der Arbeit;Kernaussage\n1;Zucker;Wir messen.\n2;Leer;\n"
     page = upload(empty, "papers.csv", content)
-    assert "No text column found" in shown(page)
-    assert "undecided" not in shown(page)
-    assert not page.radio
+    assert "No abstracts found" in shown(page)
+    assert page.button(key="library_index").disabled
     box(page, "text").set_value("Kernaussage")
     page = run(page)
-    assert "No text column" not in shown(page)
-    assert question(page, "empty").label == "1 row has no text"
+    assert "1 record, 1 with abstracts" in shown(page)
+    assert question(page, "empty").label == "1 row without an abstract"
 
 
 def test_what_is_changed_just_before_the_click_is_not_imported_as_it_was(
@@ -172,30 +173,33 @@ def test_a_messy_file_is_mended_by_choices_and_indexed_so(
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
     said = "Using csv, Windows-1252 (Western Europe), delimiter: semicolon."
     assert said in shown(page)
-    for field, column in (
-        ("title", "Titel"),
-        ("text", "Zusammenfassung"),
-        ("authors", "Verfasser"),
-    ):
-        box(page, field).set_value(column)
-    page = run(page)
     assert "A. Lee, B. Okafor" in shown(page)
-    assert {q.label for q in page.radio} == {"2 rows have no text", "1 row has no ID"}
-    assert page.button(key="library_index").disabled
-    question(page, "empty").set_value("title")
-    page = run(page)
-    assert "1 row is undecided" in shown(page)
-    question(page, "id").set_value("number")
-    page = run(page)
     said = shown(page)
-    assert "3 documents will be indexed." in said
+    assert "3 records, 2 with abstracts" in said
     assert "1 row without text was left out: row 3 (line 5)." in said
+    labels = {q.label: q.value for q in page.radio}
+    assert labels == {"2 rows without an abstract": "title", "1 row without an ID": "doi"}
+    question(page, "empty").set_value("skip")
+    page = run(page)
+    assert "2 records, 2 with abstracts" in shown(page)
     page = click(page, "library_index")
     (request,) = started
-    assert request.repairs == Repairs(title_as_text=True, skip_empty=True, number_ids=True)
-    assert fresh.library.import_documents(request).added == 3
+    usual = Repairs(skip_broken=True, ids_from_doi=True, number_ids=True)
+    assert request.repairs == replace(usual, skip_empty=True)
+    assert fresh.library.import_documents(request).added == 2
     corpus = fresh.library.open("papers")
     assert {corpus.document(i).title for i in ("10.1000/a", "papers-4")} == {"Größe", "Ohne DOI"}
+
+
+def test_repeated_ids_are_for_a_person_to_decide(
+    empty: AppTest, started: list[ImportRequest]
+) -> None:
+    page = upload(empty, "twice.csv", "id,title,abstract\n1,One,A text.\n1,Two,Another text.\n")
+    assert "1 row undecided" in shown(page)
+    assert page.button(key="library_index").disabled
+    question(page, "duplicate").set_value("merge")
+    click(run(page), "library_index")
+    assert started[0].repairs.duplicates == "merge"
 
 
 def test_another_encoding_can_be_chosen_and_one_that_does_not_fit_is_explained(
@@ -222,8 +226,52 @@ def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> N
     assert page.button(key="library_index").disabled
     name_input(page).set_value("small")
     page = run(page)
-    assert "Adds to the existing corpus small (40 documents)" in shown(page)
+    assert "Adds to small (40 documents)" in shown(page)
     assert not page.button(key="library_index").disabled
+    name_input(page).set_value("My papers 2024")
+    assert not run(page).button(key="library_index").disabled
+
+
+def test_documents_are_added_to_a_corpus_by_its_button(
+    small_copy: Explorer, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests: list[ImportRequest] = []
+    jobs = small_copy.library.jobs
+    monkeypatch.setattr(jobs, "start", lambda asked, owner: requests.append(asked))
+    serve(small_copy)
+    page = upload(click(visit("library"), "library_add_small"), "papers.csv", CSV)
+    assert "Adds to small (40 documents)" in shown(page)
+    assert not [t for t in page.text_input if str(t.key).startswith("library_name_")]
+    click(page, "library_index")
+    assert [asked.name for asked in requests] == ["small"]
+
+
+def test_a_corpus_gets_another_name_and_a_record_other_fields(
+    small_copy: Explorer, serve: Serve
+) -> None:
+    serve(small_copy)
+    page = visit("library")
+    page.session_state["library_inside_small"] = True
+    page = run(page)
+    page.text_input(key="library_rename_small_to").set_value("My papers 2024")
+    page = click(page, "library_rename_small_do")
+    assert "<strong>My papers 2024</strong>" in shown(page)
+    page.text_input(key="library_edit_title_small").set_value("network")
+    page = run(page)
+    fields = {str(one.label): one for one in page.text_input}
+    title = fields["Title"].value
+    fields["Year"].set_value("soon")
+    page = click(page, "library_save_small")
+    assert "&#x27;soon&#x27; is not a year" in shown(page)
+    fields = {str(one.label): one for one in page.text_input}
+    fields["Year"].set_value("1990")
+    fields["Journal"].set_value(HOSTILE)
+    page = click(page, "library_save_small")
+    found = [small_copy.document("small", i) for i in small_copy.library.open("small").doc_ids]
+    (edited,) = (one for one in found if one.title == title)
+    assert (edited.year, edited.metadata["venue"]) == (1990, HOSTILE)
+    page = click(page, "library_undo_import_small")
+    assert small_copy.document("small", edited.doc_id).year != 1990
 
 
 def test_a_deleted_corpus_can_be_brought_back(small_copy: Explorer, serve: Serve) -> None:
@@ -321,7 +369,7 @@ def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(
     page = visit("library")
     assert "incomplete: 40 of 4,205" in shown(page)
     assert page.button(key="library_open_small").disabled
-    assert "small.jsonl again as small" in shown(page)
+    assert "small.jsonl again into small" in shown(page)
 
 
 @pytest.mark.parametrize(
@@ -371,13 +419,13 @@ def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: 
     empty.file_uploader[0].set_value([*files, ("scan.pdf", b"%PDF", "application/pdf")])
     page = run(empty)
     assert "Using pdf." in shown(page)
-    assert "2 documents will be indexed" in shown(page)
+    assert "2 records, 2 with abstracts" in shown(page)
     assert "Left out: scan.pdf: the file is damaged, or no PDF." in shown(page)
     assert papers[0].title in shown(page)
     parts = next(box for box in page.selectbox if box.label == "Document unit")
     page = run(parts.select("sections") and page)
     parts_of_papers = sum(1 + len(paper.sections) for paper in papers)
-    assert f"{parts_of_papers} documents will be indexed" in shown(page)
+    assert f"{parts_of_papers} records" in shown(page)
     assert not next(b for b in page.button if b.key == "library_index").disabled
 
 

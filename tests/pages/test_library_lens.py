@@ -71,17 +71,3 @@ def test_a_lens_of_ones_own_is_checked_as_it_is_written(
     lens = request.lens  # type: ignore[attr-defined]
     assert [a.name for a in lens.aspects] == ["Complaint <b>"]
     assert lens.aspects[0].examples == ("My knee is swollen.", "At night I cough.")
-
-
-def test_a_corpus_gets_another_lens_in_its_row(small_copy: Explorer, serve: Serve) -> None:
-    serve(small_copy)
-    page = visit("library")
-    page.session_state["library_inside_small"] = True
-    run(page)
-    assert page.button(key="library_change_small_do").disabled
-    page.selectbox(key="library_change_small_lens").set_value("posts")
-    run(page)
-    page.button(key="library_change_small_do").click()
-    page = run(page)
-    assert small_copy.library.lens("small") == POSTS
-    assert "Problem, Experience, Advice, Stance" in shown(page)

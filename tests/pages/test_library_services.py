@@ -150,7 +150,7 @@ def test_a_data_set_says_what_it_brings_and_nothing_is_downloaded_before_it_is_s
     said = shown(run(page))
     assert "beir/scifact: 5,183 documents" in said
     assert "339 judgments, those of beir/scifact/test, available on Evaluate" in said
-    assert page.button(key="library_dataset_start").label == "Download and index"
+    assert page.button(key="library_dataset_start").label == "Download and import"
     assert not list(served.home.root.glob("uploads/*/"))
     page = click(page, "library_dataset_start")
     assert [(r.name, r.source) for r in started] == [("beir-scifact", NamedDataset("beir/scifact"))]

@@ -193,13 +193,17 @@ def test_a_home_that_everybody_may_write_to_is_closed(tmp_path: Path) -> None:
     assert stat.S_IMODE(home.root.stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("name", ["a", "CSFCube-v1_1", "größe", "論" * 64, "x" * 64])
+@pytest.mark.parametrize(
+    "name", ["a", "CSFCube-v1_1", "größe", "My papers 2024", "論" * 64, "x" * 64]
+)
 def test_plain_names_are_allowed(name: str) -> None:
     check_corpus_name(name)
     assert Home(Path("h")).corpus(name) == Path("h", "corpora", name)
 
 
-@pytest.mark.parametrize("name", ["", "x" * 65, "..", "a/b", "a b", "a.b", "a\\b", "a\0", "🌱"])
+@pytest.mark.parametrize(
+    "name", ["", "x" * 65, "..", "a/b", " b", "a  b", "a.b", "a\\b", "a\0", "🌱"]
+)
 def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
     for check in (check_corpus_name, Home(Path("h")).corpus):
         with pytest.raises(CorpusNameError) as caught:

@@ -185,7 +185,7 @@ def test_a_file_with_fewer_fields_takes_nothing_away(
         report = papers.library.import_documents(request)
         assert (report.added, report.updated, report.unchanged) == (0, updated, 2 - updated)
     assert report.kept["text"] == 1
-    assert "text (1)" in report.kept_line
+    assert "text (1)" in report.done
     after = papers.document("papers", other["doc_id"])
     assert (after.title, after.metadata["volume"]) == ("Another title", "7")
     assert after.text == " ".join(other["sentences"])
@@ -214,6 +214,46 @@ def test_the_last_import_can_be_undone(papers: Explorer, request_: ImportRequest
     papers.library.undo_import("papers")
     assert stored(papers).equals(before)
     assert papers.library.import_documents(request_).added == 1
+
+
+def test_an_edited_record_alone_is_encoded_again_and_outlives_the_next_import(
+    papers: Explorer, request_: ImportRequest
+) -> None:
+    before, labelled = stored(papers), DOCUMENTS[1]["doc_id"]
+    fields = {"text": "Zeppelins land in fog.", "year": "1999", "authors": "Lee, Ann; Wu, Bo"}
+    after = papers.library.edit("papers", "plain", {**fields, "venue": "Nature"})
+    assert (after.text, after.year, after.authors) == (fields["text"], 1999, ("Ann Lee", "Bo Wu"))
+    assert after.metadata["venue"] == "Nature"
+    query = Query("papers", text="zeppelins in fog", system="bm25")
+    assert papers.search(query).results[0].doc_id == "plain"
+    rest = pa.compute.not_equal(before["doc_id"], "plain")
+    assert stored(papers).filter(rest).equals(before.filter(rest))
+    assert papers.library.import_documents(request_).unchanged == 40
+    assert papers.document("papers", "plain") == after
+    assert papers.library.undo_import("papers") == 40
+    assert stored(papers).equals(before)
+    was = papers.document("papers", labelled)
+    now = papers.library.edit("papers", labelled, {"title": "Another", "venue": ""})
+    assert (now.title, now.sentences, now.year) == ("Another", was.sentences, was.year)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"year": "soon"}, "'soon' is not a year"),
+        ({"url": "javascript:alert(1)"}, "is not a web address"),
+        ({"title": "", "text": " "}, "the text is empty"),
+        ({"title": "x" * 100_000}, "the title has 100,000 characters"),
+    ],
+)
+def test_an_edit_that_cannot_be_stored_changes_nothing(
+    papers: Explorer, fields: dict[str, str], said: str
+) -> None:
+    before = version(papers)
+    with pytest.raises(BadInputError, match=said):
+        papers.library.edit("papers", "plain", fields)
+    assert version(papers) == before
+    assert not papers.library.can_undo_import("papers")
 
 
 def test_a_search_under_way_is_not_disturbed_by_an_import(

@@ -76,6 +76,48 @@ AUTHORS = [
 ]
 
 
+CITED = [
+    {
+        **{"type": "article-journal", "title": "A paper", "container-title": "Journal of X"},
+        **{"volume": "3", "issue": "2", "page": "1-9", "DOI": "10.1000/x1", "ISSN": "1234-5678"},
+        **{"URL": "https://example.org/a", "publisher": "Pub", "publisher-place": "Wien"},
+        **{"keyword": "a; b", "language": "en"},
+    },
+    {
+        **{"type": "chapter", "title": "A chapter", "container-title": "The Book", "page": "1-9"},
+        **{"editor": [{"family": "Ng", "given": "Bo"}, {"family": "Wu", "given": "Di"}]},
+        **{"collection-title": "Series S", "edition": "2", "ISBN": "978-3-16-148410-0"},
+        **{"publisher": "Pub", "publisher-place": "Wien"},
+    },
+    {"type": "paper-conference", "title": "A talk", "container-title": "Proceedings of SIGIR"},
+    {"type": "thesis", "title": "A thesis", "publisher": "University of Y"},
+    {"type": "report", "title": "A report", "publisher": "WHO"},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("a.json", to_csl_json), ("a.bib", to_bibtex), ("a.ris", to_ris)]
+)
+def test_what_citations_need_is_imported_and_exported_again(
+    tmp_path: Path, name: str, write: Any
+) -> None:
+    common = {"author": [{"family": "Lee", "given": "Ann"}], "issued": {"date-parts": [[2020]]}}
+    given = [{"id": f"d{n}", **item, **common, "abstract": TEXT} for n, item in enumerate(CITED)]
+
+    def imported(file: str, content: str) -> list[KeptDocument]:
+        read = read_back(tmp_path, file, content)
+        own = [(d.doc_id, d.title, d.text, (), d.year, d.authors, d.url, d.metadata) for d in read]
+        return kept(*(Document(*fields) for fields in own))
+
+    def cited(read: list[KeptDocument]) -> list[dict[str, Any]]:
+        without = ("id", "genre")  # BibTeX has a kind of thesis
+        return [{k: v for k, v in one.items() if k not in without} for one in csl_items(read)]
+
+    once = imported("given.json", json.dumps(given))
+    assert cited(once) == [{k: v for k, v in item.items() if k != "id"} for item in given]
+    assert cited(imported(name, write(once))) == cited(once)
+
+
 @pytest.mark.parametrize(("name", "write"), [("a.bib", to_bibtex), ("a.ris", to_ris)])
 def test_what_is_exported_is_read_back_the_same(tmp_path: Path, name: str, write: Any) -> None:
     wanted = [
