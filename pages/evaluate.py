@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._common.kit import empty
+from pages._common.kit import dim, empty
 from pages._common.page import open_page
 from pages._common.shared import error_boundary, show_problem
 from pages._evaluate import evaluate_files, evaluate_page, evaluate_results
@@ -13,6 +13,7 @@ from pages._evaluate.evaluate_state import open_view
 with error_boundary():
     explorer, _ = open_page("evaluate_page.css")
     show_problem()
+    dim("Measure systems, and runs of your own, on judged queries.")
     collections = explorer.collections.all()
     if not collections:
         empty(

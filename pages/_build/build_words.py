@@ -23,6 +23,14 @@ STEPS: Mapping[str, str] = {
     "result": "Result",
 }
 """The five steps as a link names them, and as the page does."""
+MAKES: Mapping[str, str] = {
+    "attribute": "what documents have in common",
+    "labels": "a label for each document",
+    "clusters": "groups of equal labels",
+    "queries": "a query for each group",
+    "result": "graded documents, to export",
+}
+"""What each step makes, while there is nothing of it yet."""
 RUNS: Mapping[str, BuildStep] = {
     "labels": "label",
     "clusters": "collapse",
@@ -188,13 +196,14 @@ def steps_data(
         if ran == "running":
             kind, words = "running", "running"
         elif state is None:
-            kind, words = ("next", "next") if is_first else ("later", "")
+            kind, words = "next" if is_first else "later", MAKES[key]
         elif is_first:
             kind, words = "done", "described"
         else:
             step = RUNS[key]
             first, is_next = earlier(state, step), state.next == step
             kind, words = standing(by_run[step], is_next=is_next, clusters=clusters, first=first)
+            words = words or MAKES[key]
             if ran == "failed" and kind != "done":
                 kind, words = "failed", ", ".join(filter(None, ("failed", words)))
         row = {"key": key, "number": number, "name": name, "kind": kind, "words": words}

@@ -6,6 +6,7 @@ read as markup is escaped.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,7 +34,9 @@ from pages._common.charts import (
     styled,
     wrapped,
 )
+from pages._common.shared import system_label
 from pages._common.tables import is_signed
+from pages._compare.compare_state import wording_of
 
 NAMED_COLUMNS = 3
 """With more, the columns of a matrix have numbers: names of any length fit beside its rows."""
@@ -68,11 +71,19 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
                 "grade": comparison.grades.get(doc_id),
             }
         )
-    columns = [
-        {"name": r.variant.name, "system": r.variant.system, "wording": r.variant.instruction}
-        for r in rankings
-    ]
+    several = len({wording_of(r.variant) for r in rankings}) > 1
+    columns = []
+    for ranked in rankings:
+        variant = ranked.variant
+        words, system = short(wording_of(variant)), system_label(variant.system)
+        name, below = (words, system) if several or len(rankings) == 1 else (system, words)
+        columns.append({"name": name, "system": below, "wording": variant.instruction})
     return {"columns": columns, "depth": depth, "lines": lines}
+
+
+def short(words: str, longest: int = 60) -> str:
+    """Words on one line, cut between two of them."""
+    return textwrap.shorten(words, longest, placeholder="…")
 
 
 def flow_rows(flow: Mapping[str, Any]) -> tuple[list[str], list[list[object]]]:
@@ -141,6 +152,7 @@ def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:
     places = list(range(count))
     cells = [(i, j) for i in places for j in places]
     colours = [_cell_colour(values[i][j], signed, dark) for i, j in cells]
+    whole = [wrapped(name, 60, 9) for name in names]
     # Bars, as a heat map would be an image in the exported file.
     figure = go.Figure(
         go.Bar(
@@ -155,7 +167,7 @@ def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:
             constraintext="none",
             textangle=0,
             insidetextfont={"size": 12, "color": [_on_cell(colour) for colour in colours]},
-            hovertext=[f"{label(names[i], 60)} against {label(names[j], 60)}" for i, j in cells],
+            hovertext=[f"{whole[i]}<br>against<br>{whole[j]}" for i, j in cells],
             hovertemplate="%{hovertext}: %{text}<extra></extra>",
         )
     )
@@ -225,7 +237,8 @@ def likeness(frame: pd.DataFrame, lens: Lens, *, dark: bool) -> go.Figure:
                 text=[f"{letter} {number(gain, signed=True)}" for gain in part.iloc[:, 2]],
                 textposition="outside",
                 cliponaxis=False,
-                hovertemplate="%{text} standard deviations<extra></extra>",
+                customdata=[wrapped(name, 60, 9) for name in part["variant"]],
+                hovertemplate="%{customdata}<br>%{text} standard deviations<extra></extra>",
             )
     figure.update_yaxes(
         tickvals=places,
