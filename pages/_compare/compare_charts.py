@@ -6,7 +6,6 @@ read as markup is escaped.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +35,7 @@ from pages._common.charts import (
 )
 from pages._common.shared import system_label
 from pages._common.tables import is_signed
-from pages._compare.compare_state import wording_of
+from pages._compare.compare_state import short, wording_of
 
 NAMED_COLUMNS = 3
 """With more, the columns of a matrix have numbers: names of any length fit beside its rows."""
@@ -79,11 +78,6 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
         name, below = (words, system) if several or len(rankings) == 1 else (system, words)
         columns.append({"name": name, "system": below, "wording": variant.instruction})
     return {"columns": columns, "depth": depth, "lines": lines}
-
-
-def short(words: str, longest: int = 60) -> str:
-    """Words on one line, cut between two of them."""
-    return textwrap.shorten(words, longest, placeholder="…")
 
 
 def flow_rows(flow: Mapping[str, Any]) -> tuple[list[str], list[list[object]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -61,6 +62,7 @@ State = TypeVar("State", bound="CompareView")
 MOST_VARIANTS = 12
 """As five instructions on two systems; beyond that, the rank flow is not read any more."""
 LONGEST_NAME = 80
+LONGEST_LABEL = 300
 LONGEST_LINK = 6_000
 """Characters; variants that make a link longer are stored here and named by an id."""
 DEPTHS = (10, 20)
@@ -336,6 +338,11 @@ class CompareView(PageView):
 # -- how variants are called ---------------------------------------------------------------
 
 
+def short(words: str, longest: int = 60) -> str:
+    """Words on one line, cut between two of them."""
+    return textwrap.shorten(words, longest, placeholder="…")
+
+
 def wording_of(variant: Variant) -> str:
     """What a variant asks for, in its own words.
 
@@ -357,7 +364,8 @@ def labels_of(variants: Sequence[Variant]) -> dict[str, str]:
     wordings, systems = ({*map(wording_of, variants)}, {v.system for v in variants})
     labels: dict[str, str] = {}
     for variant in variants:
-        parts = [wording_of(variant)] if len(wordings) > 1 or len(systems) == 1 else []
+        words = short(wording_of(variant), LONGEST_LABEL)
+        parts = [words] if len(wordings) > 1 or len(systems) == 1 else []
         if len(systems) > 1:
             parts.append(SYSTEM_NAMES.get(variant.system, variant.system))
         for part in (f"{variant.steer:.0%}", variant.name):
@@ -373,7 +381,7 @@ def labelled(comparison: Comparison) -> Comparison:
     labels, systems = labels_of(variants), {v.name: v.system for v in variants}
     best = comparison.best
     for name, label in labels.items():
-        best = best.replace(f"“{name}” ranks", f"“{label}” ranks")
+        best = best.replace(f"“{name}” ranks", f"“{short(label, 110)}” ranks")
     return replace(
         comparison,
         variants=tuple(

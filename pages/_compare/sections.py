@@ -33,6 +33,7 @@ from pages._compare.compare_state import (
     evidence,
     labelled,
     labels_of,
+    short,
     traded,
     wording_of,
 )
@@ -78,7 +79,7 @@ def presented(page: ComparePage, comparison: Comparison) -> None:
         title = comparison.seed.title or "Pasted text"
         st.html(el("div.cmp-seed", el("div.cmp-meta", f"Similar in {aspect}"), el("h2", title)))
         _verdicts(shown, {}, numbers=False)
-        flow(page, shown)
+        flow(page, shown, plain=True)
 
 
 def _exports(page: ComparePage, comparison: Comparison) -> None:
@@ -181,6 +182,8 @@ def _grid(page: ComparePage, comparison: Comparison) -> None:
     frame, names = grid_frame(comparison)
     key = "compare_grid_" + hashlib.sha256(repr(names).encode()).hexdigest()[:12]
     heads = list(frame.columns[1:])
+    open_ = _opened(page, comparison)
+    opened = [[i, heads[own.index(open_)]] for i, own in enumerate(names) if open_ in own]
 
     def chosen() -> None:
         for row, head in st.session_state[key]["selection"]["cells"]:
@@ -192,14 +195,21 @@ def _grid(page: ComparePage, comparison: Comparison) -> None:
         on_select=chosen,
         selection_mode="single-cell",
         height="content",
-        column_config={"Instruction": st.column_config.TextColumn(pinned=True, width="medium")},
+        column_config={"Instruction": st.column_config.TextColumn(pinned=True, width="large")},
+        selection_default={"selection": {"rows": [], "columns": [], "cells": opened}},
     )
     _list(page, comparison)
 
 
+def _opened(page: ComparePage, comparison: Comparison) -> str:
+    """The variant whose list is open: the one that was chosen, or the best."""
+    order = _order(comparison)
+    return page.view.cell if page.view.cell in order else order[0]
+
+
 def _list(page: ComparePage, comparison: Comparison) -> None:
     """The ranking of the cell that is chosen; a click on a document opens its evidence."""
-    name = page.view.cell if page.view.cell in comparison.ratings else _order(comparison)[0]
+    name = _opened(page, comparison)
     ranked = next(v for v in comparison.variants if v.variant.name == name)
     doc_ids = ranked.ranking.doc_ids[: page.view.depth]
     rows = [
@@ -261,7 +271,7 @@ def _verdicts(comparison: Comparison, changes: Mapping[str, str], *, numbers: bo
             " ",
             el(
                 "span",
-                *(el("strong", verdict.variant), " ", text),
+                *(el("strong", short(verdict.variant, 110), title=verdict.variant), " ", text),
                 change and el("span.cmp-change", change),
             ),
             numbers and el("span.cmp-more", "numbers"),
@@ -349,7 +359,7 @@ def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, Any]
         The table, and its columns beside the usual ones.
     """
     first = comparison.variants[0].variant.name
-    base = compare_charts.short(first, 40)
+    base = short(first, 40)
     after = {p.second: p for p in comparison.pairs if p.first == first}
     before = {p.first: p for p in comparison.pairs if p.second == first}
     measured = [m for m in MEASURED if any(m in v.measures for v in comparison.variants)]
@@ -438,7 +448,7 @@ def _frontier(page: ComparePage, comparison: Comparison, *, by_model: bool) -> N
         traded.clear(*key)  # so that another visit tries again
     with error_boundary():
         words = "System only, without the model. " if by_model else ""
-        named = replace(variant, name=compare_charts.short(labels[variant.name]))
+        named = replace(variant, name=short(labels[variant.name]))
         _draw_frontier(work.result(), named, words, page.about(comparison))
 
 

@@ -68,7 +68,7 @@ def _runs(explorer: Explorer, info: CollectionInfo) -> None:
         help_=f"TREC run format. Shown under its tag.{ids}",
     )
     for run in explorer.collections.runs(info.key):
-        parts = [counted(run.queries, "query", "queries"), *(n.rstrip(".") for n in run.notes)]
+        parts = [n.rstrip(".") for n in run.notes] or [counted(run.queries, "query", "queries")]
         key, remove = f"evaluate_remove_run_{run.id}", explorer.collections.remove_run
         _line(run.name, f"{'; '.join(parts)}.", key, remove, run.id)
 

@@ -96,6 +96,9 @@ def choose_collection(page: EvaluatePage) -> None:
 def seeds_box(page: EvaluatePage) -> None:
     """Which queries to ask: all, or those of a run that a person brought; and of how many seeds."""
     view = page.view
+    # What is not drawn is forgotten, or a click on Run would find it changed.
+    for name in ("runs", "seeds"):
+        st.session_state.pop(f"evaluate_{name}", None)
     if page.uploaded and view.part == "systems":
         sizes = {n: f"of {n} ({run.queries:,})" for n, run in page.uploaded.items()}
         current = join([name for name in view.runs if name in page.uploaded])
