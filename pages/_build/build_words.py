@@ -193,6 +193,8 @@ def steps_data(
     for number, (key, name) in enumerate(STEPS.items(), start=1):
         is_first = key == "attribute"
         ran = job is not None and SHOWN_BY[job.request] == key and job.state
+        failed = ran in ("failed", "interrupted")
+        failed |= bool(ran and job and job.report and job.report.stopped == "endpoint")
         if ran == "running":
             kind, words = "running", "running"
         elif state is None:
@@ -204,7 +206,7 @@ def steps_data(
             first, is_next = earlier(state, step), state.next == step
             kind, words = standing(by_run[step], is_next=is_next, clusters=clusters, first=first)
             words = words or MAKES[key]
-            if ran == "failed" and kind != "done":
+            if failed and kind != "done":
                 kind, words = "failed", ", ".join(filter(None, ("failed", words)))
         row = {"key": key, "number": number, "name": name, "kind": kind, "words": words}
         rows.append({**row, "current": key == current, "open": state is not None or is_first})

@@ -52,24 +52,22 @@ def whole_collection(page: ComparePage) -> None:
     request = request_of(page.explorer, view)
     job = comparing.find_sensitivity(request)
     running = job is not None and job.running
-    choices = (
-        ("systems", "Systems", {name: system_label(name) for name in Explorer.systems}),
-        ("wordings", "Instructions", {name: name for name in Explorer.wording_sets}),
+    control(
+        *(view, "systems", st.multiselect, "Systems", list(Explorer.systems)),
+        shown=list(request.systems),
+        read=partial(_or_before, request.systems),
+        format_func=system_label,
+        disabled=running,
     )
-    for (field, label, options), values in zip(
-        choices, (request.systems, request.variants), strict=True
-    ):
-        control(
-            *(view, field, st.pills, label, options),
-            shown=list(values),
-            read=partial(_or_before, values),
-            selection_mode="multi",
-            disabled=running,
-            help=None
-            if field == "systems"
-            else "RBO, tau and overlap: compared with base. SICR and WISE: with no instruction "
-            "and reverse.",
-        )
+    control(
+        *(view, "wordings", st.pills, "Instructions", Explorer.wording_sets),
+        shown=list(request.variants),
+        read=partial(_or_before, request.variants),
+        selection_mode="multi",
+        disabled=running,
+        help="RBO, tau and overlap: compared with base. SICR and WISE: with no instruction and "
+        "reverse.",
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         seeds = len({topic.seed for topic in pairs})
         sizes = sorted({n for n in (*SAMPLES, view.seeds) if 0 < n < seeds})
@@ -226,11 +224,14 @@ def _table(explorer: Explorer, found: Sensitivity, *, csfcube: bool) -> None:
             mime = "text/csv" if file.endswith("csv") else "application/json"
             download(label, file, make, key=f"compare_collection_{file}", mime=mime)
         st.caption("Copy the address to share this page.")
-    dim(f"{found.queries} queries. Queries with a judged pool rank only its documents.")
-    meanings = {
+    dim(
+        f"{counted(found.queries, 'query', 'queries')}. Queries with a judged pool rank only its documents."
+    )
+    meanings: dict[str, Any] = {
         _HEADS.get(name, name): f"{SIMILARITY[key][1]} Compared with base."
         for name, key in _SIMILAR.items()
     }
+    meanings["Instruction"] = st.column_config.TextColumn(width="medium")
     meanings["Seconds"] = "Of the system, over all variants."
     bounded = [f"{m}{end}" for m in (ndcg, "p-MRR") for end in ("", " low", " high")]
     overview = ("system", "variant", *bounded, *SENSITIVITY, *_SIMILAR)

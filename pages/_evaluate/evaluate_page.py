@@ -387,7 +387,7 @@ def previous_runs(
         if compared and len(runs) > 1:
             button(
                 *("Compare", "evaluate_compare", page.view.change),
-                lambda now: replace(now, pair=tuple(ticked)),
+                lambda now: replace(now, pair=tuple(reversed(ticked))),
                 disabled=len(ticked) != 2,
                 help="Tick two runs.",
             )
@@ -443,7 +443,8 @@ def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRec
     if not found:
         empty("These runs have fewer than two queries in common. Choose two others.")
         return
-    shown = [one for one in found if one.measure in MEASURES and one.measure not in page.hidden]
+    order = [name for name in MEASURES if name not in (*page.hidden, "Judged@20")]
+    shown = [one for measure in order for one in found if one.measure == measure]
     sentences = [verdict(difference_row(one)) for one in shown if one.measure == NDCG]
     facts(f"In {NDCG}:")
     st.html(el("ul.sl-verdicts", [el("li", sentence) for sentence in sentences]))

@@ -158,7 +158,7 @@ def difference_rows(found: Sequence[Difference]) -> pd.DataFrame:
             "Random signs p": one.randomisation_p,
             "Queries": one.queries,
         }
-        for one in sorted(found, key=lambda one: one.systems)
+        for one in sorted(found, key=lambda one: one.systems)  # stable: by system, then as given
     ]
     return floats(rows, "A", "B", "t-test p")
 
