@@ -10,7 +10,7 @@ const gradeOf = (line) => (line.grade === null ? "unjudged" : `grade ${line.grad
 const isJudged = (data) => data.lines.some((line) => line.grade !== null)
 
 const told = (line, data) => {
-  const ranks = data.columns.map((column, i) => `${column.name} ${line.ranks[i] ?? "–"}`)
+  const ranks = data.columns.map((column, i) => `${column.label} ${line.ranks[i] ?? "–"}`)
   return [...ranks, ...(isJudged(data) ? [gradeOf(line)] : [])].join(" · ")
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -249,20 +249,3 @@ def fate(cluster: Cluster, spec: BuildSpec) -> str:
     if size > spec.largest:
         return "too large"
     return "excluded" if cluster.dropped else "a query"
-
-
-def cluster_facts(clusters: Iterable[Cluster], spec: BuildSpec) -> str:
-    """``24 clusters: 18 become queries, 4 too small (under 2), 2 excluded``."""
-    fates = [fate(cluster, spec) for cluster in clusters]
-    queries, all_clusters = fates.count("a query"), counted(len(fates), "cluster")
-    if queries == len(fates):
-        all_of_them = "and it becomes a query" if queries == 1 else "and all become queries"
-        return f"{all_clusters}, {all_of_them}."
-    said = {
-        "a query": "becomes a query" if queries == 1 else "become queries",
-        "too small": f"too small (fewer than {many(spec.smallest, 'document')})",
-        "too large": f"too large (more than {spec.largest:,})",
-        "excluded": "excluded",
-    }
-    parts = [f"{fates.count(kind):,} {words}" for kind, words in said.items() if kind in fates]
-    return f"{all_clusters}: {', '.join(parts)}."

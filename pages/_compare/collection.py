@@ -224,9 +224,8 @@ def _table(explorer: Explorer, found: Sensitivity, *, csfcube: bool) -> None:
             mime = "text/csv" if file.endswith("csv") else "application/json"
             download(label, file, make, key=f"compare_collection_{file}", mime=mime)
         st.caption("Copy the address to share this page.")
-    dim(
-        f"{counted(found.queries, 'query', 'queries')}. Queries with a judged pool rank only its documents."
-    )
+    count = counted(found.queries, "query", "queries")
+    dim(f"{count}. Queries with a judged pool rank only its documents.")
     meanings: dict[str, Any] = {
         _HEADS.get(name, name): f"{SIMILARITY[key][1]} Compared with base."
         for name, key in _SIMILAR.items()

@@ -329,14 +329,12 @@ def unjudged_documents(page: EvaluatePage) -> None:
 def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
     waiting = unjudged - lacking - gone
     counts = counted(unjudged, "unjudged document counts", "unjudged documents count")
-    in_pool = f"{'The others are' if gone else 'All are'} in the pool, waiting to be judged."
-    wait = "waits" if waiting == 1 else "wait"
-    some = f"{waiting:,} of them {wait} in the pool; {lacking:,} are not in it."
     parts = [
         f"{added:,} added to the pool." if added else "",
         f"In the top {TOP}, {counts} as not relevant." if unjudged else "",
-        f"{gone:,} of them cannot be judged: not in the corpus." if gone else "",
-        (some if lacking else in_pool) if waiting else "",
+        f"{waiting:,} in the pool, waiting to be judged." if waiting else "",
+        f"{lacking:,} not in the pool." if lacking else "",
+        f"{gone:,} not in the corpus." if gone else "",
     ]
     return " ".join(filter(None, parts))
 
