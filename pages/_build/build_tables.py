@@ -281,13 +281,13 @@ def labels_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
 
 
 def label_facts(all_labels: Sequence[Label]) -> str:
-    """``312 present · 48 not present · 40 different labels``."""
+    """``312 present · 48 not present · 40 distinct``."""
     labels = [label for label in all_labels if label.author]
     return in_numbers(
         {
             "present": sum(bool(label.text) for label in labels),
             "not present": sum(not label.text for label in labels),
-            "different labels": len({label.text.casefold() for label in labels if label.text}),
+            "distinct": len({label.text.casefold() for label in labels if label.text}),
             "edited manually": sum(label.maker == "person" for label in labels),
             "not labelled yet": len(all_labels) - len(labels),
             "outdated": sum(label.outdated for label in labels),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.comparisons import Sensitivity, SensitivityJob, SensitivityRequest
-from engine.types.evaluations import CSFCUBE_NDCG, NDCG
+from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Topic
 from pages._common.charts import frame_csv
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, time_left
@@ -37,7 +38,7 @@ WORDINGS = tuple(name for name in Explorer.wording_sets if name != "reverse")
 
 def whole_collection(page: ComparePage) -> None:
     """Choose what to compare, start the table, watch it grow, read it."""
-    comparing, view = page.explorer.comparing, page.view
+    comparing = page.explorer.comparing
     try:
         collection = comparing.collection(page.corpus)
     except SeedLensError as error:
@@ -49,9 +50,43 @@ def whole_collection(page: ComparePage) -> None:
         f"{counted(len(pairs), 'pair')} of seed and aspect, every instruction, every system. "
         "Systems get the instruction only, not the aspect.",
     )
-    request = request_of(page.explorer, view)
+    request = request_of(page.explorer, page.view)
     job = comparing.find_sensitivity(request)
-    running = job is not None and job.running
+    _choices(page, request, pairs, job)
+    if job is not None and job.running:
+        JobCard(
+            lambda: comparing.find_sensitivity(request),
+            key="compare_table",
+            label="Computing the table",
+            line=_progress_line,
+            cancel=comparing.jobs.cancel,
+            border=False,
+            what_stays="Finished queries are kept.",
+        ).show(job)
+    elif job is not None and job.report is not None:
+        if job.report.stopped:
+            done = f"{job.report.queries:,} of {counted(job.report.asked, 'query', 'queries')}"
+            note("Cancelled.", f"The table has {done}.")
+        with error_boundary():
+            _table(page.explorer, job.report, csfcube=collection.source_format == "csfcube")
+    elif job is None:
+        dim("Not computed yet.")
+    elif job.state == "cancelled":
+        note("Cancelled before the first query was ranked.")
+    else:
+        note(f"The table was not finished. {job.error}", job.remedy, kind="error")
+    if collection.source_format == "csfcube":
+        _paper_table()
+
+
+def _choices(
+    page: ComparePage,
+    request: SensitivityRequest,
+    pairs: Sequence[Topic],
+    job: SensitivityJob | None,
+) -> None:
+    """Systems, instructions and queries of the table, and the button that computes it."""
+    view, running = page.view, job is not None and job.running
     control(
         *(view, "systems", st.multiselect, "Systems", list(Explorer.systems)),
         shown=list(request.systems),
@@ -89,30 +124,6 @@ def whole_collection(page: ComparePage) -> None:
         if not running and not whole:
             label = "Compute table" if job is None or job.report is None else "Compute all"
             button(label, "compare_start", _start, page.explorer, type="primary")
-    if job is not None and running:
-        JobCard(
-            lambda: comparing.find_sensitivity(request),
-            key="compare_table",
-            label="Computing the table",
-            line=_progress_line,
-            cancel=comparing.jobs.cancel,
-            border=False,
-            what_stays="Finished queries are kept.",
-        ).show(job)
-    elif job is not None and job.report is not None:
-        if job.report.stopped:
-            done = f"{job.report.queries:,} of {counted(job.report.asked, 'query', 'queries')}"
-            note("Cancelled.", f"The table has {done}.")
-        with error_boundary():
-            _table(page.explorer, job.report, csfcube=collection.source_format == "csfcube")
-    elif job is None:
-        dim("Not computed yet.")
-    elif job.state == "cancelled":
-        note("Cancelled before the first query was ranked.")
-    else:
-        note(f"The table was not finished. {job.error}", job.remedy, kind="error")
-    if collection.source_format == "csfcube":
-        _paper_table()
 
 
 def _or_before(before: tuple[str, ...], now: list[str]) -> tuple[str, ...]:

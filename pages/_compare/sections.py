@@ -180,25 +180,34 @@ def _grid(page: ComparePage, comparison: Comparison) -> None:
     by = f"Best first, by {comparison.by}." if comparison.ratings else ""
     titled("Instructions and systems", f"{by} Select a cell to see its ranking.")
     frame, names = grid_frame(comparison)
-    key = "compare_grid_" + hashlib.sha256(repr(names).encode()).hexdigest()[:12]
     heads = list(frame.columns[1:])
     open_ = _opened(page, comparison)
     opened = [[i, heads[own.index(open_)]] for i, own in enumerate(names) if open_ in own]
 
-    def chosen() -> None:
-        for row, head in st.session_state[key]["selection"]["cells"]:
-            name = names[row][heads.index(head)] if head in heads else ""
-            CompareView.change(lambda now, name=name: replace(now, cell=name))  # type: ignore[misc]
+    def chosen(row: int, head: str) -> None:
+        name = names[row][heads.index(head)] if head in heads else ""
+        CompareView.change(lambda now: replace(now, cell=name))
 
-    grid(
-        *(frame, key, "Instructions and systems"),
-        on_select=chosen,
-        selection_mode="single-cell",
+    _clickable(
+        *("grid", frame, "Instructions and systems", chosen),
         height="content",
         column_config={"Instruction": st.column_config.TextColumn(pinned=True, width="large")},
         selection_default={"selection": {"rows": [], "columns": [], "cells": opened}},
     )
     _list(page, comparison)
+
+
+def _clickable(
+    name: str, frame: pd.DataFrame, alt: str, do: Callable[[int, str], None], **options: Any
+) -> None:
+    """A table whose cells are clicked; ``do`` gets the row and the column."""
+    key = f"compare_{name}_{hashlib.sha256(frame.to_json().encode()).hexdigest()[:12]}"
+
+    def clicked() -> None:
+        for row, head in st.session_state[key]["selection"]["cells"]:
+            do(row, head)
+
+    grid(frame, key, alt, on_select=clicked, selection_mode="single-cell", **options)
 
 
 def _opened(page: ComparePage, comparison: Comparison) -> str:
@@ -225,16 +234,12 @@ def _list(page: ComparePage, comparison: Comparison) -> None:
         return
     words = f"{wording_of(ranked.variant)} · {system_label(ranked.variant.system)}"
     dim(words)
-    key = f"compare_list_{hashlib.sha256(repr((name, doc_ids)).encode()).hexdigest()[:12]}"
 
-    def chosen() -> None:
-        if cells := st.session_state[key]["selection"]["cells"]:
-            CompareView.change(lambda now: replace(now, document=doc_ids[cells[0][0]]))
+    def chosen(row: int, _: str) -> None:
+        CompareView.change(lambda now: replace(now, document=doc_ids[row]))
 
-    grid(
-        *(rows, key, f"Ranking of {words}"),
-        on_select=chosen,
-        selection_mode="single-cell",
+    _clickable(
+        *("list", pd.DataFrame(rows), f"Ranking of {words}", chosen),
         height=33 * 6 + 3,
         placeholder="–",
         column_config={

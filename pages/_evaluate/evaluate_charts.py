@@ -360,7 +360,12 @@ def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
     for point in gap.points:
         first, last = (number(value, signed=True) for value in gap.gap(point))
         ticks.append(f"{point.size:,}<br>gap {first}<br>to {last}")
-    xaxis = {"tickvals": places, "ticktext": ticks, "range": [ends[0] - 0.1, ends[1] + 0.1]}
+    xaxis = {
+        "tickvals": places,
+        "ticktext": ticks,
+        "zeroline": False,
+        "range": [ends[0] - 0.1, ends[1] + 0.1],
+    }
     return styled(
         figure,
         dark=dark,

@@ -101,12 +101,10 @@ def seeds_box(page: EvaluatePage) -> None:
         st.session_state.pop(f"evaluate_{name}", None)
     if page.uploaded and view.part == "systems":
         sizes = {n: f"of {n} ({run.queries:,})" for n, run in page.uploaded.items()}
-        current = join([name for name in view.runs if name in page.uploaded])
+        current, choices = join(page.runs), {"": "of the collection", **sizes}
+        choices.setdefault(current, f"of {current}")
         control(
-            *(view, "runs", st.selectbox, "Queries"),
-            {"": "of the collection", current: f"of {current}", **sizes}
-            if current
-            else {"": "of the collection", **sizes},
+            *(view, "runs", st.selectbox, "Queries", choices),
             shown=current,
             read=names,
             also={"seeds": None},
@@ -416,12 +414,12 @@ def record_line(record: EvaluationRecord) -> str:
     best = max(scored, key=scored.__getitem__, default="")
     parts = [
         moment(record.time),
-        ", ".join(request.systems),
+        ", ".join(map(run_label, request.systems)),
         f"aspect weight {request.steer:.0%}",
         f"queries of {', '.join(request.runs)}" if request.runs else seeds_of(request.sample),
         f"reranked {request.rerank}, depth {request.depth:,}" if request.rerank else "",
         request.model.partition(" at ")[0],
-        f"best {best} {scored[best]:.3f}" if best else "",
+        f"best {run_label(best)} {scored[best]:.3f}" if best else "",
     ]
     return " · ".join(filter(None, parts))
 

@@ -430,7 +430,7 @@ def _gap_line(record: GapRecord) -> str:
         [
             moment(record.time),
             f"{request.verifier} by {record.model.partition(' at ')[0]}",
-            ", ".join(request.systems),
+            ", ".join(map(run_label, request.systems)),
             "pools " + ", ".join(map(str, request.sizes)),
             seeds_of(request.sample),
             f"gap {low:+.3f} to {high:+.3f}".replace("-", "−"),

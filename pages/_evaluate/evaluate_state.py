@@ -141,9 +141,14 @@ class EvaluatePage:
         return {run.name: run for run in self.explorer.collections.runs(self.info.key)}
 
     @property
+    def runs(self) -> tuple[str, ...]:
+        """Those of them whose queries are asked."""
+        return tuple(name for name in self.view.runs if name in self.uploaded)
+
+    @property
     def seeds(self) -> int | None:
         """How many seeds are asked for; None for all."""
-        if self.view.seeds is not None or self.view.runs:
+        if self.view.seeds is not None or self.runs:
             return self.view.seeds or None
         usual, many = (
             (GAP_SAMPLE, GAP_MANY_SEEDS) if self.view.part == "gap" else (SAMPLE, MANY_SEEDS)
@@ -163,7 +168,7 @@ class EvaluatePage:
             rerank=view.rerank,
             depth=view.depth,
             model=view.model or self.connected,
-            runs=tuple(name for name in view.runs if name in self.uploaded),
+            runs=self.runs,
         )
         if view.needs_model and not request.model and view.systems:
             return evaluations.answered_by(request)
