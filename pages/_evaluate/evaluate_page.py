@@ -393,7 +393,7 @@ def previous_runs(
 
 def _change(tasks: Any, record: Any, key: str) -> None:
     """Name a previous run, or delete it."""
-    with st.popover("⋯", help="Rename or delete", type="tertiary", key=f"{key}_more"):
+    with st.popover("Edit", help="Rename or delete.", type="tertiary", key=f"{key}_more"):
 
         def rename() -> None:
             tasks.rename(record, st.session_state[f"{key}_name"])
