@@ -101,10 +101,10 @@ def seeds_box(page: EvaluatePage) -> None:
         st.session_state.pop(f"evaluate_{name}", None)
     if page.uploaded and view.part == "systems":
         sizes = {n: f"of {n} ({run.queries:,})" for n, run in page.uploaded.items()}
-        current, choices = join(page.runs), {"": "of the collection", **sizes}
-        choices.setdefault(current, f"of {current}")
+        current, queries = join(page.runs), {"": "of the collection", **sizes}
+        queries.setdefault(current, f"of {current}")
         control(
-            *(view, "runs", st.selectbox, "Queries", choices),
+            *(view, "runs", st.selectbox, "Queries", queries),
             shown=current,
             read=names,
             also={"seeds": None},
