@@ -262,6 +262,7 @@ class Explorer(ForPerson):
         *,
         corpus: str | None = None,
         steer: float | None = None,
+        sample: int | None = None,
     ) -> Sensitivity:
         """How far systems follow the wording; see :mod:`engine.compare.sensitivity_table`.
 
@@ -269,7 +270,7 @@ class Explorer(ForPerson):
             corpus: as in :meth:`evaluate`.
         """
         searcher = self.searcher(corpus or self.library.import_collection(collection))
-        return sensitivity(searcher, collection, systems, variants, steer=steer)
+        return sensitivity(searcher, collection, systems, variants, steer=steer, sample=sample)
 
     def sql(self, corpus: str, query: str) -> pa.Table:
         """The result of one SELECT over a corpus and its judgments and measures; see

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.errors import SeedLensError
+from pages._common.kit import dim
 from pages._common.shared import error_boundary, show_error
 from pages._common.state import open_page
 from pages._compare import compare_model, compare_page, sections
@@ -22,6 +23,11 @@ with open_page("compare_page.css") as (explorer, names):
         run = compare_model.open_run(page)
     except SeedLensError as error:
         problem = error
+    if view.present and comparison is not None:
+        with error_boundary():
+            sections.presented(page, compare_model.in_order(page, run, comparison))
+        st.stop()
+    dim("See how instructions and systems change the ranking for one seed, or a whole collection.")
     left, right = st.columns([4, 8], gap="medium")
     with left, st.container(key="compare_left"), error_boundary():
         compare_page.left_column(page, comparison, by_model)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._common.kit import empty
+from pages._common.kit import dim, empty
 from pages._common.shared import error_boundary
 from pages._common.state import open_page
 from pages._evaluate import evaluate_files, evaluate_page, evaluate_results
 from pages._evaluate.evaluate_state import open_view
 
 with open_page("evaluate_page.css") as (explorer, _):
+    dim("Measure systems, and runs of your own, on judged queries.")
     collections = explorer.collections.all()
     if not collections:
         empty(

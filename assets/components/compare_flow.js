@@ -10,7 +10,7 @@ const gradeOf = (line) => (line.grade === null ? "unjudged" : `grade ${line.grad
 const isJudged = (data) => data.lines.some((line) => line.grade !== null)
 
 const told = (line, data) => {
-  const ranks = data.columns.map((column, i) => `${column.name} ${line.ranks[i] ?? "–"}`)
+  const ranks = data.columns.map((column, i) => `${column.label} ${line.ranks[i] ?? "–"}`)
   return [...ranks, ...(isJudged(data) ? [gradeOf(line)] : [])].join(" · ")
 }
 
@@ -251,7 +251,7 @@ export default function (component) {
     top.append(status, exportMenu({ ...data, ink: data.file_ink }, paintFile(data)))
     const scroll = make("div", "scroll")
     scroll.append(svg)
-    redrawn(root, focusKey(root), [top, scroll])
+    redrawn(root, focusKey(root), data.plain ? [scroll] : [top, scroll])
     listen(svg, data, data.ink, status, (doc_id) => setTriggerValue("open", { doc_id, at: Date.now() }))
   }
   show()

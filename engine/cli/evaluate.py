@@ -24,8 +24,8 @@ from engine.cli.common import (
     whole_numbers,
 )
 from engine.cli.options import command
-from engine.cli.terminal import Figure, advancing, bar_of, cell, say, show, table
-from engine.errors import SeedLensError
+from engine.cli.terminal import Figure, advancing, bar_of, cell, say, show, stop_requested, table
+from engine.errors import BadInputError, SeedLensError
 from engine.lenses.definitions import SETS
 from engine.search.reports import evaluation_report, gap_report
 from engine.text import counted
@@ -69,9 +69,11 @@ def evaluate(
     TREC qrels. Rankings are kept: the same command resumes an evaluation that was interrupted.
 
     Options:
-        systems: Systems between commas; with a language model also rewrite and multi-hop.
+        systems: Systems between commas; with a language model also rewrite and multi-hop. With
+            --run, "" measures the run alone.
         human: Also measure the annotators' own grades against the adjudicated ones.
-        own_runs --run FILE: A TREC run to measure beside the systems. Repeatable.
+        own_runs --run FILE: A TREC run; it and the systems are measured on its judged queries.
+            Repeatable: on the queries of all.
         run_out DIR: Write one TREC run per system into DIR.
     """
     from engine.collections.readers import read_collection
@@ -81,7 +83,7 @@ def evaluate(
     from engine.search.model.reranking import Plan
 
     collection = read_collection(path)
-    names = system_names(systems, by_model=True)
+    names = system_names(systems, by_model=True) if systems.strip() or not own_runs else []
     check_depth(rerank, depth)
     check_weight(steer)
     if human:
@@ -99,9 +101,8 @@ def evaluate(
     say(collection.warnings, "Warning")
     runs = [(file.name, file.read_bytes()) for file in own_runs]
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
-    request = replace(request, collection=key)
-    for name, content in runs:
-        explorer.collections.add_run(key, name, content)
+    own = [explorer.collections.add_run(key, name, content).name for name, content in runs]
+    request = replace(request, collection=key, runs=tuple(dict.fromkeys(own)))
     with advancing("done", "evaluating") as tell:
         report = explorer.evaluations.run(request, most_calls=budget_calls, tell=tell)
     evaluation = _result(report, request)
@@ -171,6 +172,9 @@ def sensitivity(
     systems: str = "dense,instructed,aspect",
     variants: str = ",".join(SETS),
     steer: float | None = None,
+    sample: PositiveInt | None = None,
+    wordings: tuple[str, ...] = (),
+    aspect: str = "",
 ) -> None:
     """Measure how far systems follow the wording, on the test collection at PATH.
 
@@ -184,9 +188,13 @@ def sensitivity(
     Options:
         systems: Systems to compare, between commas.
         variants: Wordings, of base, generic, definition, paraphrases, subset, reverse.
+        wordings --wording TEXT: A wording of your own for --aspect, on whose queries all is then
+            measured. Repeatable.
+        aspect KEY: What --wording asks for.
     """
     from engine.collections.readers import read_collection
     from engine.compare.sensitivity_table import sensitivity as run
+    from engine.jobs.runner import CancelledWorkError
     from engine.lenses.definitions import check_sets
     from engine.search.reports import sensitivity_report
 
@@ -194,15 +202,25 @@ def sensitivity(
     names = system_names(systems)
     sets = check_sets(parts_of(variants))
     check_weight(steer)
+    if bool(wordings) != bool(aspect):
+        raise BadInputError("--wording and --aspect go together.", "Give both, or neither.")
     explorer = open_explorer()
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
-    total = len(names) * sum(topic.aspect is not None for topic in collection.topics)
-    with bar_of("queries", total=total) as bar:
-        found = run(searcher, collection, names, sets, steer=steer, on_query=bar.update)
+    options: dict[str, Any] = {"steer": steer, "sample": sample, "aspect": aspect}
+    options["own"] = {f"own-{number}": text for number, text in enumerate(wordings, start=1)}
+    with stop_requested() as stopped, advancing("rankings", "comparing") as tell:
+        try:
+            found = run(searcher, collection, names, sets, tell=tell, cancelled=stopped, **options)
+        except CancelledWorkError:
+            say(["Cancelled before any query was ranked."], "")
+            sys.exit(INTERRUPTED)
+    if found.stopped:
+        say([f"cancelled after {found.queries:,} of {counted(found.asked, 'query', 'queries')}."])
     if found.single_aspect:
         undefined = "no seed is judged for two aspects, so p-MRR is undefined"
         say([f"{undefined}; RBO, tau and the overlap show how wordings change the rankings."])
     show(sensitivity_report(found), *_sensitivity_lines(found))
+    sys.exit(INTERRUPTED if found.stopped else 0)
 
 
 def _sensitivity_lines(found: Sensitivity) -> Iterator[str]:
@@ -228,7 +246,7 @@ def gap(
     verifier: str = GapRequest("").verifier,
     pool_sizes: str = "20,50,100,200",
     systems: str = "bm25,dense,aspect",
-    sample: PositiveInt | None = None,
+    sample: NonNegativeInt = 5,
     budget_calls: NonNegativeInt | None = None,
 ) -> None:
     """Estimate the retrieval-verification gap on the test collection at PATH.
@@ -241,13 +259,14 @@ def gap(
         verifier: How the model ranks a pool.
         pool_sizes: Candidates per query, between commas.
         systems: Retrievers, between commas; candidates are drawn from all in turn.
+        sample N: Ask only the queries of N seeds, always the same; 0 for all.
     """
     from engine.collections.readers import read_collection
     from engine.evaluate.verification_gap import check_gap
 
     collection = read_collection(path)
     sizes = whole_numbers(pool_sizes, "pool sizes", "--pool-sizes 20,50,100,200")
-    request = GapRequest("", verifier, tuple(system_names(systems)), sizes, sample)
+    request = GapRequest("", verifier, tuple(system_names(systems)), sizes, sample or None)
     check_gap(request)
     explorer = open_explorer()
     explorer.verifier.connection()  # or says how to connect one, before anything is done

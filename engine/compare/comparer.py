@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.compare.verdicts import Judgments, Profile, find_best, find_verdicts
+from engine.compare.verdicts import Judgments, Profile, find_best, find_ratings, find_verdicts
 from engine.corpora.contracts import Seed
 from engine.corpora.passage_vectors import sample_rows
 from engine.corpora.schema import aspect_column
@@ -95,6 +95,7 @@ class Comparer:
         ]
         titles = self._titles({d for r in ranked for d in r.doc_ids[:PAGE_SIZE]})
         grades = self.judgments.get(aspect.key, {})
+        by, ratings = find_ratings(rankings, aspect.name)
         return Comparison(
             corpus=self.query.corpus,
             seed=self._seed.document,
@@ -103,7 +104,9 @@ class Comparer:
             pairs=tuple(self._pairs(ranked)),
             movers=self._movers(ranked),
             verdicts=find_verdicts(profiles, aspect.name, self.judgments, aspect.key),
-            best=find_best(rankings, aspect.name),
+            best=find_best(by, ratings) if len(rankings) > 1 else "",
+            by=by,
+            ratings=ratings,
             titles=titles,
             judged=judged,
             unjudged_reason=reason,

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import json
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,13 +18,13 @@ from typing import cast
 from engine.collections.readers import cached_collection, signature_of
 from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
-from engine.compare.sensitivity_table import sensitivity, topics_to_vary
+from engine.compare.sensitivity_table import sensitivity
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
-from engine.jobs.runner import CancelledWorkError, JobRunner
-from engine.lenses.definitions import SETS, built_in_variants, check_variants
+from engine.jobs.runner import JobRunner
+from engine.lenses.definitions import built_in_variants, check_variants
 from engine.llm.client import Client
 from engine.llm.endpoints import Endpoint
 from engine.llm.judges import Criterion
@@ -57,6 +55,7 @@ from engine.types.comparisons import (
     MoverEvidence,
     Sensitivity,
     SensitivityJob,
+    SensitivityRequest,
     Variant,
     VariantsRequest,
     VariantsSoFar,
@@ -274,46 +273,39 @@ class Comparisons(ForPerson):
             )
         return collection
 
-    def start_sensitivity(
-        self,
-        corpus: str,
-        systems: Sequence[str],
-        variants: Sequence[str] = SETS,
-        owner: str = "",
-    ) -> str:
+    def start_sensitivity(self, request: SensitivityRequest, owner: str = "") -> str:
         """Compute the table of a whole collection in the background; returns the job's id, that of
         an equal running one if any."""
-        for name in systems:
+        for name in request.systems:
             find_system(name)
-        collection, started = self.collection(corpus), time.monotonic()
-        total = len(topics_to_vary(collection)) * len(systems)
+        collection = self.collection(request.corpus)
 
         def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> Sensitivity:
-            done = itertools.count(1)
+            return sensitivity(
+                self._searcher(request.corpus),
+                collection,
+                request.systems,
+                request.variants,
+                sample=request.sample,
+                own=dict(request.own),
+                aspect=request.aspect,
+                tell=tell,
+                cancelled=cancelled,
+            )
 
-            def step() -> None:
-                if cancelled():
-                    raise CancelledWorkError
-                tell(RunProgress(next(done), total, time.monotonic() - started))
+        key = self._key(request)
+        return self.jobs.start(key, work, RunProgress(), request=key, owner=owner)
 
-            searcher = self._searcher(corpus)
-            return sensitivity(searcher, collection, systems, variants, on_query=step)
-
-        key = self._key(corpus, systems, variants)
-        return self.jobs.start(key, work, RunProgress(0, total), request=key, owner=owner)
-
-    def find_sensitivity(
-        self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
-    ) -> SensitivityJob | None:
+    def find_sensitivity(self, request: SensitivityRequest) -> SensitivityJob | None:
         """The last computation of this table on the corpus as it is now; None without one."""
-        return self.jobs.latest(self._key(corpus, systems, variants))
+        return self.jobs.latest(self._key(request))
 
     def sensitivity_json(self, table: Sensitivity) -> str:
         """All of a table as the JSON of ``seedlens sensitivity --json``."""
         return json.dumps(sensitivity_report(table), ensure_ascii=False, indent=2)
 
-    def _key(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> Hashable:
-        return corpus, self.stamp(corpus, systems), tuple(systems), tuple(variants)
+    def _key(self, request: SensitivityRequest) -> Hashable:
+        return request, self.stamp(request.corpus, request.systems)
 
 
 def _collection_of(info: CorpusInfo) -> Collection | None:

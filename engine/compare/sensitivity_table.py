@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
-from engine.lenses.definitions import REVERSE, SETS, built_in_variants, check_sets
+from engine.jobs.runner import CancelledWorkError
+from engine.lenses.definitions import (
+    REVERSE,
+    SETS,
+    built_in_variants,
+    check_sets,
+    find_aspect,
+)
 from engine.measures.metrics import mean, robustness
 from engine.measures.p_mrr import P_MRR, SICR, WISE, sicr, wise
 from engine.measures.per_query import Row, query_rows
@@ -18,10 +26,11 @@ from engine.measures.significance import confidence_interval
 from engine.search.interpretation import find_wish
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system, reads_wording
-from engine.search.topics import pool_ranking, usable_topics
-from engine.types.callbacks import tell_nobody
+from engine.search.topics import pool_ranking, sampled, usable_topics
+from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.comparisons import Sensitivity, SensitivityRow, SystemSensitivity, Variant
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Collection, Topic
+from engine.types.models import RunProgress
 from engine.types.searches import Query, Ranking
 
 CHANGES = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
@@ -39,11 +48,21 @@ def sensitivity(
     sets: Sequence[str] = SETS,
     *,
     steer: float | None = None,
-    on_query: Callable[[], None] = tell_nobody,
+    sample: int | None = None,
+    own: Mapping[str, str] | None = None,
+    aspect: str = "",
+    tell: Callable[[RunProgress], None] = tell_nobody,
+    cancelled: Ask = never,
 ) -> Sensitivity:
     """Every topic with an aspect, under every variant, on every system.
 
     The system gets the wording only, not the aspect. Topics with a judged pool rank that pool only.
+    A cancelled table is of the topics that every system had ranked by then.
+
+    Args:
+        sample: only this many seeds; see :func:`sampled`.
+        own: further wordings by name, which ask for ``aspect``: all is measured on its topics.
+        tell: gets the rankings made and to be made.
     """
     for name in systems:
         find_system(name)
@@ -55,13 +74,25 @@ def sensitivity(
             "vary.",
             "Use a collection whose queries are (seed, aspect) pairs, such as CSFCube's.",
         )
-    topics = usable_topics(asked, searcher)
+    own = own or {}
+    if own:
+        find_aspect(searcher.corpus.lens, aspect)
+        seeds_asked = {t.seed for t in asked if t.aspect == aspect}
+        asked = [t for t in asked if t.seed in seeds_asked]
+        if not asked:
+            raise BadInputError(f"No query of {collection.name} asks for the aspect '{aspect}'.")
+    topics = usable_topics(sampled(asked, sample), searcher)
     seeds = {t.seed: searcher.seed(Query(searcher.corpus.name, seed=t.seed)) for t in topics}
     steer = Query("").steer if steer is None else steer
-    study = _Study(searcher, collection, topics, seeds, sets, steer, on_query)
-    tables = tuple(study.of_system(name) for name in systems)
+    study = _Study(searcher, collection, topics, seeds, sets, steer, own, aspect if own else "")
+    done = study.rank(systems, tell, cancelled)
+    tables = tuple(done.of_system(name) for name in systems)
     undefined = all(r.metrics[P_MRR] is None for s in tables for r in s.rows)
-    return Sensitivity(collection.name, searcher.corpus.name, len(topics), tables, undefined)
+    stopped = "cancelled" if len(done.topics) < len(topics) else ""
+    counts = len(done.measured), len(study.measured)
+    return Sensitivity(
+        collection.name, searcher.corpus.name, counts[0], tables, undefined, counts[1], stopped
+    )
 
 
 def topics_to_vary(collection: Collection) -> list[Topic]:
@@ -77,23 +108,46 @@ class _Study:
     seeds: Mapping[str | None, Seed]
     sets: Sequence[str]
     steer: float
-    on_query: Callable[[], None]
+    own: Mapping[str, str]
+    aspect: str  # that alone is measured; "" for all
+    # system -> variant -> query_id -> its ranking, and seconds by system
+    ranked: dict[str, dict[str, dict[str, Ranking]]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    @property
+    def measured(self) -> list[Topic]:
+        return [t for t in self.topics if self.aspect in ("", t.aspect)]
+
+    def rank(
+        self, systems: Sequence[str], tell: Callable[[RunProgress], None], cancelled: Ask
+    ) -> _Study:
+        """All systems topic by topic, so that an early end leaves them on the same topics."""
+        total = sum(len(self._to_rank(t, name)) for t in self.topics for name in systems)
+        started, done = time.perf_counter(), 0
+        for number, topic in enumerate(self.topics):
+            for system in systems:
+                made: dict[Hashable, Ranking] = {}
+                for key, variant in self._to_rank(topic, system).items():
+                    if cancelled():
+                        if not any(t in self.measured for t in self.topics[:number]):
+                            raise CancelledWorkError
+                        return replace(self, topics=self.topics[:number])
+                    made[key] = self._rank(topic, variant)
+                    done, seconds = done + 1, time.perf_counter() - started
+                    tell(RunProgress(done, total, seconds))
+                self.seconds[system] += time.perf_counter() - started - sum(self.seconds.values())
+                by_variant = self.ranked.setdefault(system, {})
+                for variant in self._variants(topic, system):
+                    by_variant.setdefault(variant.name, {})[topic.query_id] = made[_key(variant)]
+        return self
 
     def of_system(self, system: str) -> SystemSensitivity:
-        started = time.perf_counter()
-        rankings: dict[str, dict[str, Ranking]] = {}
-        blind = not reads_wording(system)
-        for topic in self.topics:
-            whole: Ranking | None = None  # of a system that ranks alike under every wording
-            for variant in self._variants(topic, system):
-                if not (blind and whole and not variant.subset):
-                    ranking = self._rank(topic, variant)
-                    whole = whole if variant.subset else ranking
-                else:
-                    ranking = whole
-                rankings.setdefault(variant.name, {})[topic.query_id] = ranking
-            self.on_query()
-        rankings = {n: r for n, r in rankings.items() if len(r) == len(self.topics)}
+        asked = {t.query_id for t in self.topics}
+        every = {
+            name: {q: r for q, r in of.items() if q in asked}
+            for name, of in self.ranked[system].items()
+        }
+        rankings = {name: of for name, of in every.items() if len(of) == len(self.topics)}
         plain, reverse = rankings.pop(PLAIN), rankings.pop(REVERSE)
         measured = {n: self._measured(r, plain, reverse) for n, r in rankings.items()}
         if REVERSE in self.sets:
@@ -106,15 +160,24 @@ class _Study:
             for name in measured
             if name in ("base", "definition") or name.startswith("paraphrase-")
         ]
-        seconds = time.perf_counter() - started
-        return SystemSensitivity(system, rows, matrix, seconds, robustness(wordings))
+        return SystemSensitivity(system, rows, matrix, self.seconds[system], robustness(wordings))
+
+    def _to_rank(self, topic: Topic, system: str) -> dict[Hashable, Variant]:
+        """The variants that rank differently."""
+        return {_key(variant): variant for variant in self._variants(topic, system)}
 
     def _variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
-        """Variants to show, and those that SICR and WISE need."""
+        """The wordings, the reverse, and none."""
         lens, aspect = self.searcher.corpus.lens, topic.aspect or ""
         sets = [*(s for s in self.sets if s != REVERSE), REVERSE]
-        variants = built_in_variants(lens, aspect, system, self.steer, sets)
-        return (*variants, Variant(PLAIN, "", system, self.steer))
+        *built_in, reverse = built_in_variants(lens, aspect, system, self.steer, sets)
+        # Beside an own wording, other aspects are asked for in the usual words.
+        base = find_aspect(lens, aspect).instruction
+        own = [
+            Variant(name, words if aspect == self.aspect else base, system, self.steer)
+            for name, words in self.own.items()
+        ]
+        return (*built_in, *own, reverse, Variant(PLAIN, "", system, self.steer))
 
     def _rank(self, topic: Topic, variant: Variant) -> Ranking:
         seed = self.seeds[topic.seed]
@@ -137,7 +200,7 @@ class _Study:
         matrix: Mapping[str, Mapping[str, Values]],
     ) -> SensitivityRow:
         changes = {change: matrix[change].get("base", {}).get(name) for change in CHANGES}
-        aspects = sorted({t.aspect for t in self.topics if t.aspect})
+        aspects = sorted({t.aspect for t in self.measured if t.aspect})
         return SensitivityRow(
             variant=name,
             metrics=_means(queries) | changes,
@@ -153,8 +216,10 @@ class _Study:
         reverse: Mapping[str, Ranking] | None,
     ) -> list[Row]:
         """SICR and WISE are against no wording and the reverse, where that is given."""
-        rows = query_rows(self.collection, self.topics, list(rankings.values()))
-        for topic, row in zip(self.topics, rows, strict=True):
+        every = query_rows(self.collection, self.topics, list(rankings.values()))
+        pairs = zip(self.topics, every, strict=True)
+        own = [(topic, row) for topic, row in pairs if self.aspect in ("", topic.aspect)]
+        for topic, row in own:
             row |= {SICR: None, WISE: None}
             if reverse is not None:
                 relevant = self._relevant(topic)
@@ -163,7 +228,7 @@ class _Study:
                 three = without, rankings[query_id].doc_ids, against
                 row[SICR] = sicr(relevant, *three)
                 row[WISE] = wise(relevant, *three, len(self._relevant_to[topic.seed]))
-        return [*rows]
+        return [row for _, row in own]
 
     def _relevant(self, topic: Topic) -> set[str]:
         grades = self.collection.qrels.get(topic.query_id, {})
@@ -179,12 +244,12 @@ class _Study:
 
     def _read_as_asked(self, system: str, name: str) -> float | None:
         """Share of topics whose wording alone was read as their aspect."""
-        if name == "generic" or not find_system(system).reads_aspect:
+        if name in ("generic", *self.own) or not find_system(system).reads_aspect:
             return None
         lens = self.searcher.corpus.lens
         interpreter, corpus = self.searcher.interpreter(), self.searcher.corpus.name
         right = []
-        for topic in self.topics:
+        for topic in self.measured:
             words = {v.name: v.instruction for v in self._variants(topic, system)}[name]
             wish = find_wish(Query(corpus, instruction=words), lens)
             understood = interpreter.read(wish.words)
@@ -202,12 +267,18 @@ class _Study:
             for second, theirs in rankings.items():
                 changes = [
                     compare_rankings(mine[t.query_id].doc_ids, theirs[t.query_id].doc_ids)
-                    for t in self.topics
+                    for t in self.measured
                 ]
                 for measure, name in CHANGES.items():
                     values = [getattr(change, name) for change in changes]
                     means[measure].setdefault(first, {})[second] = mean(values)
         return means
+
+
+def _key(variant: Variant) -> Hashable:
+    """Variants of a topic with equal keys rank alike."""
+    reads = reads_wording(variant.system)
+    return variant.subset, variant.instruction if reads else ""
 
 
 def _means(queries: Sequence[Row]) -> dict[str, float | None]:

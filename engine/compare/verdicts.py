@@ -100,10 +100,9 @@ def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> V
     return Verdict(variant.name, kind, f"{seen.name} {text}.", _numbers(seen))
 
 
-def find_best(rankings: Sequence[VariantRanking], aspect: str) -> str:
-    """Which of several variants does best, and by what: terms, judgments, or an estimate."""
-    if len(rankings) < 2:
-        return ""
+def find_ratings(rankings: Sequence[VariantRanking], aspect: str) -> tuple[str, dict[str, float]]:
+    """By what variants are ordered: terms, judgments, or an estimate; and its value by variant."""
+    values: list[float | None]
     if any(ranking.terms for ranking in rankings):
         values = [mean([use.share for use in r.terms]) if r.terms else None for r in rankings]
         by = "share of its terms obeyed by the first 20"
@@ -112,16 +111,20 @@ def find_best(rankings: Sequence[VariantRanking], aspect: str) -> str:
     else:
         values = [dict(r.likeness).get(aspect) for r in rankings]
         by = f"similarity gained in {aspect}, in standard deviations, an estimate"
-    known = [
-        (value, r.variant) for value, r in zip(values, rankings, strict=True) if value is not None
-    ]
-    if not known:
+    pairs = zip(rankings, values, strict=True)
+    return by, {r.variant.name: value for r, value in pairs if value is not None}
+
+
+def find_best(by: str, ratings: Mapping[str, float]) -> str:
+    """Which of several variants does best, and by what."""
+    if not ratings:
         return ""
-    value, best = max(known, key=lambda pair: pair[0])
-    others = [name for other, name in known if other == value and name is not best]
-    if others:
-        return f"{len(others) + 1} variants rank first together ({by}: {value:.2f})."
-    return f"“{best.name}” ranks first ({by}: {value:.2f})."
+    best = max(ratings, key=ratings.__getitem__)
+    value = ratings[best]
+    together = sum(other == value for other in ratings.values())
+    if together > 1:
+        return f"{together} variants rank first together ({by}: {value:.2f})."
+    return f"“{best}” ranks first ({by}: {value:.2f})."
 
 
 _NOT_READ = "does not read wordings: the ranking is the same whatever is asked for"

@@ -35,6 +35,7 @@ from engine.types.annotating import Judgment, Project
 from engine.types.evaluations import (
     Collection,
     CollectionInfo,
+    EvaluationRequest,
     Qrels,
     Topic,
     UploadedRun,
@@ -136,13 +137,38 @@ class CollectionStore(ForPerson):
         """The topics and judgments of a collection; BadInputError when they cannot be read."""
         return self._place(key).read()
 
-    def digest(self, key: str, sample: int | None) -> str:
-        """Identifies the content of a collection and a sample of it."""
-        return f"{self.read(key).digest} {sample or 'all'}"
+    def asked(self, request: EvaluationRequest) -> Collection:
+        """The collection of a request; of one for uploaded runs, with the judged queries that all
+        of them rank."""
+        key, collection = request.collection, self.read(request.collection)
+        if not request.runs:
+            return collection
+        known = {run.name: run for run in self.runs(key)}
+        if strange := [name for name in request.runs if name not in known]:
+            raise UnknownNameError(
+                f"There is no run '{strange[0]}' for this collection.", "Upload it again."
+            )
+        runs = tuple(known[name] for name in request.runs)
 
-    def topics(self, key: str, sample: int | None) -> tuple[Topic, ...]:
-        """The topics of a sample, or all of them."""
-        return sampled(self.read(key).topics, sample)
+        def make() -> Collection:
+            ranked = set(collection.qrels).intersection(*map(self._parsed, runs))
+            topics = tuple(t for t in collection.topics if t.query_id in ranked)
+            if not topics:
+                raise BadInputError(
+                    f"No judged query is in all of the runs {', '.join(request.runs)}.",
+                    "Measure them one by one.",
+                )
+            return replace(collection, topics=topics)
+
+        return self._made.one((key, collection.digest, runs), make)
+
+    def digest(self, request: EvaluationRequest) -> str:
+        """Identifies the queries of a request and their judgments."""
+        return f"{self.asked(request).digest} {request.sample or 'all'}"
+
+    def topics(self, request: EvaluationRequest) -> tuple[Topic, ...]:
+        """The queries of a request."""
+        return sampled(self.asked(request).topics, request.sample)
 
     def queries(self, key: str) -> dict[str, Query]:
         """query_id -> the query on the collection's corpus."""
@@ -280,16 +306,23 @@ class CollectionStore(ForPerson):
         self._uploaded_runs.remove(str(run_id))
         self._texts.remove(str(run_id))
 
-    def uploaded_runs(self, key: str, sample: int | None) -> list[SystemRun]:
-        """The uploaded runs, cut to the topics of a sample; one without any of these is empty, with
-        a note."""
-        topics, runs = self.topics(key, sample), []
-        for run in self.runs(key):
+    def uploaded_runs(self, request: EvaluationRequest) -> list[SystemRun]:
+        """The uploaded runs, cut to the queries of a request; one without any of these is empty,
+        with a note."""
+        topics, runs = self.topics(request), []
+        qrels = self.read(request.collection).qrels
+        for run in self.runs(request.collection):
             try:
-                runs.append(fitted_run(self._parsed(run), run.name, topics))
+                fitted = fitted_run(self._parsed(run), run.name, topics)
             except BadInputError:
                 note = "it ranks none of these queries."
-                runs.append(SystemRun(run.name, (), kind="run", notes=(note,)))
+                fitted = SystemRun(run.name, (), kind="run", notes=(note,))
+            if run.name in request.runs:
+                own = self._parsed(run)
+                judged = sum(bool(qrels.get(query_id)) for query_id in own)
+                note = f"{judged:,} of its {counted(len(own), 'query', 'queries')} have judgments."
+                fitted = replace(fitted, notes=(note, *fitted.notes))
+            runs.append(fitted)
         return runs
 
     def _parsed(self, run: UploadedRun) -> dict[str, Ranking]:

@@ -27,7 +27,7 @@ from engine.evaluate.evaluation_run import (
     run_names,
     system_and_mode,
 )
-from engine.evaluate.measuring import MAIN_MEASURE, check_annotators
+from engine.evaluate.measuring import MAIN_MEASURE, check_annotators, differences
 from engine.llm.client import describe
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import Estimator, ModelTask, R, TaskRun, TaskRunner
@@ -42,6 +42,7 @@ from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, SYSTEMS, find_system
 from engine.search.topics import SystemRun
 from engine.types.evaluations import (
+    Difference,
     Evaluated,
     Evaluation,
     EvaluationJob,
@@ -63,6 +64,8 @@ FITTED = (
 """Assets that decide rankings."""
 MOST_LISTED = 50
 """Previous evaluations, or gaps, of a collection."""
+LONGEST_NAME = 80
+"""Characters of the name of one."""
 CollectionRequest = TypeVar("CollectionRequest", EvaluationRequest, GapRequest)
 
 
@@ -93,8 +96,22 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
 
     def history(self, collection: str) -> tuple[Any, ...]:
         """Records of previous results on a collection, the newest first."""
-        records = sorted(self._records.all(collection), key=attrgetter("time"), reverse=True)
-        return tuple(record.value for record in records[:MOST_LISTED])
+        records = (replace(one.value, id=one.key) for one in self._records.all(collection))
+        listed = [record for record in records if not record.removed]
+        return tuple(sorted(listed, key=attrgetter("time"), reverse=True)[:MOST_LISTED])
+
+    def rename(self, record: Any, name: str) -> None:
+        """Give a previous result a name; "" takes it away."""
+        self._record(record, name=" ".join(name.split())[:LONGEST_NAME])
+
+    def remove(self, record: Any, *, removed: bool = True) -> None:
+        """Take a previous result out of the list, or put it back."""
+        self._record(record, removed=removed)
+
+    def _record(self, record: Any, **changes: Any) -> None:
+        collection = record.request.collection
+        if (stored := self._records.get(record.id, collection)) is not None:
+            self._records.put(record.id, replace(stored.value, **changes), scope=collection)
 
     def _searcher_of(self, collection: str) -> Searcher:
         return self._searcher(self._collections.info(collection).corpus)
@@ -112,7 +129,9 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
         collection = record.request.collection
         self._collections.remember(collection)
         self._results.put(key, result, scope=collection)
-        self._records.put(key, record, scope=collection)
+        before = self._records.value(key, collection)
+        named = replace(record, name=before.name) if before else record
+        self._records.put(key, named, scope=collection)
 
     def _estimate(
         self,
@@ -168,12 +187,13 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
             if name not in MODEL_SYSTEMS:
                 find_system(name)
         Plan(request.rerank or DEFAULT_MODE, request.depth)
-        if not request.systems:
+        if not request.systems and not self._collections.runs(request.collection):
             raise BadInputError("No system is chosen.", "Choose at least one.")
         if not 0.0 <= request.steer <= 1.0:
             raise BadInputError(f"steer is {request.steer}.", "Give a number from 0 to 1.")
         ordered = tuple(n for n in (*SYSTEMS, *PREPARED, *MODEL_SYSTEMS) if n in request.systems)
         request = self._usable(request, ordered)
+        self._collections.asked(request)  # or says which run is not there
         if request.human:
             check_annotators(self._collections.read(request.collection))
         if not request.rerank:
@@ -197,22 +217,28 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         previous = (record.request for record in self.history(request.collection))
         return next((p for p in previous if replace(p, model="") == asked), request)
 
+    def compared(self, first: EvaluationRecord, second: EvaluationRecord) -> tuple[Difference, ...]:
+        """Two previous evaluations of a collection against each other."""
+        collection = first.request.collection
+        one, two = (self._results.value(r.id, collection) for r in (first, second))
+        return differences(one, two) if one and two else ()
+
     def rankings(self, request: EvaluationRequest) -> dict[str, tuple[Ranking, ...]]:
         """run -> its rankings, of all runs with these settings, uploaded ones too."""
         request = self.checked(request)
-        uploaded = self._collections.uploaded_runs(request.collection, request.sample)
+        uploaded = self._collections.uploaded_runs(request)
         known = map(self._runs(request).get, run_names(request))
         return {run.system: run.rankings for run in (*uploaded, *known) if run is not None}
 
     def stored(self, corpus: str) -> Iterator[tuple[EvaluationRequest, datetime, Evaluation]]:
         """All evaluations on a corpus, of former versions of it too, without rankings."""
-        records = sorted(self._records.all(), key=attrgetter("time"), reverse=True)
-        for record in sorted(records, key=lambda one: one.value.request.collection):
+        known = [r for r in self._records.all() if r.value.corpus == corpus]
+        known.sort(key=lambda one: one.value.time, reverse=True)
+        for record in sorted(known, key=lambda one: one.value.request.collection):
             request = record.value.request
-            if record.value.corpus == corpus:
-                found = self._results.value(record.key, request.collection)
-                if found is not None:
-                    yield request, record.time, found
+            found = self._results.value(record.key, request.collection)
+            if found is not None and not record.value.removed:
+                yield request, datetime.fromisoformat(record.value.time), found
 
     def ranked(self, corpus: str) -> Iterator[tuple[EvaluationRequest, str, tuple[Ranking, ...]]]:
         """The runs of all evaluations on a corpus as it is now, each once."""
@@ -266,8 +292,8 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
 
     def _opened(self, runs: StoredRuns) -> EvaluationRun:
         request = runs.request
-        uploaded = self._collections.uploaded_runs(request.collection, request.sample)
-        collection = self._collections.read(request.collection)
+        uploaded = self._collections.uploaded_runs(request)
+        collection = self._collections.asked(request)
         return EvaluationRun(runs.searcher, collection, request, runs, uploaded)
 
 
@@ -287,9 +313,9 @@ class MeasureSystems(ModelTask[Evaluated]):
         """An upper estimate for the runs that are to be made."""
         request, evaluations = self.request, self._evaluations
         names = evaluations.missing(request, with_failed=True)
-        topics = evaluations._collections.topics(request.collection, request.sample)
+        topics = evaluations._collections.topics(request)
         return evaluations._estimate(
-            (names, request.depth, request.sample),
+            (names, request.depth, request.sample, request.runs),
             *(request.collection, topics, known),
             lambda searcher: foreseen_runs(names, request.depth, searcher, topics),
         )
@@ -322,7 +348,7 @@ class StoredRuns:
     ) -> None:
         self._rankings, self.searcher, self.request = rankings, searcher, request
         self._collections = collections
-        self._topics = collections.digest(request.collection, request.sample)
+        self._topics = collections.digest(request)
         self._scenarios = scenarios_of(searcher.corpus, request.systems)
         settings: dict[str, Any] = {
             "request": _request_fields(request),
@@ -378,5 +404,6 @@ class StoredRuns:
 def _request_fields(request: EvaluationRequest) -> dict[str, Any]:
     """As in evaluations of earlier versions; what is about a model only where one takes part."""
     data = {**asdict(request), "ignore_labels": False}
-    by_model = () if request.model else ("rerank", "depth", "model")
-    return {name: value for name, value in data.items() if name not in by_model}
+    absent = {*(() if request.model else ("rerank", "depth", "model"))}
+    absent |= set() if request.runs else {"runs"}
+    return {name: value for name, value in data.items() if name not in absent}

@@ -13,7 +13,7 @@ from engine.errors import BadInputError
 from engine.measures.metrics import mean, ranking_by_grades
 from engine.measures.p_mrr import P_MRR, wanted_by
 from engine.measures.per_query import JUDGED, Row, means, measures_of, query_rows
-from engine.measures.significance import confidence_interval
+from engine.measures.significance import confidence_interval, paired_tests
 from engine.search.searcher import Searcher
 from engine.text import counted
 from engine.types.annotating import Item, Judgment, Project, Scale
@@ -22,6 +22,8 @@ from engine.types.evaluations import (
     NDCG,
     RELEVANT,
     Collection,
+    Difference,
+    Evaluation,
     Interval,
     Judged,
     Qrels,
@@ -129,6 +131,53 @@ def reading_notes(
         which = counted(silent, "query has", "queries have")
         notes.append(f"{which} no judgment at all and counts as 0 in every mean.")
     return notes
+
+
+def differences(first: Evaluation, second: Evaluation) -> tuple[Difference, ...]:
+    """Every measure of the systems in both, on the queries of both; where they share no system, of
+    the best ones."""
+    one, two = first.systems, second.systems
+    shared = [(name, name) for name in one if name in two]
+    if not shared and one and two:
+        shared = [(_best(first), _best(second))]
+    rows = {names: _both(one[names[0]], two[names[1]]) for names in shared}
+    measures = measures_of([pair[0] for pairs in rows.values() for pair in pairs][:1])
+    made = []
+    for measure in measures:
+        values = {names: _defined(pairs, measure) for names, pairs in rows.items()}
+        changes = {names: [round(b - a, 12) for a, b in own] for names, own in values.items()}
+        for test in paired_tests(changes, measure):
+            names = test["systems"]
+            before, after = map(mean, zip(*values[names], strict=True))
+            made.append(
+                Difference(
+                    names,
+                    measure,
+                    test["queries"],
+                    (before or 0.0, after or 0.0),
+                    test["difference"],
+                    confidence_interval(changes[names]),
+                    test["t_test_p_holm"],
+                    test["randomisation_p_holm"],
+                )
+            )
+    return tuple(made)
+
+
+def _best(evaluation: Evaluation) -> str:
+    means = {name: s.metrics[MAIN_MEASURE] or 0.0 for name, s in evaluation.systems.items()}
+    return max(means, key=means.__getitem__)
+
+
+def _both(first: SystemScores, second: SystemScores) -> list[tuple[Row, Row]]:
+    """The rows of the queries that are in both."""
+    theirs = {row["query_id"]: row for row in second.per_query}
+    return [(r, theirs[r["query_id"]]) for r in first.per_query if r["query_id"] in theirs]
+
+
+def _defined(pairs: Sequence[tuple[Row, Row]], measure: str) -> list[tuple[float, float]]:
+    values = ((a[measure], b.get(measure)) for a, b in pairs)
+    return [(a, b) for a, b in values if a is not None and b is not None]
 
 
 HUMAN = "human"

@@ -48,7 +48,13 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
-from engine.types.evaluations import RELEVANT, Collection, Interval, Topic
+from engine.types.evaluations import (
+    RELEVANT,
+    Collection,
+    EvaluationRequest,
+    Interval,
+    Topic,
+)
 from engine.types.jobs import Job
 from engine.types.models import Estimate, ModelReport, TaskProgress, TaskReport
 from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRecord, GapRequest
@@ -282,7 +288,9 @@ class Gaps(CollectionTasks[GapRequest, Gap | None]):
             "sizes": request.sizes,
             "sample": request.sample,
             "model": model,
-            "topics": self._collections.digest(request.collection, request.sample),
+            "topics": self._collections.digest(
+                EvaluationRequest(request.collection, (), sample=request.sample)
+            ),
             **({"scenarios": scenarios} if scenarios else {}),
         }
         systems = canonical_json(request.systems)

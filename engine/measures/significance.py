@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -75,17 +76,26 @@ def significance(
             ``randomisation_p`` (sign flips: all if at most 10,000, else that many with a fixed
             seed) and both after Holm over the pairs with a p-value.
     """
-    rows: list[dict[str, object]] = []
+    pairs = {
+        (a, b): _differences(per_query[a], per_query[b]) for a, b in combinations(per_query, 2)
+    }
+    return [{**row, "systems": [*row["systems"]]} for row in paired_tests(pairs, measure)]
+
+
+def paired_tests(
+    pairs: Mapping[tuple[str, str], Sequence[float]], measure: str
+) -> list[dict[str, Any]]:
+    """The rows of :func:`significance` for pairs of systems with their differences per query."""
+    rows: list[dict[str, Any]] = []
     t_values, r_values = [], []
-    for a, b in combinations(per_query, 2):
-        differences = _differences(per_query[a], per_query[b])
+    for names, differences in pairs.items():
         if len(differences) < 2:
             continue
         t_values.append(_t_test(differences))
         r_values.append(_randomisation_test(differences))
         rows.append(
             {
-                "systems": [a, b],
+                "systems": names,
                 "measure": measure,
                 "queries": len(differences),
                 "difference": mean(differences),

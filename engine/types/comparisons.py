@@ -100,6 +100,8 @@ class Comparison:
     by_model: tuple[str, ...] = ()  # variants in a model's order
     grades: Mapping[str, int] = field(default_factory=dict)  # judged documents of any top 20
     best: str = ""  # which variant does best, and by what; "" for one only
+    by: str = ""  # what orders the variants: a judged measure, or an estimate without judgments
+    ratings: Mapping[str, float] = field(default_factory=dict)  # variant -> its value of that
 
     def ranks_of(self, doc_id: str) -> tuple[int | None, ...]:
         """The document's rank under each variant, None where the ranking does not reach it."""
@@ -181,6 +183,8 @@ class Sensitivity:
     queries: int
     systems: tuple[SystemSensitivity, ...]
     single_aspect: bool  # no seed is judged for two aspects, so there is no p-MRR
+    asked: int = 0  # queries that were to be measured; ``queries`` are those that were
+    stopped: str = ""  # "cancelled" where it ended early
 
     def to_frame(self) -> pd.DataFrame:
         """The measures, one row per system and variant (the index); undefined ones are missing."""
@@ -193,8 +197,20 @@ class Sensitivity:
         return frame.rename_axis(["system", "variant"])
 
 
+@dataclass(frozen=True, slots=True)
+class SensitivityRequest:
+    """A table of a whole collection."""
+
+    corpus: str
+    systems: tuple[str, ...]
+    variants: tuple[str, ...]  # sets of built-in wordings
+    sample: int | None = None  # how many seeds to ask for; None for all
+    own: tuple[tuple[str, str], ...] = ()  # names and words of further wordings
+    aspect: str = ""  # key of the aspect that these ask for
+
+
 SensitivityJob = Job[RunProgress, Sensitivity]
-"""A table of a whole collection that is being computed, by queries, counted once per system."""
+"""A table of a whole collection that is being computed, by rankings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,7 @@ class EvaluationRequest:
     rerank: str = ""  # mode by which a model reranks each system, as `<system>+<mode>`; "" for none
     depth: int = 100  # documents of every ranking that are reranked
     model: str = ""  # `judge at http://localhost:8000/v1`; "" for none
+    runs: tuple[str, ...] = ()  # uploaded runs: only judged queries that all of these rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,23 @@ class EvaluationRecord:
     queries: int
     headline: Measures  # system -> nDCG@20
     time: str  # ISO 8601, UTC
+    name: str = ""  # that a person gave it
+    removed: bool = False  # not listed any more
+    id: str = ""  # by which it is renamed and removed
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One measure of a system in two evaluations, on the queries of both."""
+
+    systems: tuple[str, str]  # two names where the evaluations have no system in common
+    measure: str
+    queries: int
+    means: tuple[float, float]
+    difference: float  # second minus first
+    interval: Interval
+    t_test_p: float | None  # paired, after Holm over the systems; None where undefined
+    randomisation_p: float  # the same of random signs
 
 
 @dataclass(frozen=True, slots=True)

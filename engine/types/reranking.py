@@ -217,7 +217,7 @@ class GapRequest:
     """Which gap to measure."""
 
     collection: str  # key of a `CollectionInfo`
-    verifier: str = "pairwise"
+    verifier: str = "pointwise"
     systems: tuple[str, ...] = ("bm25", "dense", "aspect")  # retrievers whose rankings are pooled
     sizes: tuple[int, ...] = (20, 50, 100, 200)
     sample: int | None = None
@@ -231,3 +231,6 @@ class GapRecord:
     model: str  # which model verified, and where: `judge at http://localhost:8000/v1`
     bounds: tuple[float, float]  # lower and upper bound of the gap at the largest pool
     time: str  # ISO 8601, UTC
+    name: str = ""  # name, removed, id: as of an `EvaluationRecord`
+    removed: bool = False
+    id: str = ""

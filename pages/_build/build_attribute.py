@@ -23,9 +23,9 @@ from pages._common.shared import (
 )
 
 ABOUT = (
-    "Build a test collection for an implicit attribute, such as a stance or a failure. A model "
-    "labels the documents; labels become clusters, clusters become queries without the documents' "
-    "words, and retrieved documents are graded. Review each step before the next."
+    "Build a test collection for something that documents show without saying so, such as a "
+    "stance or a failure. Five steps, each reviewed before the next; a language model does the "
+    "labelling, wording and grading."
 )
 EXAMPLE: Mapping[str, str] = {
     "name": "how-they-know",

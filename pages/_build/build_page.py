@@ -139,11 +139,9 @@ def run_bar(
                     button(f"Go to {STEPS[shown]}", f"build_first_{shown}", go, shown, **look)
         return
     now = next(s for s in state.steps if s.step == step)
-    idle = not under_way(job)
-    if idle:
-        _buttons(explorer, state, now)
+    to_run = not under_way(job) and _buttons(explorer, state, now)
     card(place, step, job)
-    if idle:
+    if to_run:
         with st.container(width=680):
             folded_panel(explorer, "build", needed=step not in WITHOUT_MODEL and not now.done)
             calls_box(explorer, _MOST)
@@ -183,8 +181,9 @@ def _blocked(
 # -- the buttons of a step -------------------------------------------------------------------
 
 
-def _buttons(explorer: Explorer, state: BuildState, step: StepState) -> None:
-    """The way on where a step is complete, or back where one before it is not; and running it."""
+def _buttons(explorer: Explorer, state: BuildState, step: StepState) -> bool:
+    """The way on where a step is complete, or back where one before it is not; and running it,
+    unless there is nothing to run."""
     first, connected = earlier(state, step.step), endpoint(explorer).set_up
     place = (state.spec.corpus, state.spec.name)
     panel = _panel(place, step.step)
@@ -204,7 +203,7 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState) -> None:
             words += " Connect a model to estimate requests and tokens."
         if idle:
             dim(words)
-            return
+            return False
         who, label = annotator(explorer), WORDS[step.step].start
         request = StepRequest(*place, step.step, who)
         if step.at is not None or step.done:
@@ -218,6 +217,7 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState) -> None:
             type="secondary" if leads else "primary",
             help="Connect a language model first." if lacks_model else None,
         )
+    return True
 
 
 def _way(step: StepState, first: StepState | None) -> bool:

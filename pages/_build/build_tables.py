@@ -19,7 +19,7 @@ from engine.types.builds import BuildQuery, BuildSpec, BuildState, Cluster, Labe
 from engine.types.documents import Document
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
 from pages._annotate.annotate_url import annotator
-from pages._build.build_words import cluster_facts, fate, many, percent
+from pages._build.build_words import fate, many, percent
 from pages._common.document_view import meta, title_of
 from pages._common.kit import (
     Html,
@@ -281,24 +281,27 @@ def labels_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
 
 
 def label_facts(all_labels: Sequence[Label]) -> str:
-    """``312 of 360 documents show it; 40 different labels. 3 labels edited manually.``"""
+    """``312 present · 48 not present · 40 distinct``."""
     labels = [label for label in all_labels if label.author]
-    still = len(all_labels) - len(labels)
-    if not labels:
-        return f"{many(still, 'document')} to label."
-    showing = sum(bool(label.text) for label in labels)
-    different = len({label.text.casefold() for label in labels if label.text})
-    people = sum(label.maker == "person" for label in labels)
-    outdated = sum(label.outdated for label in labels)
-    lines = [
-        f"{showing:,} of {many(len(labels), 'document')} {'shows' if showing == 1 else 'show'} it, "
-        f"{counted(len(labels) - showing, 'does', 'do')} not; "
-        f"{counted(different, 'different label')}.",
-        people and f"{counted(people, 'label')} edited manually.",
-        still and f"{many(still, 'document')} not labelled yet.",
-        outdated and f"{outdated:,} outdated: document or attribute changed.",
-    ]
-    return " ".join(str(words) for words in lines if words)
+    return in_numbers(
+        {
+            "present": sum(bool(label.text) for label in labels),
+            "not present": sum(not label.text for label in labels),
+            "distinct": len({label.text.casefold() for label in labels if label.text}),
+            "edited manually": sum(label.maker == "person" for label in labels),
+            "not labelled yet": len(all_labels) - len(labels),
+            "outdated": sum(label.outdated for label in labels),
+        }
+    )
+
+
+def in_numbers(counts: Mapping[str, int]) -> str:
+    """Counts in a line, without those that are 0.
+
+    >>> in_numbers({"queries": 1_200, "excluded": 0})
+    '1,200 queries'
+    """
+    return " · ".join(f"{count:,} {words}" for words, count in counts.items() if count)
 
 
 def _label_ticked(explorer: Explorer, build: OpenBuild, doc_ids: Sequence[str]) -> None:
@@ -367,7 +370,9 @@ def clusters_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
     if not clusters:
         return
     labels = {label.doc_id: label for label in build.labels()}
-    facts(cluster_facts(clusters.values(), build.spec))
+    fates = Counter(fate(cluster, build.spec) for cluster in clusters.values())
+    words = {"a query": "become queries"}
+    facts(in_numbers({words.get(kind, kind): count for kind, count in fates.most_common()}))
     step = _Clusters(explorer, build, clusters, labels)
     table_view(
         "clusters",
@@ -595,21 +600,23 @@ def is_above(overlap: Overlap, spec: BuildSpec) -> bool:
     return overlap.share > spec.overlap + 1e-9
 
 
-def query_facts(all_queries: Sequence[BuildQuery], spec: BuildSpec) -> str:
-    """``22 queries, 2 excluded. Mean overlap 12 %; 3 are over the limit of 30 %.``"""
-    queries = [query for query in all_queries if query.text]
-    still = len(all_queries) - len(queries)
-    kept = [query for query in queries if not query.dropped]
-    dropped = len(queries) - len(kept)
-    words = counted(len(queries), "query", "queries") + f", {dropped:,} excluded" * bool(dropped)
-    if still:
-        words += f", {counted(still, 'cluster')} without query text"
+def query_facts(queries: Sequence[BuildQuery], spec: BuildSpec) -> str:
+    """``22 queries · 2 excluded · 3 over the limit of 30 % · mean overlap 12 %``."""
+    kept = [query for query in queries if query.text and not query.dropped]
+    counts = in_numbers(
+        {
+            "with query text": sum(bool(query.text) for query in queries),
+            "without query text": sum(not query.text for query in queries),
+            "excluded": sum(bool(query.text and query.dropped) for query in queries),
+            f"over the limit of {percent(spec.overlap)}": sum(
+                is_above(query.overlap, spec) for query in kept
+            ),
+        }
+    )
     if not kept:
-        return f"{words}."
+        return counts
     mean = sum(query.overlap.share for query in kept) / len(kept)
-    above = sum(is_above(query.overlap, spec) for query in kept)
-    over = f"{above:,} over the limit of {percent(spec.overlap)}"
-    return f"{words}. Mean overlap {percent(mean)}; {over}."
+    return f"{counts} · mean overlap {percent(mean)}"
 
 
 def remark(query: BuildQuery, spec: BuildSpec) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -23,6 +23,14 @@ STEPS: Mapping[str, str] = {
     "result": "Result",
 }
 """The five steps as a link names them, and as the page does."""
+MAKES: Mapping[str, str] = {
+    "attribute": "what documents have in common",
+    "labels": "a label for each document",
+    "clusters": "groups of equal labels",
+    "queries": "a query for each group",
+    "result": "graded documents, to export",
+}
+"""What each step makes, while there is nothing of it yet."""
 RUNS: Mapping[str, BuildStep] = {
     "labels": "label",
     "clusters": "collapse",
@@ -185,17 +193,20 @@ def steps_data(
     for number, (key, name) in enumerate(STEPS.items(), start=1):
         is_first = key == "attribute"
         ran = job is not None and SHOWN_BY[job.request] == key and job.state
+        failed = ran in ("failed", "interrupted")
+        failed |= bool(ran and job and job.report and job.report.stopped == "endpoint")
         if ran == "running":
             kind, words = "running", "running"
         elif state is None:
-            kind, words = ("next", "next") if is_first else ("later", "")
+            kind, words = "next" if is_first else "later", MAKES[key]
         elif is_first:
             kind, words = "done", "described"
         else:
             step = RUNS[key]
             first, is_next = earlier(state, step), state.next == step
             kind, words = standing(by_run[step], is_next=is_next, clusters=clusters, first=first)
-            if ran == "failed" and kind != "done":
+            words = words or MAKES[key]
+            if failed and kind != "done":
                 kind, words = "failed", ", ".join(filter(None, ("failed", words)))
         row = {"key": key, "number": number, "name": name, "kind": kind, "words": words}
         rows.append({**row, "current": key == current, "open": state is not None or is_first})
@@ -238,20 +249,3 @@ def fate(cluster: Cluster, spec: BuildSpec) -> str:
     if size > spec.largest:
         return "too large"
     return "excluded" if cluster.dropped else "a query"
-
-
-def cluster_facts(clusters: Iterable[Cluster], spec: BuildSpec) -> str:
-    """``24 clusters: 18 become queries, 4 too small (under 2), 2 excluded``."""
-    fates = [fate(cluster, spec) for cluster in clusters]
-    queries, all_clusters = fates.count("a query"), counted(len(fates), "cluster")
-    if queries == len(fates):
-        all_of_them = "and it becomes a query" if queries == 1 else "and all become queries"
-        return f"{all_clusters}, {all_of_them}."
-    said = {
-        "a query": "becomes a query" if queries == 1 else "become queries",
-        "too small": f"too small (fewer than {many(spec.smallest, 'document')})",
-        "too large": f"too large (more than {spec.largest:,})",
-        "excluded": "excluded",
-    }
-    parts = [f"{fates.count(kind):,} {words}" for kind, words in said.items() if kind in fates]
-    return f"{all_clusters}: {', '.join(parts)}."

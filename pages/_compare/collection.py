@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,12 +13,12 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.comparisons import Sensitivity, SensitivityJob
-from engine.types.evaluations import CSFCUBE_NDCG, NDCG
+from engine.types.comparisons import Sensitivity, SensitivityJob, SensitivityRequest
+from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Topic
 from pages._common.charts import frame_csv
 from pages._common.kit import button, dim
 from pages._common.kit import table as html_table
-from pages._common.shared import download, error_boundary, note, show_error
+from pages._common.shared import download, error_boundary, note, show_error, system_label
 from pages._common.state import control
 from pages._common.tables import SENSITIVITY, SIMILARITY, floats, is_signed, table
 from pages._common.tasks import JobCard, joined, time_left
@@ -28,69 +29,100 @@ from pages._login import login
 
 SYSTEMS = ("aspect", "instructed", "dense")
 _SIMILAR = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
-_HEADS = {"system": "System", "variant": "Variant", "rbo": "RBO", "overlap@20": "overlap"}
-_BOUNDED = [f"{m}{end}" for m in (CSFCUBE_NDCG, "p-MRR") for end in ("", " low", " high")]
-_OVERVIEW = ("system", "variant", *_BOUNDED, *SENSITIVITY, *_SIMILAR)
-"""Columns of the table on the page; the file has all."""
+_HEADS = {"system": "System", "variant": "Instruction", "rbo": "RBO", "overlap@20": "overlap"}
+SAMPLES = (5, 10, 20, 40, 100)
 WORDINGS = tuple(name for name in Explorer.wording_sets if name != "reverse")
 """Compared by default. SICR and WISE need the reverse, shown or not."""
 
 
 def whole_collection(page: ComparePage) -> None:
     """Choose what to compare, start the table, watch it grow, read it."""
-    comparing, corpus = page.explorer.comparing, page.corpus
+    comparing = page.explorer.comparing
     try:
-        collection = comparing.collection(corpus)
+        collection = comparing.collection(page.corpus)
     except SeedLensError as error:
         show_error(error)
-        _paper_table()
         return
-    pairs = sum(bool(t.aspect and t.seed) for t in collection.topics)
+    pairs = [t for t in collection.topics if t.aspect and t.seed]
     titled(
         collection.name,
-        f"All {pairs} pairs of seed and aspect, every variant, every system. Systems get the "
-        "instruction only, not the aspect.",
+        f"{counted(len(pairs), 'pair')} of seed and aspect, every instruction, every system. "
+        "Systems get the instruction only, not the aspect.",
     )
-    chosen = _chosen(page.view)
-    job = comparing.find_sensitivity(corpus, *chosen)
-    running = job is not None and job.running
-    choices = (
-        ("systems", "Systems", Explorer.systems),
-        ("wordings", "Variants", Explorer.wording_sets),
-    )
-    for (field, label, options), values in zip(choices, chosen, strict=True):
-        control(
-            *(page.view, field, st.pills, label, options),
-            shown=list(values),
-            read=partial(_or_before, values),
-            selection_mode="multi",
-            disabled=running,
-            help=None
-            if field == "systems"
-            else "RBO, tau and overlap: compared with base. SICR and WISE: with no instruction "
-            "and reverse.",
-        )
-    if job is not None and running:
+    request = request_of(page.explorer, page.view)
+    job = comparing.find_sensitivity(request)
+    _choices(page, request, pairs, job)
+    if job is not None and job.running:
         JobCard(
-            lambda: comparing.find_sensitivity(corpus, *chosen),
+            lambda: comparing.find_sensitivity(request),
             key="compare_table",
             label="Computing the table",
             line=_progress_line,
             cancel=comparing.jobs.cancel,
             border=False,
-            what_stays="Stops after the current query. No results saved.",
+            what_stays="Finished queries are kept.",
         ).show(job)
     elif job is not None and job.report is not None:
+        if job.report.stopped:
+            done = f"{job.report.queries:,} of {counted(job.report.asked, 'query', 'queries')}"
+            note("Cancelled.", f"The table has {done}.")
         with error_boundary():
-            _table(page.explorer, job.report)
-    else:
-        button("Compute table", "compare_start", _start, page.explorer, type="primary")
+            _table(page.explorer, job.report, csfcube=collection.source_format == "csfcube")
+    elif job is None:
         dim("Not computed yet.")
-        if job is not None and job.state == "cancelled":
-            note("Cancelled. No results saved.")
-        elif job is not None:
-            note(f"The table was not finished. {job.error}", job.remedy, kind="error")
-    _paper_table()
+    elif job.state == "cancelled":
+        note("Cancelled before the first query was ranked.")
+    else:
+        note(f"The table was not finished. {job.error}", job.remedy, kind="error")
+    if collection.source_format == "csfcube":
+        _paper_table()
+
+
+def _choices(
+    page: ComparePage,
+    request: SensitivityRequest,
+    pairs: Sequence[Topic],
+    job: SensitivityJob | None,
+) -> None:
+    """Systems, instructions and queries of the table, and the button that computes it."""
+    view, running = page.view, job is not None and job.running
+    control(
+        *(view, "systems", st.multiselect, "Systems", list(Explorer.systems)),
+        shown=list(request.systems),
+        read=partial(_or_before, request.systems),
+        format_func=system_label,
+        disabled=running,
+    )
+    control(
+        *(view, "wordings", st.pills, "Instructions", Explorer.wording_sets),
+        shown=list(request.variants),
+        read=partial(_or_before, request.variants),
+        selection_mode="multi",
+        disabled=running,
+        help="RBO, tau and overlap: compared with base. SICR and WISE: with no instruction and "
+        "reverse.",
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        seeds = len({topic.seed for topic in pairs})
+        sizes = sorted({n for n in (*SAMPLES, view.seeds) if 0 < n < seeds})
+        control(
+            *(view, "seeds", st.selectbox, "Seeds"),
+            {0: f"all {seeds:,}", **{n: f"{n} of {seeds:,}" for n in sizes}},
+            shown=view.seeds if view.seeds in sizes else 0,
+            width=150,
+            disabled=running,
+            help="Fixed sample; larger samples contain smaller ones.",
+        )
+        if own := own_wordings(page.explorer, view):
+            control(
+                *(view, "own", st.toggle, f"Own instructions ({len(own)})"),
+                disabled=running,
+                help="Adds yours, and measures all on the queries of the chosen aspect.",
+            )
+        whole = job is not None and job.report is not None and not job.report.stopped
+        if not running and not whole:
+            label = "Compute table" if job is None or job.report is None else "Compute all"
+            button(label, "compare_start", _start, page.explorer, type="primary")
 
 
 def _or_before(before: tuple[str, ...], now: list[str]) -> tuple[str, ...]:
@@ -98,28 +130,40 @@ def _or_before(before: tuple[str, ...], now: list[str]) -> tuple[str, ...]:
     return tuple(now) or before
 
 
-def _chosen(view: CompareView) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Systems and sets of wordings that the view asks for, in the order of the engine."""
+def own_wordings(explorer: Explorer, view: CompareView) -> tuple[tuple[str, str], ...]:
+    """The wordings of the variants that are not built in, each by itself."""
+    built_in = {v.instruction for v in explorer.comparing.presets(view.corpus, view.aspect)}
+    own = (v.instruction.strip() for v in view.variants if v.instruction not in built_in)
+    return tuple((words, words) for words in dict.fromkeys(filter(None, own)))
+
+
+def request_of(explorer: Explorer, view: CompareView) -> SensitivityRequest:
+    """The table that the view asks for, its systems and wordings in the order of the engine."""
     systems, wordings = view.systems or SYSTEMS, view.wordings or WORDINGS
-    return (
+    own = own_wordings(explorer, view) if view.own else ()
+    return SensitivityRequest(
+        view.corpus,
         tuple(s for s in Explorer.systems if s in systems),
         tuple(s for s in Explorer.wording_sets if s in wordings),
+        view.seeds or None,
+        own,
+        view.aspect if own else "",
     )
 
 
 def _start(explorer: Explorer) -> None:
     def started(now: CompareView) -> CompareView:
-        systems, wordings = _chosen(now)
-        explorer.comparing.start_sensitivity(now.corpus, systems, wordings, login.owner())
-        return replace(now, systems=systems, wordings=wordings)
+        request = request_of(explorer, now)
+        explorer.comparing.start_sensitivity(request, login.owner())
+        return replace(now, systems=request.systems, wordings=request.variants)
 
     CompareView.change(started)
 
 
 def _progress_line(job: SensitivityJob) -> str:
-    """Queries and time left, in one line of HTML."""
+    """Rankings and time left, in one line of HTML."""
     now = job.progress
-    done = f"{now.done:,} of {counted(now.total, 'query', 'queries')}"
+    done = f"{now.done:,} of {counted(now.total, 'ranking')}" if now.total else "Preparing"
     left = time_left(now.seconds_left) if now.done > 2 else ""
     return joined([done, left, "runs in the background"])
 
@@ -174,8 +218,9 @@ def matrix_frame(found: Sensitivity) -> pd.DataFrame:
     )
 
 
-def _table(explorer: Explorer, found: Sensitivity) -> None:
-    frame = sensitivity_frame(found)
+def _table(explorer: Explorer, found: Sensitivity, *, csfcube: bool) -> None:
+    """The table; of other collections than CSFCube with the usual nDCG."""
+    frame, ndcg = sensitivity_frame(found), CSFCUBE_NDCG if csfcube else NDCG
     files = {
         "Table (CSV)": ("sensitivity-table.csv", lambda: frame_csv(frame)),
         "Rank similarity (CSV)": ("sensitivity-matrix.csv", lambda: frame_csv(matrix_frame(found))),
@@ -189,23 +234,29 @@ def _table(explorer: Explorer, found: Sensitivity) -> None:
             mime = "text/csv" if file.endswith("csv") else "application/json"
             download(label, file, make, key=f"compare_collection_{file}", mime=mime)
         st.caption("Copy the address to share this page.")
-    dim(f"{found.queries} queries. Queries with a judged pool rank only its documents.")
-    meanings = {
+    count = counted(found.queries, "query", "queries")
+    dim(f"{count}. Queries with a judged pool rank only its documents.")
+    meanings: dict[str, Any] = {
         _HEADS.get(name, name): f"{SIMILARITY[key][1]} Compared with base."
         for name, key in _SIMILAR.items()
     }
+    meanings["Instruction"] = st.column_config.TextColumn(width="medium")
     meanings["Seconds"] = "Of the system, over all variants."
-    own = frame[[name for name in _OVERVIEW if name in frame]].rename(columns=_HEADS)
+    bounded = [f"{m}{end}" for m in (ndcg, "p-MRR") for end in ("", " low", " high")]
+    overview = ("system", "variant", *bounded, *SENSITIVITY, *_SIMILAR)
+    own = frame[[name for name in overview if name in frame]].rename(columns=_HEADS)
     own["Seconds"] = own["System"].map({s.system: s.seconds for s in found.systems})
+    own["System"] = own["System"].map(system_label)
     table(own, "compare_sensitivity", "Sensitivity to the instruction", meanings, most=24)
     if found.single_aspect:
         words = "No seed is judged for two aspects, so p-MRR is undefined."
         note(words, "RBO, tau and overlap need no judgments.")
     aspects = sorted({name for s in found.systems for r in s.rows for name in r.by_aspect})
     if aspects:
-        figures = [f"{measure} {a}" for measure in (CSFCUBE_NDCG, "p-MRR") for a in aspects]
+        figures = [f"{measure} {a}" for measure in (ndcg, "p-MRR") for a in aspects]
         own = frame[["system", "variant", *(name for name in figures if name in frame)]]
         own = own.rename(columns=_HEADS)
+        own["System"] = own["System"].map(system_label)
         with st.expander("By aspect"):
             table(own, "compare_by_aspect", "Measures of every variant by aspect", most=24)
     _similarity(found)
@@ -215,7 +266,8 @@ def _similarity(found: Sensitivity) -> None:
     st.html("<h3>Rank similarity</h3>")
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     systems = {s.system: s for s in found.systems}
-    chosen = left.selectbox("System", list(systems), key="compare_matrix_system")
+    box: Any = {"format_func": system_label, "key": "compare_matrix_system"}
+    chosen = left.selectbox("System", list(systems), **box)
     system = systems[chosen]
     keys = {name.split("@")[0].lower().replace("-", "_"): name for name in system.matrix}
     known = [key for key in SIMILARITY if key in keys]
@@ -234,7 +286,7 @@ def _similarity(found: Sensitivity) -> None:
     names = [row.variant for row in system.rows]
     mean = f"Mean over {counted(found.queries, 'query', 'queries')}."
     similarity_chart(
-        *(names, values, measure, f"between variants, system {system.system}"),
+        *(names, values, measure, f"between instructions, {system_label(system.system)}"),
         words=f"{SIMILARITY[measure][1]} {mean}",
         source=f"Corpus {found.corpus}.",
         file=f"rank similarity {system.system} {measure}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import find_intermediate_color, hex_to_rgb, label_rgb
@@ -33,12 +32,12 @@ from pages._common.charts import (
     styled,
     wrapped,
 )
+from pages._common.shared import system_label
 from pages._common.tables import is_signed
+from pages._compare.compare_state import short, wording_of
 
 NAMED_COLUMNS = 3
 """With more, the columns of a matrix have numbers: names of any length fit beside its rows."""
-LABEL_PLACES = (28 - 28j, 28 + 28j, -28 - 28j, -28 + 28j)
-"""Right (real) and below (imaginary) of a point, in pixels."""
 Values = Mapping[tuple[str, str], float | None]
 
 # -- the rank flow -------------------------------------------------------------------------
@@ -68,16 +67,26 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
                 "grade": comparison.grades.get(doc_id),
             }
         )
-    columns = [
-        {"name": r.variant.name, "system": r.variant.system, "wording": r.variant.instruction}
-        for r in rankings
-    ]
+    several = len({wording_of(r.variant) for r in rankings}) > 1
+    columns = []
+    for ranked in rankings:
+        variant = ranked.variant
+        words, system = short(wording_of(variant)), system_label(variant.system)
+        name, below = (words, system) if several or len(rankings) == 1 else (system, words)
+        columns.append(
+            {
+                "label": variant.name,
+                "name": name,
+                "system": below,
+                "wording": variant.instruction,
+            }
+        )
     return {"columns": columns, "depth": depth, "lines": lines}
 
 
 def flow_rows(flow: Mapping[str, Any]) -> tuple[list[str], list[list[object]]]:
     """Head and lines of the rank flow's data: ranks beyond what was ranked are empty."""
-    head = ["doc_id", "title", "grade", *(column["name"] for column in flow["columns"])]
+    head = ["doc_id", "title", "grade", *(column["label"] for column in flow["columns"])]
     rows = [
         ["" if v is None else v for v in (x["doc_id"], x["title"], x["grade"], *x["ranks"])]
         for x in flow["lines"]
@@ -141,6 +150,7 @@ def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:
     places = list(range(count))
     cells = [(i, j) for i in places for j in places]
     colours = [_cell_colour(values[i][j], signed, dark) for i, j in cells]
+    whole = [wrapped(name, 60, 9) for name in names]
     # Bars, as a heat map would be an image in the exported file.
     figure = go.Figure(
         go.Bar(
@@ -155,7 +165,7 @@ def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:
             constraintext="none",
             textangle=0,
             insidetextfont={"size": 12, "color": [_on_cell(colour) for colour in colours]},
-            hovertext=[f"{label(names[i], 60)} against {label(names[j], 60)}" for i, j in cells],
+            hovertext=[f"{whole[i]}<br>against<br>{whole[j]}" for i, j in cells],
             hovertemplate="%{hovertext}: %{text}<extra></extra>",
         )
     )
@@ -225,7 +235,8 @@ def likeness(frame: pd.DataFrame, lens: Lens, *, dark: bool) -> go.Figure:
                 text=[f"{letter} {number(gain, signed=True)}" for gain in part.iloc[:, 2]],
                 textposition="outside",
                 cliponaxis=False,
-                hovertemplate="%{text} standard deviations<extra></extra>",
+                customdata=[wrapped(name, 60, 9) for name in part["variant"]],
+                hovertemplate="%{customdata}<br>%{text} standard deviations<extra></extra>",
             )
     figure.update_yaxes(
         tickvals=places,
@@ -270,9 +281,11 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
         go.Scatter(
             x=following,
             y=relevance,
-            mode="lines+markers",
+            mode="lines+markers+text",
             line={"color": ACCENT[dark], "width": 1.5},
             marker={"size": 7, "color": ACCENT[dark]},
+            text=[weight if i in (0, here, last) else "" for i, weight in enumerate(weights)],
+            textposition=["bottom right", *["top right"] * (last - 1), "top left"][: last + 1],
             customdata=weights,
             hovertemplate="aspect weight %{customdata}<br>instruction following %{x:.3f}, "
             "relevance %{y:.3f}<extra></extra>",
@@ -285,23 +298,6 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
         marker={"size": 17, "symbol": "circle-open", "color": INK[dark], "line": {"width": 2}},
         hoverinfo="skip",
     )
-    # In pixels, about: each label goes where it is furthest from the curve and other labels.
-    x, y = np.array(following), np.array(relevance)
-    at = 600 * x / (np.ptp(x) or 1.0) - 250j * y / (np.ptp(y) or 1.0)
-    taken = np.interp(np.linspace(0, last, 20 * last + 1), range(last + 1), at)
-    for i in dict.fromkeys((0, last, here)):
-        away = max(LABEL_PLACES, key=lambda place: abs(taken - at[i] - place).min())
-        taken = np.append(taken, at[i] + away)
-        figure.add_annotation(
-            x=following[i],
-            y=relevance[i],
-            text=weights[i],
-            ax=away.real,
-            ay=away.imag,
-            arrowhead=0,
-            arrowwidth=1,
-            arrowcolor=GRID[dark],
-        )
     figure.update_xaxes(title_text=frame.columns[1], zeroline=judged)
     figure.update_yaxes(title_text=frame.columns[2], zeroline=False)
     return styled(figure, dark=dark, height=340, showlegend=False, margin={"t": 30, "r": 44})

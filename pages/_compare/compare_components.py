@@ -79,8 +79,12 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
     return tuple(named)
 
 
-def flow(page: ComparePage, comparison: Comparison) -> None:
-    """Documents through the variants' rankings, one line each; a click opens one."""
+def flow(page: ComparePage, comparison: Comparison, *, plain: bool = False) -> None:
+    """Documents through the variants' rankings, one line each; a click opens one.
+
+    Args:
+        plain: without hint and menu.
+    """
     view, count = page.view, len(comparison.variants)
     ranks = compare_charts.rank_flow(comparison, view.depth)
     grades = [line["grade"] for line in ranks["lines"]]
@@ -97,6 +101,7 @@ def flow(page: ComparePage, comparison: Comparison) -> None:
             **ranks,
             **file.data(),
             "selected": view.document,
+            "plain": plain,
             "dark": dark(),
             "ink": compare_charts.flow_ink(grades, dark=dark()),
             "file_ink": compare_charts.flow_ink(grades, dark=False, file=True),

@@ -15,7 +15,7 @@ from engine.types.documents import Document
 from pages._common.document_view import meta, seed_finder
 from pages._common.filter_panel import PageFilters
 from pages._common.kit import Html, button, dim, el
-from pages._common.shared import attempt, escape_label, note
+from pages._common.shared import attempt, escape_label, note, system_label
 from pages._common.state import corpus_box, pages
 from pages._compare.compare_components import variant_rows
 from pages._compare.compare_state import (
@@ -78,6 +78,7 @@ def left_column(
         for name, (make, meaning) in PRESETS.items():
             key, take = f"compare_preset_{make.__name__}", partial(_take_preset, explorer, make)
             button(name, key, take, help=meaning)
+    _systems_box(page)
     count = 0 if comparison is None else len(view.variants)
     read = [_reading(comparison, i) for i in range(count)] if comparison else []
     variant_rows(page, read, [one.model if one.in_use else "" for one in found])
@@ -85,6 +86,27 @@ def left_column(
     filters.chips()
     filters.panel()
     _reading_control(page, found)
+
+
+def _systems_box(page: ComparePage) -> None:
+    """The systems of the variants; a change puts every instruction on every system."""
+    view, key = page.view, "compare_on_systems"
+    own = list(dict.fromkeys(variant.system for variant in view.variants))
+    systems = list(dict.fromkeys([*page.explorer.systems_of(page.corpus), *own]))
+
+    def change() -> None:
+        if chosen := st.session_state[key]:
+            CompareView.change(lambda now: now.on_systems(chosen))
+
+    st.session_state[key] = own
+    st.multiselect(
+        *("Systems", systems),
+        key=key,
+        format_func=system_label,
+        on_change=attempt,
+        args=(change,),
+        help="Ranks every instruction with each of these systems.",
+    )
 
 
 def _take_preset(

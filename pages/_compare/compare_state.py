@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -24,7 +25,7 @@ from pydantic import (
     ValidationError,
 )
 
-from engine.errors import SeedLensError, UnknownNameError
+from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.comparisons import (
     Comparison,
@@ -38,7 +39,7 @@ from engine.types.comparisons import (
 from engine.types.models import Estimate
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import Query
-from pages._common.shared import engine
+from pages._common.shared import SYSTEM_NAMES, engine
 from pages._common.state import (
     BadParamError,
     Commas,
@@ -58,9 +59,10 @@ from pages._explore.explore_state import DEEPEST, DEFAULT, OWN, View
 from pages._login import login
 
 State = TypeVar("State", bound="CompareView")
-MOST_VARIANTS = 8
-"""Beyond that, neither the rank flow nor a person follows."""
+MOST_VARIANTS = 12
+"""As five instructions on two systems; beyond that, the rank flow is not read any more."""
 LONGEST_NAME = 80
+LONGEST_LABEL = 300
 LONGEST_LINK = 6_000
 """Characters; variants that make a link longer are stored here and named by an id."""
 DEPTHS = (10, 20)
@@ -217,9 +219,13 @@ class CompareView(PageView):
         where: filters of what is ranked.
         depth: ranks that the rank flow shows.
         document: the one whose evidence is open, or empty.
+        cell: name of the variant whose list is open, or empty for the best one's.
+        present: for an audience, in large type and without controls.
         steered: name of the variant whose frontier is shown, or empty for the first.
         show: ``seed``, or ``collection`` for the sensitivity over all judged seeds.
         systems, wordings: what the whole collection is asked on and in; empty for the usual.
+        seeds: of how many seeds the whole collection is asked; 0 for all.
+        own: whether wordings of one's own are asked too.
         rerank: the way in which a model reranks all variants; "" for not at all.
         rerank_depth: documents of each ranking that it reranks.
     """
@@ -233,11 +239,15 @@ class CompareView(PageView):
     variants: _Variants = ()
     depth: Annotated[int, one_of(DEPTHS)] = DEPTHS[-1]
     document: str = ""
+    cell: str = ""
+    present: bool = False
     matrix: _Matrix = MATRICES[0]
     steered: str = ""
     show: Annotated[str, one_of(SHOWS)] = "seed"
     systems: Annotated[tuple[str, ...], some_of(Explorer.systems), Commas] = ()
     wordings: Annotated[tuple[str, ...], some_of(Explorer.wording_sets), Commas] = ()
+    seeds: Annotated[int, Field(ge=0)] = 0
+    own: bool = False
     rerank: Annotated[str, one_of(tuple(Explorer.rerank_modes))] = ""
     rerank_depth: Annotated[int, Field(ge=1, le=DEEPEST)] = RERANK_DEPTH
 
@@ -299,7 +309,100 @@ class CompareView(PageView):
         """The same seed and aspect under other variants."""
         known = {variant.name for variant in variants}
         steered = self.steered if self.steered in known else ""
-        return replace(self, variants=tuple(variants), steered=steered)
+        cell = self.cell if self.cell in known else ""
+        return replace(self, variants=tuple(variants), steered=steered, cell=cell)
+
+    def on_systems(self, systems: Sequence[str]) -> Self:
+        """Every wording on every one of these systems; variants that are there already stay."""
+        wordings = {wording_of(v): v for v in reversed(self.variants)}
+        count = len(wordings) * len(systems)
+        if count > MOST_VARIANTS:
+            raise BadInputError(
+                f"{len(wordings)} instructions on {len(systems)} systems are {count} variants.",
+                f"The maximum is {MOST_VARIANTS}: remove some.",
+            )
+        known = {(wording_of(v), v.system): v for v in self.variants}
+        names = [v.name for v in self.variants]
+        made = []
+        for wording, first in reversed(wordings.items()):
+            for system in systems:
+                variant = known.get((wording, system))
+                if variant is None:
+                    name = free_name(f"{first.name}-{system}"[:LONGEST_NAME], names)
+                    variant = replace(first, name=name, system=system)
+                    names.append(name)
+                made.append(variant)
+        return self.with_variants(made)
+
+
+# -- how variants are called ---------------------------------------------------------------
+
+
+def short(words: str, longest: int = 60) -> str:
+    """Words on one line, cut between two of them."""
+    return textwrap.shorten(words, longest, placeholder="…")
+
+
+def wording_of(variant: Variant) -> str:
+    """What a variant asks for, in its own words.
+
+    >>> wording_of(Variant("base", "Similar methods.", subset=True))
+    "Similar methods. (aspect's sentences only)"
+    """
+    words = " ".join(variant.instruction.split())
+    parts = [variant.aspect.capitalize(), words, "picked sentences" if variant.focus else ""]
+    text = " · ".join(filter(None, parts)) or "No instruction"
+    return f"{text} (aspect's sentences only)" if variant.subset else text
+
+
+def labels_of(variants: Sequence[Variant]) -> dict[str, str]:
+    """name -> a variant by its wording, by its system where these differ, or by both; unique.
+
+    >>> labels_of([Variant("a", "Similar methods."), Variant("b", "", "dense")])
+    {'a': 'Similar methods. · Aspect-aware', 'b': 'No instruction · Meaning'}
+    """
+    wordings, systems = ({*map(wording_of, variants)}, {v.system for v in variants})
+    labels: dict[str, str] = {}
+    for variant in variants:
+        words = short(wording_of(variant), LONGEST_LABEL)
+        parts = [words] if len(wordings) > 1 or len(systems) == 1 else []
+        if len(systems) > 1:
+            parts.append(SYSTEM_NAMES.get(variant.system, variant.system))
+        for part in (f"{variant.steer:.0%}", variant.name):
+            if " · ".join(parts) in labels.values():
+                parts.append(part)
+        labels[variant.name] = " · ".join(parts)
+    return labels
+
+
+def labelled(comparison: Comparison) -> Comparison:
+    """With variants by what they ask for, as the page shows them."""
+    variants = [ranked.variant for ranked in comparison.variants]
+    labels, systems = labels_of(variants), {v.name: v.system for v in variants}
+    best = comparison.best
+    for name, label in labels.items():
+        best = best.replace(f"“{name}” ranks", f"“{short(label, 110)}” ranks")
+    return replace(
+        comparison,
+        variants=tuple(
+            replace(r, variant=replace(r.variant, name=labels[r.variant.name]))
+            for r in comparison.variants
+        ),
+        pairs=tuple(
+            replace(p, first=labels[p.first], second=labels[p.second]) for p in comparison.pairs
+        ),
+        verdicts=tuple(
+            replace(
+                v,
+                variant=labels[v.variant],
+                text=v.text.removeprefix(f"“{v.variant}” on {systems[v.variant]} "),
+            )
+            for v in comparison.verdicts
+        ),
+        best=best,
+        by_model=tuple(labels[name] for name in comparison.by_model),
+        ratings={labels[name]: value for name, value in comparison.ratings.items()},
+    )
 
 
 def reworded(explorer: Explorer, view: State, aspect: str) -> State:

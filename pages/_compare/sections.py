@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,15 +16,27 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.evaluations import CSFCUBE_NDCG
-from pages._common.charts import to_csv
-from pages._common.kit import dim, el, html
-from pages._common.shared import download, error_boundary, note, show_error
+from pages._common.charts import number, to_csv
+from pages._common.kit import button, dim, el, empty, grid, html
+from pages._common.shared import download, error_boundary, note, show_error, system_label
 from pages._common.state import control
-from pages._common.tables import SIMILARITY, floats, frame_chart, table
+from pages._common.tables import SIMILARITY, floats, frame_chart, signed_number, table
 from pages._common.waiting import renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
-from pages._compare.compare_state import DEPTHS, MATRICES, SHOWS, ComparePage, evidence, traded
+from pages._compare.compare_state import (
+    DEPTHS,
+    MATRICES,
+    SHOWS,
+    ComparePage,
+    CompareView,
+    evidence,
+    labelled,
+    labels_of,
+    short,
+    traded,
+    wording_of,
+)
 
 KINDS = {
     "follows": ("follows", "full"),
@@ -46,17 +59,33 @@ def titled(title: str, words: str) -> None:
 
 def heading(page: ComparePage, comparison: Comparison | None) -> None:
     """What the right column is about: one seed, or all of them."""
-    left, right = st.columns([4, 1.6], vertical_alignment="center")
-    control(page.view, "show", left.segmented_control, "Scope", SHOWS, **_ROW)
-    if comparison is not None and page.view.show == "seed":
-        with right:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        control(page.view, "show", st.segmented_control, "Scope", SHOWS, width="stretch", **_ROW)
+        if comparison is not None and page.view.show == "seed":
+            present: Any = (page.view.change, lambda now: replace(now, present=True))
+            words = "Large type without controls, for slides and talks."
+            button("Present", "compare_present_on", *present, help=words)
             _exports(page, comparison)
+
+
+def presented(page: ComparePage, comparison: Comparison) -> None:
+    """What an audience sees: the seed, what does best, the verdicts and the rank flow."""
+    shown = labelled(comparison)
+    with st.container(key="compare_present"):
+        with st.container(horizontal=True, horizontal_alignment="right"):
+            leave: Any = (page.view.change, lambda now: replace(now, present=False))
+            button("Leave", "compare_present_off", *leave, shortcut="Escape")
+        aspect = next((a.name for a in page.lens.aspects if a.key == comparison.aspect), "")
+        title = comparison.seed.title or "Pasted text"
+        st.html(el("div.cmp-seed", el("div.cmp-meta", f"Similar in {aspect}"), el("h2", title)))
+        _verdicts(shown, {}, numbers=False)
+        flow(page, shown, plain=True)
 
 
 def _exports(page: ComparePage, comparison: Comparison) -> None:
     """The ranks, the runs, and the link."""
     explorer = page.explorer
-    with st.popover("Export", width="stretch"):
+    with st.popover("Export"):
         ranks, runs = (lambda: ranks_csv(explorer, comparison)), explorer.comparing.runs
         download("Ranks (CSV)", "ranks.csv", ranks, key="compare_csv", mime="text/csv")
         with error_boundary():  # ids with a space in them have no run
@@ -86,6 +115,10 @@ def all_sections(page: ComparePage, comparison: Comparison, changes: Mapping[str
     Args:
         changes: for each variant that a model reranked, what that changed.
     """
+    raw, labels = comparison, labels_of([v.variant for v in comparison.variants])
+    comparison = labelled(raw)
+    changes = {labels[name]: words for name, words in changes.items()}
+    _grid(page, raw)
     _verdicts(comparison, changes)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html("<h3>Rank flow</h3>")
@@ -101,8 +134,124 @@ def all_sections(page: ComparePage, comparison: Comparison, changes: Mapping[str
     _frontier(page, comparison, by_model=bool(changes))
 
 
-def _verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
-    """One sentence a variant, its numbers on demand."""
+def _order(comparison: Comparison) -> list[str]:
+    """The names of the variants, the best first; those without a value as they are, at the end."""
+    names = [v.variant.name for v in comparison.variants]
+    return sorted(names, key=lambda name: -comparison.ratings.get(name, float("-inf")))
+
+
+def grid_frame(comparison: Comparison) -> tuple[pd.DataFrame, list[list[str]]]:
+    """Wordings by systems, the best wording first, with the figures of every cell.
+
+    Returns:
+        The table, and the names of the variants in its cells, "" where there is none.
+    """
+    ranked = {v.variant.name: v for v in comparison.variants}
+    kinds = {v.variant: KINDS[v.kind][0] for v in comparison.verdicts}
+    systems = list(dict.fromkeys(ranked[name].variant.system for name in _order(comparison)))
+    places: dict[str, dict[str, str]] = {}
+    for name in _order(comparison):
+        variant = ranked[name].variant
+        row = places.setdefault(wording_of(variant), {})
+        while variant.system in row and row[variant.system] != name:  # at another weight
+            row = places.setdefault(f"{wording_of(variant)} · {variant.steer:.0%} · {name}", {})
+        row[variant.system] = name
+
+    def cell(name: str) -> str:
+        if not name:
+            return ""
+        value, p_mrr = comparison.ratings.get(name), ranked[name].measures.get("p-MRR")
+        parts = [number(value) if value is not None else "", kinds[name]]
+        parts.insert(1, f"p-MRR {signed_number(p_mrr)}" if p_mrr is not None else "")
+        return " · ".join(filter(None, parts))
+
+    names = [[row.get(system, "") for system in systems] for row in places.values()]
+    frame = pd.DataFrame(
+        [[words, *map(cell, own)] for words, own in zip(places, names, strict=True)],
+        columns=["Instruction", *map(system_label, systems)],
+    )
+    return frame, names
+
+
+def _grid(page: ComparePage, comparison: Comparison) -> None:
+    """Every wording on every system; a click on a cell opens its list."""
+    if len(comparison.variants) < 2:
+        return
+    by = f"Best first, by {comparison.by}." if comparison.ratings else ""
+    titled("Instructions and systems", f"{by} Select a cell to see its ranking.")
+    frame, names = grid_frame(comparison)
+    heads = list(frame.columns[1:])
+    open_ = _opened(page, comparison)
+    opened = [[i, heads[own.index(open_)]] for i, own in enumerate(names) if open_ in own]
+
+    def chosen(row: int, head: str) -> None:
+        name = names[row][heads.index(head)] if head in heads else ""
+        CompareView.change(lambda now: replace(now, cell=name))
+
+    _clickable(
+        *("grid", frame, "Instructions and systems", chosen),
+        height="content",
+        column_config={"Instruction": st.column_config.TextColumn(pinned=True, width="large")},
+        selection_default={"selection": {"rows": [], "columns": [], "cells": opened}},
+    )
+    _list(page, comparison)
+
+
+def _clickable(
+    name: str, frame: pd.DataFrame, alt: str, do: Callable[[int, str], None], **options: Any
+) -> None:
+    """A table whose cells are clicked; ``do`` gets the row and the column."""
+    key = f"compare_{name}_{hashlib.sha256(frame.to_json().encode()).hexdigest()[:12]}"
+
+    def clicked() -> None:
+        for row, head in st.session_state[key]["selection"]["cells"]:
+            do(row, head)
+
+    grid(frame, key, alt, on_select=clicked, selection_mode="single-cell", **options)
+
+
+def _opened(page: ComparePage, comparison: Comparison) -> str:
+    """The variant whose list is open: the one that was chosen, or the best."""
+    order = _order(comparison)
+    return page.view.cell if page.view.cell in order else order[0]
+
+
+def _list(page: ComparePage, comparison: Comparison) -> None:
+    """The ranking of the cell that is chosen; a click on a document opens its evidence."""
+    name = _opened(page, comparison)
+    ranked = next(v for v in comparison.variants if v.variant.name == name)
+    doc_ids = ranked.ranking.doc_ids[: page.view.depth]
+    rows = [
+        {
+            "Rank": rank,
+            "Document": comparison.titles.get(doc_id) or doc_id,
+            **({"Grade": comparison.grades.get(doc_id)} if comparison.grades else {}),
+        }
+        for rank, doc_id in enumerate(doc_ids, start=1)
+    ]
+    if not rows:
+        empty("No results for this instruction. Try another system.")
+        return
+    words = f"{wording_of(ranked.variant)} · {system_label(ranked.variant.system)}"
+    dim(words)
+
+    def chosen(row: int, _: str) -> None:
+        CompareView.change(lambda now: replace(now, document=doc_ids[row]))
+
+    _clickable(
+        *("list", pd.DataFrame(rows), f"Ranking of {words}", chosen),
+        height=33 * 6 + 3,
+        placeholder="–",
+        column_config={
+            "Rank": st.column_config.NumberColumn(width=60),
+            "Document": st.column_config.TextColumn(width="large"),
+            "Grade": st.column_config.NumberColumn(width=70),
+        },
+    )
+
+
+def _verdicts(comparison: Comparison, changes: Mapping[str, str], *, numbers: bool = True) -> None:
+    """One sentence a variant, the best first; ``numbers``: they unfold."""
     rows: list[object] = []
     if changes:
         how = "an estimate (no judgments)" if comparison.unjudged_reason else "judged documents"
@@ -113,7 +262,8 @@ def _verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
         rows += [el("h3.cmp-question", "Does the model follow the instruction?")]
         rows += [el("div.cmp-dim", words)]
     rows += [comparison.best and el("div", el("strong", comparison.best))]
-    for verdict in comparison.verdicts:
+    order = _order(comparison)
+    for verdict in sorted(comparison.verdicts, key=lambda one: order.index(one.variant)):
         word, mark = KINDS[verdict.kind]
         change = changes.get(verdict.variant, "")
         icon = el(f"span.cmp-mark.cmp-{mark}", aria_hidden="true")
@@ -124,8 +274,12 @@ def _verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
             "summary",
             el(f"span.cmp-kind.cmp-{word.split()[0]}", icon, f" {word}"),
             " ",
-            el("span", text, change and el("span.cmp-change", change)),
-            el("span.cmp-more", "numbers"),
+            el(
+                "span",
+                *(el("strong", short(verdict.variant, 110), title=verdict.variant), " ", text),
+                change and el("span.cmp-change", change),
+            ),
+            numbers and el("span.cmp-more", "numbers"),
         )
         rows.append(el("details.cmp-verdict", summary, el("div", verdict.numbers)))
     if len(comparison.variants) == 1:
@@ -210,32 +364,33 @@ def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, Any]
         The table, and its columns beside the usual ones.
     """
     first = comparison.variants[0].variant.name
+    base = short(first, 40)
     after = {p.second: p for p in comparison.pairs if p.first == first}
     before = {p.first: p for p in comparison.pairs if p.second == first}
     measured = [m for m in MEASURED if any(m in v.measures for v in comparison.variants)]
     columns: dict[str, tuple[str, Callable[[str], Any]]] = {}
     if len(comparison.variants) > 1:
         if any(p.rank_gain is not None for p in before.values()):
-            columns[f"Rank gain over {first}"] = (
-                SIMILARITY["rank_gain"][1].replace("the column's variant", first),
+            columns[f"Rank gain over {base}"] = (
+                SIMILARITY["rank_gain"][1].replace("the column's variant", base),
                 lambda name: getattr(before.get(name), "rank_gain", None),
             )
         for key in ("rbo", "tau", "overlap"):
-            columns[f"{SIMILARITY[key][0]} to {first}"] = (
+            columns[f"{SIMILARITY[key][0]} to {base}"] = (
                 SIMILARITY[key][1],
                 lambda name, key=key: getattr(after.get(name), key, None),  # type: ignore[misc]
             )
     rows = [
         {
-            "Variant": v.variant.name,
-            "System": v.variant.system,
+            "Instruction": v.variant.name,
+            "System": system_label(v.variant.system),
             **{measure: v.measures.get(measure) for measure in measured},
             **{column: value(v.variant.name) for column, (_, value) in columns.items()},
         }
         for v in comparison.variants
     ]
     text = st.column_config.TextColumn
-    meanings: dict[str, Any] = {"Variant": text(pinned=True), "System": text()}
+    meanings: dict[str, Any] = {"Instruction": text(pinned=True, width="medium"), "System": text()}
     meanings |= {column: words for column, (words, _) in columns.items()}
     return floats(rows, *measured, *columns), meanings
 
@@ -283,8 +438,9 @@ def _frontier(page: ComparePage, comparison: Comparison, *, by_model: bool) -> N
         note(words, "Add a variant on the system “aspect”.")
         return
     variant = steered.get(view.steered) or next(iter(steered.values()))
+    labels = labels_of(view.variants)
     if len(steered) > 1:
-        names = {name: name for name in steered}
+        names = {name: labels[name] for name in steered}
         control(view, "steered", st.selectbox, "Trade-off of", names, shown=variant.name)
     key = (explorer, page.request, replace(variant, name="steered", steer=0.5), page.stamp)
     work = traded(*key)
@@ -297,7 +453,8 @@ def _frontier(page: ComparePage, comparison: Comparison, *, by_model: bool) -> N
         traded.clear(*key)  # so that another visit tries again
     with error_boundary():
         words = "System only, without the model. " if by_model else ""
-        _draw_frontier(work.result(), variant, words, page.about(comparison))
+        named = replace(variant, name=short(labels[variant.name]))
+        _draw_frontier(work.result(), named, words, page.about(comparison))
 
 
 def _draw_frontier(curve: Frontier, variant: Variant, words: str, source: str) -> None:

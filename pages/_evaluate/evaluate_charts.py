@@ -113,19 +113,18 @@ def strip_plot(
                 marker=_marker(aspects, aspect, dark),
                 hovertemplate=f"%{{text}}<br>{value}<extra>%{{fullData.name}}</extra>",
             )
-    for row, name in enumerate(names):
-        mean = evaluation.systems[name].metrics[measure]
-        if mean is not None:
-            figure.add_scatter(
-                x=[mean, mean],
-                y=[row - JITTER - 0.1, row + JITTER + 0.1],
-                mode="lines",
-                line={"color": ACCENT[dark], "width": 2.5},
-                showlegend=False,
-                # A name inside the template itself would have its own %{...} filled in.
-                text=[label(name, 60)] * 2,
-                hovertemplate=f"mean of %{{text}}: {value}<extra></extra>",
-            )
+    means = [evaluation.systems[name].metrics[measure] for name in names]
+    mark = {"symbol": "line-ns", "size": 36, "line": {"width": 2.5, "color": ACCENT[dark]}}
+    figure.add_scatter(
+        x=means,
+        y=list(range(len(names))),
+        mode="markers",
+        marker=mark,
+        showlegend=False,
+        # A name inside the template itself would have its own %{...} filled in.
+        text=[label(name, 60) for name in names],
+        hovertemplate=f"mean of %{{text}}: {value}<extra></extra>",
+    )
     return _rows_styled(figure, names, measure, dark)
 
 
@@ -292,8 +291,8 @@ def trade_off(frame: pd.DataFrame, evaluation: Evaluation, *, dark: bool) -> go.
 
 GAP_HEIGHT = 430
 """Pixels."""
-NEAR = 0.045
-"""Names of retrievers closer than this share of the axis would overlap."""
+DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot") * 2
+"""Of all retrievers but the best."""
 _GAP_BOUNDS = "95 % "
 TINT = {False: "rgba(61, 90, 115, 0.10)", True: "rgba(143, 178, 208, 0.14)"}
 
@@ -319,7 +318,7 @@ def gap_frame(gap: Gap) -> pd.DataFrame:
 
 
 def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
-    """Both bounds against pool size, every retriever as a line, the gap marked at each pool.
+    """Both bounds against pool size, and every retriever as a line.
 
     Pools stand side by side at equal distances, whatever their sizes.
 
@@ -327,10 +326,6 @@ def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
         frame: of :func:`gap_frame`.
     """
     figure, places = go.Figure(), list(range(len(gap.points)))
-    least, most = gap.extent
-    room = 0.06 * max(most - least, 0.1)
-    low, high = max(0.0, least - room), min(1.02, most + room)
-    _retrievers(figure, gap, (low, high), dark)
     sides = (
         ("upper bound: with missing documents", "upper", COUNTER[dark], "diamond-open"),
         ("lower bound: as retrieved", "lower", ACCENT[dark], "circle"),
@@ -343,12 +338,7 @@ def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
             name=name,
             mode="lines+markers",
             line={"color": colour, "width": 2},
-            marker={
-                "color": colour,
-                "size": 10,
-                "symbol": symbol,
-                "line": {"width": 2, "color": colour},
-            },
+            marker={"size": 10, "symbol": symbol},
             error_y=_error_bars(part, gap.measure, _GAP_BOUNDS, thickness=1, width=4, color=colour),
             fill="tonexty" if side == "lower" else None,
             fillcolor=TINT[dark],
@@ -356,65 +346,31 @@ def gap_chart(frame: pd.DataFrame, gap: Gap, *, dark: bool) -> go.Figure:
             customdata=_intervals(part, _GAP_BOUNDS),
             hovertemplate="%{text}: %{y:.3f}<br>%{customdata}<extra>%{fullData.name}</extra>",
         )
-    _bracket(figure, gap, places[-1], dark)
+    ends = [-0.4, len(places) - 0.6]
+    for (name, value), dash in zip(gap.best_first, ("solid", *DASHES), strict=False):
+        figure.add_scatter(
+            x=ends,
+            y=[value, value],
+            name=f"{label(name)} {number(value)}",
+            mode="lines",
+            line={"color": INK[dark], "width": 1.8 if dash == "solid" else 1.2, "dash": dash},
+            hovertemplate="%{y:.3f}<extra>%{fullData.name}</extra>",
+        )
     ticks = []
     for point in gap.points:
         first, last = (number(value, signed=True) for value in gap.gap(point))
         ticks.append(f"{point.size:,}<br>gap {first}<br>to {last}")
-    longest = max(len(label(name)) for name in gap.retrievers)
+    xaxis = {
+        "tickvals": places,
+        "ticktext": ticks,
+        "zeroline": False,
+        "range": [ends[0] - 0.1, ends[1] + 0.1],
+    }
     return styled(
         figure,
         dark=dark,
         height=GAP_HEIGHT,
         legend_traceorder="normal",
-        margin_r=64 + 7 * longest,
-        xaxis={
-            "title": {"text": "candidates per query"},
-            "tickvals": places,
-            "ticktext": ticks,
-            "zeroline": False,
-            "range": [-0.45, len(places) - 0.42],
-            "showgrid": False,
-        },
-        yaxis={
-            "title": {"text": gap.measure},
-            "range": [low, high],
-            "zeroline": False,
-            "tickformat": ".2f",
-        },
+        xaxis={"title": {"text": "candidates per query"}, **xaxis, "showgrid": False},
+        yaxis={"title": {"text": gap.measure}, "zeroline": False, "tickformat": ".2f"},
     )
-
-
-def _retrievers(figure: go.Figure, gap: Gap, ends: tuple[float, float], dark: bool) -> None:
-    """A line for each, the best one solid; names on the right, none over another."""
-    least = NEAR * (ends[1] - ends[0])
-    place, ink = ends[1] + least, INK[dark]
-    for name, value in gap.best_first:
-        best = name == gap.best
-        line = {"color": ink, "width": 1.8 if best else 1, "dash": "solid" if best else "dot"}
-        figure.add_hline(y=value, line=line, opacity=1.0 if best else 0.65)
-        place = min(value, place - least)
-        text = f"{label(name)} {number(value)}"
-        figure.add_annotation(
-            x=1.0,
-            xref="paper",
-            xanchor="left",
-            y=place,
-            yanchor="middle",
-            showarrow=False,
-            text=f"<b>{text}</b>" if best else text,
-            xshift=6,
-        )
-
-
-def _bracket(figure: go.Figure, gap: Gap, x: float, dark: bool) -> None:
-    """Beside the largest pool: from the best retriever up to both bounds."""
-    best, point = gap.retrievers[gap.best], gap.points[-1]
-    beside, reach = x + 0.13, 0.03
-    line = {"color": INK[dark], "width": 1.2}
-    ends = (best, point.lower, point.upper)
-    figure.add_shape(type="line", x0=beside, x1=beside, y0=min(ends), y1=max(ends), line=line)
-    for y in ends:
-        figure.add_shape(type="line", x0=beside - reach, x1=beside, y0=y, y1=y, line=line)
-    middle = (min(ends) + max(ends)) / 2
-    figure.add_annotation(x=beside, y=middle, xanchor="left", text="gap", showarrow=False, xshift=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -51,15 +52,22 @@ def own_files(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None
 
 def _runs(explorer: Explorer, info: CollectionInfo) -> None:
     ids = " Query ids are <seed>_<aspect>." if info.aspects else ""
+
+    def keep(name: str, content: bytes) -> None:
+        """A run that leaves queries out is compared with the systems on those that it has."""
+        run = explorer.collections.add_run(info.key, name, content)
+        if run.queries < info.queries:
+            EvaluateView.change(lambda now: replace(now, runs=(run.name,), seeds=None))
+
     uploader(
         escape_label(f"TREC run for {collection_label(info)}"),
         "evaluate_run_file",
-        lambda name, content: explorer.collections.add_run(info.key, name, content),
+        keep,
         megabytes=MEGABYTES,
         help_=f"TREC run format. Shown under its tag.{ids}",
     )
     for run in explorer.collections.runs(info.key):
-        parts = [counted(run.queries, "query", "queries"), *(n.rstrip(".") for n in run.notes)]
+        parts = [n.rstrip(".") for n in run.notes] or [counted(run.queries, "query", "queries")]
         key, remove = f"evaluate_remove_run_{run.id}", explorer.collections.remove_run
         _line(run.name, f"{'; '.join(parts)}.", key, remove, run.id)
 

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from engine.text import counted
-from engine.types.evaluations import CollectionInfo, Evaluation, EvaluationJob, EvaluationRecord
+from engine.types.evaluations import (
+    NDCG,
+    CollectionInfo,
+    Evaluation,
+    EvaluationJob,
+    EvaluationRecord,
+)
 from engine.types.jobs import Job
 from engine.types.models import Estimate
-from pages._common.kit import button, el, empty, facts
-from pages._common.shared import as_drawn, error_boundary, escape_label, note, system_label
-from pages._common.state import control, weight_slider
+from pages._common.kit import button, el, empty, facts, html, line
+from pages._common.shared import (
+    as_drawn,
+    attempt,
+    error_boundary,
+    escape_label,
+    note,
+    remembered,
+    system_label,
+)
+from pages._common.state import control, join, names, weight_slider
+from pages._common.tables import MEASURES, table
 from pages._common.tasks import TaskPanel, Tasks, estimate_line
 from pages._evaluate.evaluate_state import (
     DEEPEST,
@@ -25,9 +41,11 @@ from pages._evaluate.evaluate_state import (
     collection_label,
     moment,
     of_request,
+    run_label,
     seeds_of,
     sizes_of,
 )
+from pages._evaluate.evaluate_tables import difference_row, difference_rows, verdict
 from pages._login import login
 from pages._model.model_settings import (
     calls_box,
@@ -40,8 +58,11 @@ from pages._model.model_settings import (
 MOST = "evaluate_most_calls"
 DRAWN_BUSY = "evaluate_drawn_busy"
 """Whether the button was drawn while something ran."""
-PREVIOUS_RUNS = 8
+PREVIOUS_RUNS = 20
 """Listed at most."""
+LONGEST_NAME = 80
+_REMOVED = "evaluate_removed"
+"""The record that was taken out of the list last."""
 
 
 def about(info: CollectionInfo) -> None:
@@ -77,7 +98,25 @@ def choose_collection(page: EvaluatePage) -> None:
 
 
 def seeds_box(page: EvaluatePage) -> None:
-    """How many seeds to ask for, where there is a choice."""
+    """Which queries to ask: all, or those of a run that a person brought; and of how many seeds."""
+    view = page.view
+    # What is not drawn is forgotten, or a click on Run would find it changed.
+    for name in ("runs", "seeds"):
+        st.session_state.pop(f"evaluate_{name}", None)
+    if page.uploaded and view.part == "systems":
+        sizes = {n: f"of {n} ({run.queries:,})" for n, run in page.uploaded.items()}
+        current, queries = join(page.runs), {"": "of the collection", **sizes}
+        queries.setdefault(current, f"of {current}")
+        control(
+            *(view, "runs", st.selectbox, "Queries", queries),
+            shown=current,
+            read=names,
+            also={"seeds": None},
+            width=210,
+            help="Queries of a run: those that it ranks and that have judgments.",
+        )
+        if current:
+            return
     wanted, total = page.seeds or 0, page.info.seeds
     choices = sorted({n for n in (*SAMPLES, wanted) if 0 < n < total})
     if choices:
@@ -139,7 +178,7 @@ def controls(page: EvaluatePage) -> None:
             request = page.renewed().request
             explorer.evaluations.start(request, chosen(explorer), most_calls(MOST), login.owner())
 
-        ready, lacks_model = bool(view.systems), view.needs_model and not page.connected
+        ready, lacks_model = page.has_systems, view.needs_model and not page.connected
         job = explorer.evaluations.job()
         run_button(page, "Run", "evaluate_run", run, job, ready=ready, lacks_model=lacks_model)
     if view.needs_model and view.systems and not info.problem:
@@ -253,8 +292,8 @@ def answered(page: EvaluatePage) -> Evaluation | None:
     What a run left that ended early counts as an answer, and is marked as what it is.
     """
     view, request, evaluations = page.view, page.request, page.explorer.evaluations
-    if not view.systems:
-        empty("Choose at least one system.")
+    if not page.has_systems:
+        empty("Choose at least one system, or upload a run below.")
         return None
     panel, job = measuring(evaluations, "evaluation", "evaluate"), evaluations.job()
     evaluation = evaluations.find(request)
@@ -273,7 +312,7 @@ def answered(page: EvaluatePage) -> Evaluation | None:
         if evaluation is None and job.report is not None:
             evaluation = job.report.result.evaluation
     if evaluation is None:
-        names = ", ".join(missing) or "these systems"
+        names = ", ".join(map(run_label, missing)) or "these systems"
         lacks_model = view.needs_model and not page.connected
         to_do = "Connect a language model" if lacks_model else "Press Run"
         empty(f"Not ranked yet with these settings: {names}. {to_do}.")
@@ -291,22 +330,83 @@ def _problem(job: EvaluationJob) -> str:
     return job.error or (job.report.problem or job.report.stopped if job.report else "")
 
 
+# -- previous runs -------------------------------------------------------------------------
+
+
 def history(page: EvaluatePage) -> None:
-    """Previous runs on the collection, each a click away."""
-    records = page.explorer.evaluations.history(page.info.key)
-    views = [(record_line(r), of_request(r.request, page.view.measure)) for r in records]
-    previous_runs("evaluate_previous", views)
+    """Previous runs on the collection, each a click away; two that are compared."""
+    evaluations, measure = page.explorer.evaluations, page.view.measure
+    records = evaluations.history(page.info.key)
+    views = [(r, record_line(r), of_request(r.request, measure)) for r in records]
+    previous_runs(page, evaluations, "evaluate_previous", views, compared=True)
+    pair = [record for id_ in page.view.pair for record in records if record.id == id_]
+    if len(pair) == 2:
+        with error_boundary():
+            _compared(page, *pair)
 
 
-def previous_runs(key: str, runs: Sequence[tuple[str, EvaluateView]]) -> None:
-    """A line for each, which opens its view."""
+def previous_runs(
+    page: EvaluatePage,
+    tasks: Any,
+    key: str,
+    runs: Sequence[tuple[Any, str, EvaluateView]],
+    *,
+    compared: bool = False,
+) -> None:
+    """A line for each, which opens its view, is named and deleted.
+
+    Args:
+        tasks: whose results they are.
+        runs: their records, lines and views.
+        compared: two can be ticked and compared.
+    """
+    removed = st.session_state.get(_REMOVED)
+    if removed is not None and removed.request.collection == page.info.key:
+
+        def undo() -> None:
+            tasks.remove(st.session_state.pop(_REMOVED), removed=False)
+
+        with line():
+            facts("Previous run deleted.", role="status")
+            button("Undo", f"{key}_undo", undo)
     if not runs:
         return
-    with st.expander(f"Previous runs ({len(runs)})", type="compact"), error_boundary():
-        for number, (line, view) in enumerate(runs[:PREVIOUS_RUNS]):
-            st.button(
-                escape_label(line), key=f"{key}_{number}", type="tertiary", on_click=view.write
+    with st.expander(f"Previous runs ({len(runs)})", key=f"{key}_box", type="compact"):
+        ticked = []
+        for number, (record, words, view) in enumerate(runs[:PREVIOUS_RUNS]):
+            with line():
+                if compared and st.checkbox(
+                    escape_label(f"Compare {words}"),
+                    key=f"evaluate_tick_{record.id}",
+                    label_visibility="collapsed",
+                ):
+                    ticked.append(record.id)
+                label = escape_label(f"{record.name} · {words}" if record.name else words)
+                st.button(label, key=f"{key}_{number}", type="tertiary", on_click=view.write)
+                _change(tasks, record, f"evaluate_record_{record.id}")
+        if compared and len(runs) > 1:
+            button(
+                *("Compare", "evaluate_compare", page.view.change),
+                lambda now: replace(now, pair=tuple(reversed(ticked))),
+                disabled=len(ticked) != 2,
+                help="Tick two runs.",
             )
+
+
+def _change(tasks: Any, record: Any, key: str) -> None:
+    """Name a previous run, or delete it."""
+    with st.popover("Edit", help="Rename or delete.", type="tertiary", key=f"{key}_more"):
+
+        def rename() -> None:
+            tasks.rename(record, st.session_state[f"{key}_name"])
+
+        def delete() -> None:
+            tasks.remove(record)
+            st.session_state[_REMOVED] = record
+
+        look: Any = {"on_change": attempt, "args": (rename,), "max_chars": LONGEST_NAME}
+        st.text_input("Name", record.name, key=f"{key}_name", **look)
+        button("Delete", f"{key}_delete", delete)
 
 
 def record_line(record: EvaluationRecord) -> str:
@@ -316,11 +416,44 @@ def record_line(record: EvaluationRecord) -> str:
     best = max(scored, key=scored.__getitem__, default="")
     parts = [
         moment(record.time),
-        ", ".join(request.systems),
+        ", ".join(map(run_label, request.systems)),
         f"aspect weight {request.steer:.0%}",
-        seeds_of(request.sample),
+        f"queries of {', '.join(request.runs)}" if request.runs else seeds_of(request.sample),
         f"reranked {request.rerank}, depth {request.depth:,}" if request.rerank else "",
         request.model.partition(" at ")[0],
-        f"best {best} {scored[best]:.3f}" if best else "",
+        f"best {run_label(best)} {scored[best]:.3f}" if best else "",
     ]
     return " · ".join(filter(None, parts))
+
+
+def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRecord) -> None:
+    """Two previous runs against each other: what changed, and how sure that is."""
+    names = [record.name or record_line(record) for record in (first, second)]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Comparison of two runs", anchor=False)
+        close: Any = (page.view.change, lambda now: replace(now, pair=()))
+        button("Close", "evaluate_compare_close", *close, type="tertiary")
+    heads = [html(el("strong", which), " ", name) for which, name in zip("AB", names, strict=True)]
+    st.html(el("ul.sl-verdicts", [el("li", head) for head in heads]))
+    found = remembered(
+        "evaluate_differences",
+        (first.id, first.time, second.id, second.time),
+        lambda: page.explorer.evaluations.compared(first, second),
+    )
+    if not found:
+        empty("These runs have fewer than two queries in common. Choose two others.")
+        return
+    order = [name for name in MEASURES if name not in (*page.hidden, "Judged@20")]
+    shown = [one for measure in order for one in found if one.measure == measure]
+    sentences = [verdict(difference_row(one)) for one in shown if one.measure == NDCG]
+    facts(f"In {NDCG}:")
+    st.html(el("ul.sl-verdicts", [el("li", sentence) for sentence in sentences]))
+    columns = {
+        "A": names[0],
+        "B": names[1],
+        "Difference": "B minus A, on the queries of both.",
+        "t-test p": "Paired, Holm-corrected over the systems.",
+        "Random signs p": "Holm-corrected over the systems.",
+    }
+    alt = "Differences between two runs and how sure they are"
+    table(difference_rows(shown), "evaluate_differences", alt, columns, most=20)

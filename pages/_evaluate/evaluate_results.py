@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +29,15 @@ from pages._evaluate.evaluate_page import (
     measuring,
     previous_runs,
 )
-from pages._evaluate.evaluate_state import CHARTED, EvaluatePage, moment, of_gap, seeds_of
+from pages._evaluate.evaluate_state import (
+    CHARTED,
+    EvaluatePage,
+    labelled,
+    moment,
+    of_gap,
+    run_label,
+    seeds_of,
+)
 from pages._evaluate.evaluate_tables import (
     GAP_TERMS,
     aspect_rows,
@@ -57,30 +66,31 @@ SENTENCES = 6
 
 def evaluation_results(page: EvaluatePage) -> None:
     """Everything that the evaluation says, once there is one."""
-    evaluation = answered(page)
-    if evaluation is None:
+    measured = answered(page)
+    if measured is None:
         return
+    evaluation = labelled(measured)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Systems", anchor=False)
-        definitions("Measures", MEASURES, READING)
-        _export(page, evaluation)
+        terms = {name: words for name, words in MEASURES.items() if name not in page.hidden}
+        definitions("Measures", terms, READING)
+        _export(page, measured)
     for sentence in evaluation.notes:
         note(sentence)
     columns = {
         "Queries": "Number of queries.",
         "p-MRR queries": "Queries whose seed is judged for another aspect.",
-        "Seconds": "Ranking time, without model and evidence.",
     }
     rows, alt = leaderboard_rows(evaluation), "Systems and their measures"
-    table(rows, "evaluate_leaderboard", alt, columns)
+    table(rows.drop(columns=[*page.hidden, "Seconds"]), "evaluate_leaderboard", alt, columns)
     facts(basis(evaluation))
     sections: tuple[Callable[[], None], ...] = (
         lambda: unjudged_documents(page),
-        lambda: _requests(evaluation),
         lambda: _verdicts(evaluation),
         lambda: _queries(page, evaluation),
         lambda: _aspects(page, evaluation),
         lambda: beside_the_paper(page.info, evaluation),
+        lambda: _details(evaluation),
     )
     for section in sections:
         with error_boundary():
@@ -102,12 +112,16 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
         st.html(html(el("dl", lines, style=narrow), el("p", more, style=narrow)))
 
 
-def _requests(evaluation: Evaluation) -> None:
-    """What a language model was asked, where one took part."""
-    if reports := evaluation.model_reports:
-        st.subheader("Model requests", anchor=False)
-        alt = "Model requests per system"
-        table(report_rows(reports), "evaluate_reports", alt, report_columns())
+def _details(evaluation: Evaluation) -> None:
+    """How long each system took, and what a language model was asked."""
+    with st.expander("Details", key="evaluate_details", type="compact"):
+        rows = leaderboard_rows(evaluation)[["System", "Seconds"]]
+        columns = {"Seconds": "Ranking time, without model and evidence."}
+        table(rows, "evaluate_seconds", "Ranking time per system", columns)
+        if reports := evaluation.model_reports:
+            st.subheader("Model requests", anchor=False)
+            alt = "Model requests per system"
+            table(report_rows(reports), "evaluate_reports", alt, report_columns())
 
 
 def _verdicts(evaluation: Evaluation) -> None:
@@ -155,7 +169,8 @@ def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
 def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
     st.header("Query by query", anchor=False)
     scores = evaluation.systems.values()
-    defined = [m for m in CHARTED if any(s.metrics[m] is not None for s in scores)]
+    charted = [measure for measure in CHARTED if measure not in page.hidden]
+    defined = [m for m in charted if any(s.metrics[m] is not None for s in scores)]
     measure = page.view.measure if page.view.measure in defined else defined[0]
     control(
         *(page.view, "measure", st.segmented_control, "Measure", defined),
@@ -210,8 +225,8 @@ def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
     with st.container(key="evaluate_pair_aspects"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
-            alt = "Measures of every system for every aspect"
-            table(aspect_rows(evaluation, page.aspects), "evaluate_aspects", alt)
+            rows = aspect_rows(evaluation, page.aspects).drop(columns=page.hidden)
+            table(rows, "evaluate_aspects", "Measures of every system for every aspect")
         with right:
             frame_chart(
                 *(
@@ -233,7 +248,10 @@ def _export(page: EvaluatePage, evaluation: Evaluation) -> None:
         return
     evaluations, measure = page.explorer.evaluations, page.view.measure
     frames = {
-        "Systems (CSV)": ("systems.csv", lambda: leaderboard_rows(evaluation)),
+        "Systems (CSV)": (
+            "systems.csv",
+            lambda: leaderboard_rows(evaluation).drop(columns=page.hidden),
+        ),
         "Queries (CSV)": (
             f"queries-{measure}.csv",
             lambda: query_rows(evaluation, measure, page.titles, page.info),
@@ -311,14 +329,12 @@ def unjudged_documents(page: EvaluatePage) -> None:
 def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
     waiting = unjudged - lacking - gone
     counts = counted(unjudged, "unjudged document counts", "unjudged documents count")
-    in_pool = f"{'The others are' if gone else 'All are'} in the pool, waiting to be judged."
-    wait = "waits" if waiting == 1 else "wait"
-    some = f"{waiting:,} of them {wait} in the pool; {lacking:,} are not in it."
     parts = [
         f"{added:,} added to the pool." if added else "",
         f"In the top {TOP}, {counts} as not relevant." if unjudged else "",
-        f"{gone:,} of them cannot be judged: not in the corpus." if gone else "",
-        (some if lacking else in_pool) if waiting else "",
+        f"{waiting:,} in the pool, waiting to be judged." if waiting else "",
+        f"{lacking:,} not in the pool." if lacking else "",
+        f"{gone:,} not in the corpus." if gone else "",
     ]
     return " ".join(filter(None, parts))
 
@@ -351,7 +367,8 @@ def gap_results(page: EvaluatePage) -> None:
             "Not measured yet. A language model ranks the retrieved pool at every size. Press "
             "Measure; it runs in the background."
         )
-    previous_runs("evaluate_previous_gap", [(_gap_line(r), of_gap(view, r)) for r in records])
+    views = [(r, _gap_line(r), of_gap(view, r)) for r in records]
+    previous_runs(page, gaps, "evaluate_previous_gap", views)
 
 
 def _gap(explorer: Explorer, gap: Gap) -> None:
@@ -359,6 +376,7 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         st.header("Retrieval–verification gap", anchor=False)
         definitions("Definitions", GAP_TERMS)
         _export_gap(explorer, gap)
+    gap = _named(gap)
     for sentence in gap.notes:
         note(sentence)
     if gap.report.stopped:
@@ -396,6 +414,15 @@ def _export_gap(explorer: Explorer, gap: Gap) -> None:
             )
 
 
+def _named(gap: Gap) -> Gap:
+    """With retrievers by what they do."""
+    return replace(
+        gap,
+        retrievers={run_label(name): value for name, value in gap.retrievers.items()},
+        retriever_intervals={run_label(n): own for n, own in gap.retriever_intervals.items()},
+    )
+
+
 def _gap_line(record: GapRecord) -> str:
     """When, how it was asked, and how wide it is."""
     request, (low, high) = record.request, record.bounds
@@ -403,7 +430,7 @@ def _gap_line(record: GapRecord) -> str:
         [
             moment(record.time),
             f"{request.verifier} by {record.model.partition(' at ')[0]}",
-            ", ".join(request.systems),
+            ", ".join(map(run_label, request.systems)),
             "pools " + ", ".join(map(str, request.sizes)),
             seeds_of(request.sample),
             f"gap {low:+.3f} to {high:+.3f}".replace("-", "−"),

@@ -15,9 +15,16 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.evaluations import CSFCUBE_NDCG, NDCG, CollectionInfo, EvaluationRequest
+from engine.types.evaluations import (
+    CSFCUBE_NDCG,
+    NDCG,
+    CollectionInfo,
+    Evaluation,
+    EvaluationRequest,
+    UploadedRun,
+)
 from engine.types.reranking import MOST_POOL, GapRecord, GapRequest
-from pages._common.shared import engine, show_error
+from pages._common.shared import engine, show_error, system_label
 from pages._common.state import Commas, PageView, one_of, some_of
 from pages._model.model_settings import chosen, endpoint
 
@@ -75,6 +82,8 @@ class EvaluateView(PageView):
             connected.
         part: one of :data:`PARTS`.
         verifier, retrievers, sizes: of the gap.
+        runs: uploaded runs whose judged queries are asked; none for those of the collection.
+        pair: ids of two previous evaluations that are compared.
     """
 
     script = "evaluate"
@@ -92,6 +101,8 @@ class EvaluateView(PageView):
     verifier: Annotated[str, _Mode] = _GAP.verifier
     retrievers: Annotated[tuple[str, ...], Commas, some_of(Explorer.known_systems)] = _GAP.systems
     sizes: Annotated[tuple[int, ...], BeforeValidator(sizes_of)] = _GAP.sizes
+    runs: Annotated[tuple[str, ...], Commas] = ()
+    pair: Annotated[tuple[str, ...], Commas] = ()
 
     def on_corpus(self, corpus: str) -> Self:
         """The same systems on the first collection over this corpus; as it is without one."""
@@ -124,10 +135,20 @@ class EvaluatePage:
         explorer = self.explorer
         return explorer.evaluations.model(chosen(explorer)) if endpoint(explorer).set_up else ""
 
+    @cached_property
+    def uploaded(self) -> dict[str, UploadedRun]:
+        """The runs that people brought for the collection, by name."""
+        return {run.name: run for run in self.explorer.collections.runs(self.info.key)}
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Those of them whose queries are asked."""
+        return tuple(name for name in self.view.runs if name in self.uploaded)
+
     @property
     def seeds(self) -> int | None:
         """How many seeds are asked for; None for all."""
-        if self.view.seeds is not None:
+        if self.view.seeds is not None or self.runs:
             return self.view.seeds or None
         usual, many = (
             (GAP_SAMPLE, GAP_MANY_SEEDS) if self.view.part == "gap" else (SAMPLE, MANY_SEEDS)
@@ -147,10 +168,16 @@ class EvaluatePage:
             rerank=view.rerank,
             depth=view.depth,
             model=view.model or self.connected,
+            runs=self.runs,
         )
         if view.needs_model and not request.model and view.systems:
             return evaluations.answered_by(request)
-        return evaluations.checked(request) if view.systems else request
+        return evaluations.checked(request) if self.has_systems else request
+
+    @property
+    def has_systems(self) -> bool:
+        """Whether there is something to be measured."""
+        return bool(self.view.systems or self.uploaded)
 
     @cached_property
     def gap_request(self) -> GapRequest:
@@ -167,6 +194,11 @@ class EvaluatePage:
     def titles(self) -> dict[str, str]:
         """query_id -> the title of its seed."""
         return dict(self.explorer.collections.query_titles(self.info.key))
+
+    @property
+    def hidden(self) -> list[str]:
+        """Measures that only CSFCube has."""
+        return [] if self.info.source_format == "csfcube" else [CSFCUBE_NDCG]
 
     def renewed(self) -> EvaluatePage:
         """The page of the model that is connected now, once that is in the address."""
@@ -195,7 +227,7 @@ def of_request(request: EvaluationRequest, measure: str) -> EvaluateView:
     """The view that shows a previous run."""
     same = ("collection", "systems", "steer", "human", "rerank", "depth", "model")
     values = {name: getattr(request, name) for name in same}
-    return EvaluateView(**values, seeds=request.sample or 0, measure=measure)
+    return EvaluateView(**values, seeds=request.sample or 0, measure=measure, runs=request.runs)
 
 
 def of_gap(view: EvaluateView, record: GapRecord) -> EvaluateView:
@@ -218,6 +250,24 @@ def collection_label(info: CollectionInfo) -> str:
     if info.source_format == "project" and not info.key.endswith(":"):
         return f"{info.corpus}:{info.name}"  # which may have been renamed
     return f"{Path(info.source).name} on {info.corpus}" if by_itself else info.key
+
+
+def run_label(name: str) -> str:
+    """``Word match (bm25) + pairwise``: a run by what it does; one of people by its name."""
+    system, _, mode = name.rpartition("+")
+    if system and mode in Explorer.rerank_modes:
+        return f"{run_label(system)} + {mode}"
+    return "People" if name == "human" else system_label(name)
+
+
+def labelled(evaluation: Evaluation) -> Evaluation:
+    """With systems by what they do, as the page shows them."""
+    tests = [
+        {**row, "systems": [run_label(name) for name in row["systems"]]}
+        for row in evaluation.significance
+    ]
+    systems = {run_label(name): scores for name, scores in evaluation.systems.items()}
+    return replace(evaluation, systems=systems, significance=tuple(tests))
 
 
 def moment(time: str) -> str:

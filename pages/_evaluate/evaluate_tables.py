@@ -13,6 +13,7 @@ from engine.types.evaluations import (
     CSFCUBE_NDCG,
     NDCG,
     CollectionInfo,
+    Difference,
     Evaluation,
     Interval,
     Measures,
@@ -22,6 +23,7 @@ from engine.types.reranking import Gap
 from pages._common.charts import number
 from pages._common.state import PageView
 from pages._common.tables import floats, interval, signed_number
+from pages._evaluate.evaluate_state import run_label
 from pages._explore.explore_state import View
 
 CERTAIN = 0.05
@@ -130,6 +132,37 @@ def pair_rows(pairs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     )
 
 
+def difference_row(found: Difference) -> dict[str, Any]:
+    """A difference as a row of tests, in which the second evaluation goes first."""
+    before, after = map(run_label, found.systems)
+    return {
+        "systems": (f"{after} in B", f"{before} in A"),
+        "difference": found.difference,
+        "t_test_p_holm": found.t_test_p,
+        "randomisation_p_holm": found.randomisation_p,
+        "queries": found.queries,
+    }
+
+
+def difference_rows(found: Sequence[Difference]) -> pd.DataFrame:
+    """One row per system and measure."""
+    rows = [
+        {
+            "System": " / ".join(dict.fromkeys(map(run_label, one.systems))),
+            "Measure": one.measure,
+            "A": one.means[0],
+            "B": one.means[1],
+            "Difference": one.difference,
+            "95 % interval": interval(one.interval),
+            "t-test p": one.t_test_p,
+            "Random signs p": one.randomisation_p,
+            "Queries": one.queries,
+        }
+        for one in sorted(found, key=lambda one: one.systems)  # stable: by system, then as given
+    ]
+    return floats(rows, "A", "B", "t-test p")
+
+
 def query_rows(
     evaluation: Evaluation, measure: str, titles: Mapping[str, str], info: CollectionInfo
 ) -> pd.DataFrame:
@@ -139,7 +172,9 @@ def query_rows(
     for query in max((s.per_query for s in evaluation.systems.values()), key=len):
         query_id, aspect = query["query_id"], query["aspect"]
         own = {name: of.get(query_id, {}).get(measure) for name, of in values.items()}
-        defined = [v for n, v in own.items() if v is not None and n != "human"]
+        defined = [
+            v for n, v in own.items() if v is not None and evaluation.systems[n].kind != "human"
+        ]
         link = None
         if aspect is not None and query_id.endswith(f"_{aspect}"):
             seed = query_id.removesuffix(f"_{aspect}")

@@ -32,26 +32,22 @@ def published(name: str, measure: str) -> pd.DataFrame:
 
 
 def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
-    """Their three tables, with our rows where this is the collection they used."""
-    comparable = info.source_format == "csfcube"
-    ours = evaluation if comparable else None
-    with st.expander("Published figures for CSFCube", expanded=comparable):
-        how = (
-            "Ours: each system ranks the judged pool of the query, measured by CSFCube's script. "
-            "The columns do not compare directly; the order of systems and their distance to "
-            "people do."
-            if comparable
-            else "This collection is another one, so ours are not shown; import CSFCube to see "
-            "them side by side."
+    """Their three tables with our rows, where this is the collection they used."""
+    if info.source_format != "csfcube":
+        return
+    with st.expander("Published figures for CSFCube", expanded=True):
+        st.caption(
+            f"Theirs ({SOURCE}): 200 candidates out of 800,000 papers. Ours: each system ranks the "
+            "judged pool of the query, measured by CSFCube's script. The columns do not compare "
+            "directly; the order of systems and their distance to people do."
         )
-        st.caption(f"Theirs ({SOURCE}): 200 candidates out of 800,000 papers. {how}")
         relevance, following, wordings = st.tabs(
             ["Relevance (table 1)", "Instruction following (table 2)", "Instructions (table 3)"]
         )
         with relevance:
-            _table("relevance", NDCG, ours)
+            _table("relevance", NDCG, evaluation)
         with following:
-            _table("following", "p-MRR", ours)
+            _table("following", "p-MRR", evaluation)
         with wordings:
             st.caption(
                 "Ours use the built-in instruction of each aspect (base). Compare ranks all "
@@ -60,10 +56,10 @@ def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
             for column, measure in zip(st.columns(2), (NDCG, "p-MRR"), strict=True):
                 with column:
                     st.caption(CSFCUBE_NDCG if measure == NDCG else measure)
-                    _table("wordings", measure, ours)
+                    _table("wordings", measure, evaluation)
 
 
-def paper_rows(name: str, measure: str, evaluation: Evaluation | None) -> pd.DataFrame:
+def paper_rows(name: str, measure: str, evaluation: Evaluation) -> pd.DataFrame:
     """The rows of a published table, ours above them."""
     own = CSFCUBE_NDCG if measure == NDCG else measure
     rows = [
@@ -73,12 +69,12 @@ def paper_rows(name: str, measure: str, evaluation: Evaluation | None) -> pd.Dat
             COLUMNS[0]: scores.metrics[own],
             **{a: scores.by_aspect.get(a, {}).get(own) for a in COLUMNS[1:]},
         }
-        for system, scores in (evaluation.systems if evaluation else {}).items()
+        for system, scores in evaluation.systems.items()
     ]
     theirs = published(name, measure)
     return pd.concat([floats(rows, *COLUMNS), theirs], ignore_index=True) if rows else theirs
 
 
-def _table(name: str, measure: str, ours: Evaluation | None) -> None:
+def _table(name: str, measure: str, ours: Evaluation) -> None:
     frame, signed = paper_rows(name, measure, ours), is_signed(measure)
     table(frame, f"evaluate_paper_{name}_{measure}", f"{measure}: theirs and ours", signed=signed)

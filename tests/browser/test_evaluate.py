@@ -21,7 +21,7 @@ def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
     expect(page.get_by_role("heading", name="Significance")).to_be_visible(timeout=60_000)
     expect(page.locator(".st-key-evaluate_strip .scatterlayer .point").first).to_be_visible()
     cells = page.locator(".st-key-evaluate_leaderboard [data-testid^=glide-cell]")
-    expect(cells.filter(has_text=re.compile("^bm25$"))).to_be_attached()
+    expect(cells.filter(has_text=re.compile(r"^Word match \(bm25\)$"))).to_be_attached()
     visit.shoot("evaluate")
 
     sheet = page.context.new_page()

@@ -72,7 +72,7 @@ MAY: dict[str, dict[str, str]] = {
     },
     "builds.jobs": JOBS,
     "collections": {
-        "leads": "add_qrels add_run all digest info queries query_titles read remove_qrels "
+        "leads": "add_qrels add_run all asked digest info queries query_titles read remove_qrels "
         "remember remove_run runs topics uploaded_runs",
         "operator": "key_of",
     },
@@ -85,11 +85,13 @@ MAY: dict[str, dict[str, str]] = {
     "comparing.jobs": JOBS,
     "evaluations": {
         "all": "to_json",
-        "leads": "answered_by checked estimate find history job measure missing model ranked "
-        "rankings run run_file start stored",
+        "leads": "answered_by checked compared estimate find history job measure missing model "
+        "ranked rankings remove rename run run_file start stored",
     },
     "evaluations.jobs": JOBS,
-    "gaps": {"all": "to_json", "leads": "checked estimate find history job run start"},
+    "gaps": {
+        "all": "to_json", "leads": "checked estimate find history job remove rename run start",
+    },
     "gaps.jobs": JOBS,
     "library": {
         "all": "check_name citation_fields contents corpora corpus embedded encoder is_synthetic "

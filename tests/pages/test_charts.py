@@ -79,7 +79,11 @@ def test_the_rank_flow_follows_each_paper_through_all_rankings() -> None:
     assert lines["a"]["title"] == "Paper A"
     assert lines["b"]["title"] == "b", "a paper without a title goes by its id"
     assert lines["x"]["moved"] == 1.0
-    assert [column["name"] for column in flow["columns"]] == ["base", "generic", "short"]
+    assert [column["name"] for column in flow["columns"]] == [
+        "wording of base",
+        "wording of generic",
+        "wording of short",
+    ]
 
 
 def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> None:
@@ -149,7 +153,7 @@ def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures() -> N
     spec = chart_style.for_file(frontier(Frontier(points, True), 0.5))
     assert spec["layout"]["paper_bgcolor"] == spec["layout"]["plot_bgcolor"] == "#ffffff"
     assert spec["layout"]["font"]["family"] == chart_style.FILE_FONT
-    assert spec["layout"]["annotations"][0]["text"] == "0%", "what is written into it stays"
+    assert spec["data"][0]["text"][0] == "0%", "what is written into it stays"
     assert "hovertemplate" not in spec["data"][0]
 
 
@@ -189,7 +193,7 @@ def test_likeness_has_a_bar_for_every_aspect_with_its_letter() -> None:
 def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
     figure = drawn(frontier(Frontier(points, True), 0.52))
-    assert [note["text"] for note in figure["layout"]["annotations"]] == ["0%", "100%", "50%"]
+    assert [*filter(None, figure["data"][0]["text"])] == ["0%", "50%", "100%"]
     assert figure["data"][1]["y"] == [0.75], "the point of steer 0.5"
     assert "rank gain over" in figure["layout"]["xaxis"]["title"]["text"]
     assert CSFCUBE_NDCG in figure["layout"]["yaxis"]["title"]["text"]

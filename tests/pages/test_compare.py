@@ -24,7 +24,7 @@ from pages._compare.compare_state import (
     variants_to_json,
 )
 from pages._explore.explore_state import View
-from tests.pages.visits import BROKEN, click, param, shown, visit
+from tests.pages.visits import BROKEN, click, param, run, shown, visit
 
 EVIL = '<b>x</b> **y** <img src="z">'
 
@@ -53,10 +53,10 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
     assert len({v.instruction for v in variants(page)}) == 1
     first, second, third = shown(page).split("cmp-verdict")[1:4]
     assert "follows" in first
-    assert "follows" not in second
-    assert "does not read wordings" in third
+    assert "does not read wordings" in second, "the best first"
+    assert "follows" not in third
     assert "RBO" in first, "with the numbers behind it"
-    columns = list(page.dataframe[0].value)
+    columns = list(page.dataframe[2].value)
     assert "nDCG@20 (CSFCube)" in columns
     assert "nDCG@20" not in columns
 
@@ -118,7 +118,7 @@ def test_a_comparison_that_cannot_be_made_leaves_the_controls_to_mend_it(
 
 
 def test_names_are_shown_as_they_were_typed(demo: Explorer) -> None:
-    page = visit("compare", variants=link(BASE, {**OTHER, "name": EVIL}))
+    page = visit("compare", variants=link(BASE, {**OTHER, "wording": EVIL}))
     assert "<img" not in shown(page)
     assert "&lt;img" in shown(page)
     for chart in charts(page):
@@ -178,9 +178,49 @@ def test_without_judgments_the_page_says_why_there_is_no_p_mrr(demo: Explorer) -
                      variants=link(BASE, OTHER))  # fmt: skip
     assert "Nobody judged Method for this seed" in shown(page)
     assert "need no judgments" in shown(page)
-    columns = list(page.dataframe[0].value)
-    assert "RBO to base" in columns, "measures without judgments are there"
-    assert not {"Rank gain over base", "p-MRR"} & set(columns)
+    columns = list(page.dataframe[2].value)
+    assert "RBO to Papers that report a similar finding." in columns, "no judgments are needed"
+    assert not any("Rank gain" in column or column == "p-MRR" for column in columns)
+
+
+# -- the grid, and what an audience sees -----------------------------------------------------
+
+
+def test_every_wording_is_ranked_on_every_system_that_is_chosen_and_the_best_is_first(
+    demo: Explorer,
+) -> None:
+    page = visit("compare", corpus="demo", aspect="method", variants=link(BASE, OTHER))
+    page.multiselect(key="compare_on_systems").set_value(["aspect", "dense"])
+    page = run(page)
+    assert [v.system for v in variants(page)] == ["aspect", "dense"] * 2
+    grid = page.dataframe[0].value
+    assert list(grid) == ["Instruction", "Aspect-aware (aspect)", "Meaning (dense)"]
+    assert list(grid["Instruction"]) == [OTHER["wording"], BASE["wording"]]
+    assert "p-MRR" in grid["Aspect-aware (aspect)"][0]
+    assert "Best first, by nDCG@20 (CSFCube)." in shown(page)
+    assert len(page.dataframe[1].value) == 20, "the list of the best cell"
+    other = visit(
+        "compare",
+        **{**{n: param(page, n) for n in ("corpus", "seed", "variants")}, "cell": "other-dense"},
+    )
+    assert not other.dataframe[1].value.equals(page.dataframe[1].value)
+
+
+def test_too_many_wordings_for_the_systems_are_refused_with_their_number() -> None:
+    view = CompareView(variants=tuple(Variant(f"v{i}", f"words {i}") for i in range(5)))
+    assert len(view.on_systems(["aspect", "dense"]).variants) == 10
+    with pytest.raises(BadInputError, match="5 instructions on 3 systems are 15 variants"):
+        view.on_systems(["aspect", "dense", "bm25"])
+
+
+def test_presenting_shows_verdicts_and_flow_without_controls(demo: Explorer) -> None:
+    page = visit("compare", present="1")
+    assert "ranks first" in shown(page)
+    assert "cmp-verdict" in shown(page)
+    assert not page.selectbox
+    click(page, "compare_present_off")
+    assert param(page, "present") == ""
+    assert page.selectbox(key="compare_corpus").value == "demo"
 
 
 # -- links -----------------------------------------------------------------------------------
@@ -218,7 +258,7 @@ def test_a_link_that_would_be_too_long_is_stored_here_and_opens_again(demo: Expl
     again = visit("compare", seed=param(page, "seed"), stored=stored)
     assert "sl-error" not in shown(again)
     assert param(again, "stored") == stored
-    assert "long-3" in shown(again)
+    assert "same method 3" in shown(again)
 
 
 # -- the editor, and where a visit starts ----------------------------------------------------
@@ -230,7 +270,7 @@ def test_a_variant_that_was_duplicated_gets_a_name_of_its_own() -> None:
     assert free_name("base", ["base", "base-2"]) == "base-3"
 
 
-@pytest.mark.parametrize("rows", [None, [], [BASE] * 9, [{"name": "x"}], [{**BASE, "steer": "1"}]])
+@pytest.mark.parametrize("rows", [None, [], [BASE] * 13, [{"name": "x"}], [{**BASE, "steer": "1"}]])
 def test_rows_that_the_editor_cannot_have_made_are_refused(rows: object) -> None:
     with pytest.raises(BadInputError):
         edited(rows, before=1)

@@ -9,6 +9,7 @@ import pytest
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
+from pages._evaluate.evaluate_state import run_label
 from tests.fakes.small_corpus import write_collection
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
@@ -22,20 +23,20 @@ def lab(lab_home: Path, serve: Serve) -> Explorer:
 
 def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explorer) -> None:
     page = visit()
-    assert "Not ranked yet with these settings: bm25, dense, aspect." in shown(page)
+    assert "Not ranked yet with these settings: Word match" in shown(page)
     assert "12 queries over 4 seeds" in shown(page)
     assert page.toggle(key="evaluate_human").disabled
     page.button(key="evaluate_run").click()
     page = finished(run(page), lab.evaluations.job)
     board = page.dataframe[0].value
-    assert sorted(board["System"]) == ["aspect", "bm25", "dense"]
+    assert sorted(board["System"]) == [*map(run_label, ("aspect", "dense", "bm25"))]
     assert list(board["nDCG@20"]) == sorted(board["nDCG@20"], reverse=True)
     assert set(board["Queries"]) == {12}
     assert "–" in board["95 % interval"][0]
     assert "Holm-corrected, n = 12" in shown(page)
     assert len(page.get("plotly_chart")) == 3
-    assert CSFCUBE_NDCG in board
-    assert CSFCUBE_NDCG in [caption.value for caption in page.caption], "beside the paper's figures"
+    assert CSFCUBE_NDCG not in board, "it is not CSFCube"
+    assert "CHIIR 2026" not in shown(page)
 
 
 def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> None:
@@ -43,7 +44,7 @@ def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> 
     page = visit(collection="lab", systems="dense", steer="0.25", measure="RR")
     assert page.multiselect(key="evaluate_systems").value == ["dense"]
     assert page.slider(key="evaluate_steer").value == 25
-    assert list(page.dataframe[0].value["System"]) == ["dense"]
+    assert list(page.dataframe[0].value["System"]) == [run_label("dense")]
     assert MEASURE in shown(page)
 
 
@@ -72,7 +73,7 @@ def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
     page.slider(key="evaluate_steer").set_value(75)
     page = run(page)
     assert page.query_params["steer"] in ("0.75", ["0.75"])
-    assert "Not ranked yet with these settings: aspect." in shown(page)
+    assert "Not ranked yet with these settings: Aspect-aware (aspect)." in shown(page)
     former = next(b for b in page.button if (b.key or "").startswith("evaluate_previous_"))
     former.click()
     assert run(page).dataframe, "a former evaluation is a click away"
@@ -85,10 +86,55 @@ def test_an_uploaded_run_is_a_row_and_can_be_removed(lab: Explorer) -> None:
     page = visit(systems="dense")
     page.get("file_uploader")[0].upload("mine.run", text.encode())
     page = finished(run(page), lab.evaluations.job)
-    assert set(page.dataframe[0].value["System"]) == {"dense", "mine"}
+    assert set(page.dataframe[0].value["System"]) == {run_label("dense"), "mine"}
     (uploaded,) = lab.collections.runs("lab")
     page.button(key=f"evaluate_remove_run_{uploaded.id}").click()
-    assert set(finished(run(page), lab.evaluations.job).dataframe[0].value["System"]) == {"dense"}
+    assert set(finished(run(page), lab.evaluations.job).dataframe[0].value["System"]) == {
+        run_label("dense")
+    }
+
+
+def test_a_run_of_some_queries_is_measured_beside_the_systems_on_these(lab: Explorer) -> None:
+    request = EvaluationRequest("lab", ("dense",))
+    lab.evaluations.run(request)
+    text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " some\n")
+    queries = list(dict.fromkeys(line.split()[0] for line in text.splitlines()))[:3]
+    kept = [line for line in text.splitlines() if line.split()[0] in queries]
+    page = visit(systems="dense")
+    page.get("file_uploader")[0].upload("some.run", "\n".join(kept).encode())
+    page = run(page)
+    assert page.query_params["runs"] in ("some", ["some"])
+    page.button(key="evaluate_run").click()
+    page = finished(run(page), lab.evaluations.job)
+    board = page.dataframe[0].value
+    assert set(board["System"]) == {run_label("dense"), "some"}
+    assert set(board["Queries"]) == {3}
+    assert "3 of its 3 queries have judgments." in shown(page)
+    lab.collections.remove_run(lab.collections.runs("lab")[0].id)
+
+
+def test_previous_runs_are_named_compared_and_deleted_with_undo(lab: Explorer) -> None:
+    for steer in (0.0, 1.0):
+        lab.evaluations.run(EvaluationRequest("lab", ("aspect",), steer=steer))
+    page = visit(systems="aspect", steer="1")
+    first, second = lab.evaluations.history("lab")[:2]
+    page.text_input(key=f"evaluate_record_{first.id}_name").set_value("with the aspect")
+    page = run(page)
+    assert lab.evaluations.history("lab")[0].name == "with the aspect"
+    for record in (first, second):
+        page.checkbox(key=f"evaluate_tick_{record.id}").check()
+    page = run(page)
+    page.button(key="evaluate_compare").click()
+    page = run(page)
+    assert "with the aspect" in shown(page)
+    differences = next(d.value for d in page.dataframe if "Measure" in d.value)
+    assert {"Difference", "95 % interval", "t-test p"} <= {*differences}
+    page.button(key=f"evaluate_record_{second.id}_delete").click()
+    page = run(page)
+    assert second.id not in {r.id for r in lab.evaluations.history("lab")}
+    page.button(key="evaluate_previous_undo").click()
+    run(page)
+    assert second.id in {r.id for r in lab.evaluations.history("lab")}
 
 
 def test_an_uploaded_run_with_a_bad_line_is_refused_with_its_number(lab: Explorer) -> None:

@@ -14,8 +14,9 @@ from engine.lenses.definitions import RESEARCH, SETS
 from engine.measures.p_mrr import P_MRR
 from engine.search.systems import SYSTEMS
 from engine.search.topics import sampled
-from engine.types.comparisons import Sensitivity, SensitivityRow
+from engine.types.comparisons import Sensitivity, SensitivityRequest, SensitivityRow
 from engine.types.evaluations import CSFCUBE_NDCG, Collection
+from engine.types.models import RunProgress
 from tests.support import ended
 
 VARIANTS = {"base", "generic", "definition", "subset"} | {
@@ -171,12 +172,9 @@ def test_judged_pools_are_ranked_whole_and_alone(tiny: Explorer, two: Collection
         topics=tuple(replace(t, pool=pools[t.query_id]) for t in two.topics),
         qrels={q: {d: two.qrels[q][d] for d in pool} for q, pool in pools.items()},
     )
-    steps: list[int] = []
     searcher = tiny.searcher("lab")
-    found = sensitivity(
-        searcher, pooled, ["bm25"], ("base", "subset"), on_query=lambda: steps.append(1)
-    )
-    assert len(steps) == found.queries == 6
+    found = sensitivity(searcher, pooled, ["bm25"], ("base", "subset"))
+    assert found.queries == found.asked == 6
     assert rows(found, "bm25")["subset"].metrics["overlap@20"] == 1.0, "the same nine documents"
 
 
@@ -192,16 +190,51 @@ def test_what_has_no_wording_to_vary_is_refused(
     with pytest.raises(UnknownNameError, match="no system 'magic'"):
         sensitivity(searcher, two, ["magic"])
     with pytest.raises(BadInputError, match="'small' did not come from a test collection"):
-        small.comparing.start_sensitivity("small", ["dense"])
+        small.comparing.start_sensitivity(SensitivityRequest("small", ("dense",), SETS))
 
 
 def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
     explorer: Explorer,
 ) -> None:
-    comparing = explorer.comparing
-    job_id = comparing.start_sensitivity("demo", ["aspect"], SETS)
+    comparing, request = explorer.comparing, SensitivityRequest("demo", ("aspect",), SETS)
+    job_id = comparing.start_sensitivity(request)
     comparing.jobs.cancel(job_id)
-    job = ended(lambda: comparing.find_sensitivity("demo", ["aspect"], SETS))
+    job = ended(lambda: comparing.find_sensitivity(request))
     assert (job.id, job.state, job.report) == (job_id, "cancelled", None)
-    assert job.progress.done < job.progress.total == 1440
-    assert comparing.find_sensitivity("demo", ["dense"], SETS) is None
+    assert comparing.find_sensitivity(replace(request, systems=("dense",))) is None
+
+
+def test_a_cancelled_table_is_of_the_queries_that_every_system_had_ranked(
+    tiny: Explorer, two: Collection
+) -> None:
+    progress: list[RunProgress] = []
+    whole = sensitivity(
+        tiny.searcher("lab"), two, ["bm25", "aspect"], ("base",), tell=progress.append
+    )
+    assert progress[-1].done == progress[-1].total == 6 * (1 + 3), "equal rankings are made once"
+    asks = iter(range(99))
+    found = sensitivity(
+        *(tiny.searcher("lab"), two, ["bm25", "aspect"], ("base",)),
+        cancelled=lambda: next(asks) >= 14,
+    )
+    assert (found.stopped, found.queries, found.asked) == ("cancelled", 3, 6)
+    assert whole.stopped == ""
+    one = replace(two, topics=two.topics[:3])
+    again = sensitivity(tiny.searcher("lab"), one, ["bm25", "aspect"], ("base",))
+    assert [s.rows for s in again.systems] == [s.rows for s in found.systems]
+
+
+def test_an_own_wording_is_measured_beside_the_others_on_the_queries_of_its_aspect(
+    tiny: Explorer, two: Collection
+) -> None:
+    aspect = RESEARCH.aspects[1]
+    asked = {"own": {"mine": aspect.instruction}, "aspect": aspect.key}
+    found = sensitivity(tiny.searcher("lab"), two, ["aspect"], ("base", "generic"), **asked)
+    table = rows(found, "aspect")
+    assert found.queries == 2
+    assert list(table) == ["base", "generic", "mine"]
+    assert table["mine"].metrics == table["base"].metrics
+    assert table["mine"].metrics[P_MRR] is not None
+    assert set(table["mine"].by_aspect) == {aspect.key}
+    sampled_one = sensitivity(tiny.searcher("lab"), two, ["aspect"], ("base",), sample=1)
+    assert sampled_one.queries == 3

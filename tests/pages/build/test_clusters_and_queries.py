@@ -73,9 +73,6 @@ def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
     clusters = [Cluster(k, k, tuple(map(str, range(n))), k in "acd") for k, n in sizes.items()]
     fates = [build_words.fate(cluster, LENS) for cluster in clusters]
     assert fates == ["too small", "a query", "excluded", "too large"]
-    said = build_words.cluster_facts(clusters, LENS)
-    assert said.startswith("4 clusters: 1 becomes a query, 1 too small (fewer than 2 documents)")
-    assert build_words.cluster_facts([clusters[1]], LENS) == "1 cluster, and it becomes a query."
 
 
 # -- queries -----------------------------------------------------------------------------------
@@ -83,7 +80,7 @@ def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
 
 def test_a_query_is_written_checked_and_dropped(clustered: Explorer) -> None:
     page = step("queries")
-    assert "2 clusters without query text" in shown(page)
+    assert "2 without query text" in shown(page)
     post = named(clustered, "asking by post")
     open_row(page, "build_queries", post.key)
     box = f"build_text_small_methods_{post.key}"

@@ -39,7 +39,7 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
         30,
     )
     assert page.query_params == {"corpus": "small", "build": "methods", "step": "labels"}
-    assert "30 documents to label." in shown(page)
+    assert "30 not labelled yet" in shown(page)
     page = step("attribute")
     assert "Saved." not in shown(page), "nothing was changed here"
     page.button(key="build_save_small_methods").click()
