@@ -98,7 +98,7 @@ def parse_reading(text: str) -> tuple[str, ...]:
 
 def query_id(query: Query) -> str:
     """``<seed>_<aspect>``, with the hash of a pasted text as seed and ``any`` for no aspect; picked
-    sentences, own wordings, and corrections add ``~`` and a hash."""
+    sentences, own wordings and corrections add ``~`` and a hash."""
     seed = query.seed
     if seed is None:
         seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
