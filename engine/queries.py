@@ -98,7 +98,7 @@ def parse_reading(text: str) -> tuple[str, ...]:
 
 def query_id(query: Query) -> str:
     """``<seed>_<aspect>``, with the hash of a pasted text as seed and ``any`` for no aspect; picked
-    sentences, own wordings, corrections and documents to learn from add ``~`` and a hash."""
+    sentences, own wordings and corrections add ``~`` and a hash."""
     seed = query.seed
     if seed is None:
         seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
@@ -106,10 +106,8 @@ def query_id(query: Query) -> str:
     built_in = {a.instruction for lens in SHIPPED for a in lens.aspects if a.key == key}
     own = "" if query.instruction in built_in else (query.instruction or "")
     suffix = ""
-    learned = f"{query.like}{query.unlike}" if query.like or query.unlike else ""
-    if query.focus or own or query.reading or learned:
-        parts = (f"{query.focus}|{own}", ",".join(query.reading), learned)
-        said = "|".join(filter(None, parts))
+    if query.focus or own or query.reading:
+        said = "|".join(filter(None, (f"{query.focus}|{own}", ",".join(query.reading))))
         suffix = "~" + hashlib.sha256(said.encode()).hexdigest()[:8]
     return f"{seed}_{(query.aspect or 'any').lower()}{suffix}"
 
