@@ -58,6 +58,7 @@ with open_page("explore_page.css") as (explorer, names):
         with st.container():
             for text in found.results.notes:
                 note(text)
+        explore_page.learning(page, reading_list.list_id)
         doc_ids = [one.doc_id for one in found.results.results]
         if doc_ids:
             with st.container():

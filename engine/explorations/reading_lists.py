@@ -166,6 +166,15 @@ class ReadingLists(ForPerson):
         """The documents of a corpus that are on a list."""
         return {one.doc_id for one in self._find(list_id).value.kept if one.corpus == corpus}
 
+    def found_from(self, list_id: str, query: Query) -> list[str]:
+        """The documents of a list that were kept from the seed of a query."""
+        seed = (query.corpus, query.seed, query.text)
+        return [
+            one.doc_id
+            for one in self._find(list_id).value.kept
+            if one.query and (one.query.corpus, one.query.seed, one.query.text) == seed
+        ]
+
     def kept_on(self, trail_id: str) -> list[KeptDocument]:
         """What was kept on a trail, in any list."""
         trail = self._trails.get(trail_id)

@@ -236,7 +236,7 @@ def _plain(query: Query) -> Query:
     """A query without how results are ranked and paged, which does not matter to why one of them
     is similar."""
     usual = Query("")
-    names = ("system", "symmetric", "k", "offset", "filters")
+    names = ("system", "symmetric", "k", "offset", "filters", "like", "unlike")
     return replace(query, **{name: getattr(usual, name) for name in names})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from pages._common.shared import attempt, escape_label, system_label
 from pages._common.state import control, weight_slider
 from pages._common.visit_memory import memory
 from pages._explore import explore_model
-from pages._explore.explore_state import DEFAULT, ExplorePage, View
+from pages._explore.explore_state import ANEW, DEFAULT, ExplorePage, View
 from pages._login import login
 
 FINDER = "explore_finder"
@@ -40,13 +40,15 @@ SYSTEMS = {
     "four rounds.",
 }
 """What each system goes by, a line each."""
+MOST_OF_A_KIND = 20
+"""Liked, or rejected, documents that a ranking learns from, the latest ones."""
 _TOUR = "explore_tour"
 _HELP = component("help", "keys", "tour")
 
 
 def _reseed(doc_id: str = "", text_id: str = "") -> None:
     """Start from another document or pasted text, keeping how to rank."""
-    View.change(lambda now: replace(now, seed=doc_id, text_id=text_id, focus=(), page=1))
+    View.change(lambda now: replace(now, seed=doc_id, text_id=text_id, **ANEW))
 
 
 def seed_finder(page: ExplorePage) -> None:
@@ -64,7 +66,7 @@ def search_controls(page: ExplorePage) -> DeltaGenerator:
             *(view, "aspect", st.selectbox, "Similar in", presets),
             shown=view.aspect or None,
             read=lambda key: key or "",
-            also={"reading": (), "focus": ()},
+            also={"reading": (), **ANEW},
             index=None,
             placeholder="Choose an aspect or describe it",
         )
@@ -149,7 +151,7 @@ def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str,
 
     return {
         "aspect": lambda e: View.change(
-            lambda now: replace(now, aspect=e["key"], reading=(), focus=(), page=1)
+            lambda now: replace(now, aspect=e["key"], reading=(), **ANEW)
         ),
         "focus": focus,
         "seed": lambda e: _reseed(e["doc_id"]),
@@ -161,6 +163,33 @@ def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str,
         "layout": lambda e: View.change(lambda now: now.shown_as(e["layout"])),
         "sort": lambda e: View.change(lambda now: replace(now, sort=e["sort"])),
     }
+
+
+def learning(page: ExplorePage, list_id: str) -> None:
+    """Buttons to let grades and kept documents make the ranking, and to leave that.
+
+    Liked are documents with a grade in the upper half of the scale, and those kept from this seed.
+    """
+    view, query, lowest = page.view, page.query, page.scale.values[0]
+    grades = page.explorer.notebook.grades(query, login.name())
+    kept = page.explorer.reading_lists.found_from(list_id, query)
+    unlike = tuple(doc_id for doc_id, grade in grades.items() if grade == lowest)[-MOST_OF_A_KIND:]
+    up = (doc_id for doc_id, grade in grades.items() if 2 * grade > page.scale.values[-1])
+    like = tuple(doc_id for doc_id in dict.fromkeys([*kept, *up]) if doc_id not in unlike)
+    like = like[-MOST_OF_A_KIND:]
+
+    def learn(like: Sequence[str] = (), unlike: Sequence[str] = ()) -> None:
+        View.change(lambda now: replace(now, like=tuple(like), unlike=tuple(unlike), page=1))
+
+    with line("explore_learn"):
+        if like and (like, unlike) != (view.like, view.unlike):
+            words = f"Learn from {len(like)} liked" + (
+                f", {len(unlike)} rejected" if unlike else ""
+            )
+            about = "Ranks by what you graded and kept as well: liked documents are further seeds."
+            button(words, "explore_learn_do", learn, like, unlike, help=about)
+        if view.like or view.unlike:
+            button("Stop learning", "explore_learn_stop", learn)
 
 
 def pages_bar(view: View, total: int) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
+from urllib.parse import quote, unquote
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
@@ -29,6 +30,8 @@ DEFAULT = Query("")
 LAYOUTS = ("cards", "table")
 TABLE_SIZE = 100
 """Documents on a page of the table: sorting is of use for many, and each costs its evidence."""
+ANEW: Mapping[str, Any] = {"focus": (), "like": (), "unlike": (), "page": 1}
+"""What another seed or aspect begins with."""
 RANK = "rank"
 COLUMNS = (RANK, "title", "year", "venue", "score", "change", "grade", "evidence")
 SORTS = (*COLUMNS, *(f"-{column}" for column in COLUMNS))
@@ -38,6 +41,14 @@ OWN = "mine"
 DEFAULT_DEPTH, DEEPEST = 100, 200
 """How far down the first stage a model reranks: a request grows with every document."""
 
+_DocIds = Annotated[
+    tuple[str, ...],
+    BeforeValidator(
+        lambda ids: tuple(map(unquote, ids.split(","))) if isinstance(ids, str) else ids
+    ),
+    PlainSerializer(lambda ids: tuple(quote(doc_id, safe=" ") for doc_id in ids)),
+]
+"""Ids in a link, in which a comma may be part of one."""
 _PageNumber = Annotated[int, AfterValidator(lambda number: max(1, number))]
 
 
@@ -55,6 +66,7 @@ class View(PageView):
     Attributes:
         text_id: a pasted seed; the text itself is in the ledger.
         reading: a correction of what aspect and wording are read as, as a query has it.
+        like, unlike: documents that the ranking learns from.
         rerank: the way in which a model reranks; "" for not at all.
         depth: documents that it reranks.
         layout: how the results are shown.
@@ -74,6 +86,8 @@ class View(PageView):
     steer: Annotated[float, Field(ge=0, le=1)] = DEFAULT.steer
     symmetric: Annotated[bool, Field(alias="both")] = False
     where: Shared = ""
+    like: _DocIds = ()
+    unlike: _DocIds = ()
     rerank: Annotated[str, one_of(tuple(Explorer.rerank_modes))] = ""
     depth: Annotated[int, Field(ge=1, le=DEEPEST)] = DEFAULT_DEPTH
     layout: Annotated[str, one_of(LAYOUTS), Field(alias="view")] = LAYOUTS[0]
@@ -93,7 +107,7 @@ class View(PageView):
         if replace(view, trail=self.trail) == self:
             return view
         same = (view.seed, view.text_id, view.aspect) == (self.seed, self.text_id, self.aspect)
-        return replace(view, page=1) if same else replace(view, focus=(), reading=(), page=1)
+        return replace(view, page=1) if same else replace(view, reading=(), **ANEW)
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> Self:
@@ -132,12 +146,14 @@ class View(PageView):
             k=self.size,
             offset=(self.page - 1) * self.size,
             filters=explorer.parse_filters(self.where),
+            like=self.like,
+            unlike=self.unlike,
         )
 
     @staticmethod
     def fields_of(query: Query, explorer: Explorer) -> dict[str, Any]:
         """The fields that show a search that was made before."""
-        same = ("corpus", "focus", "reading", "system", "steer", "symmetric")
+        same = ("corpus", "focus", "reading", "system", "steer", "symmetric", "like", "unlike")
         texts = {name: getattr(query, name) or "" for name in ("seed", "aspect", "instruction")}
         return {
             **{name: getattr(query, name) for name in same},
