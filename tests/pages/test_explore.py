@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -200,3 +201,27 @@ def test_another_layout_is_on_the_page_of_the_first_result_that_was_shown() -> N
     cards = View("demo", "a", page=7)
     table = cards.shown_as("table")
     assert (table.page, table.shown_as("cards").page) == (2, 6)
+
+
+def test_a_ranking_learns_from_grades_and_kept_documents_until_that_is_stopped(page, demo):
+    query = Query("demo", seed="demo-0232", aspect="method")
+    ranked = [r.doc_id for r in demo.search(query).results]
+    demo.notebook.judge(query, ranked[3], 3)
+    demo.notebook.judge(query, ranked[0], 0)
+    demo.reading_lists.keep("", "demo", ranked[5], query=query)
+    run(page)
+    click(page, "explore_learn_do")
+    assert param(page, "like").split(",") == [ranked[5], ranked[3]]
+    assert param(page, "unlike") == ranked[0]
+    assert "Learned from 2 liked and 1 rejected" in shown(page)
+    learned = replace(query, like=(ranked[5], ranked[3]), unlike=(ranked[0],))
+    assert View.from_params(page.query_params).to_query(demo).like == learned.like
+    assert demo.search(learned).results[0].doc_id != ranked[0]
+    click(page, "explore_learn_stop")
+    assert "Learned from" not in shown(page)
+    assert param(page, "like") == ""
+
+
+def test_ids_with_commas_survive_a_link():
+    view = View(corpus="demo", like=("a,b", "c d"))
+    assert View.from_params(view.to_params()).like == view.like
