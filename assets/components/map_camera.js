@@ -4,13 +4,14 @@ const MARGIN = 26 // pixels about the points when all are seen
 const CLICK_PIXELS = 5 // a press that moves less is a click
 const WIDEST = 1.6 // how much wider than high, or higher than wide, points are drawn
 
-// What this tab saw last of each corpus: it outlives the page of the app, and links that load it
-// again. A page without an origin has no storage.
+// What this tab saw last of each corpus: it outlives links that load the app again. A page without an origin has no storage.
 const mapsKept = origin === "null" ? {} : sessionStorage
-const seen = (globalThis.seedlensMapsSeen ??= new Map(JSON.parse(mapsKept.seedlensMapsSeen ?? "[]")))
-addEventListener("pagehide", () => { mapsKept.seedlensMapsSeen = JSON.stringify([...seen]) })
+const seen = new Map(JSON.parse(mapsKept.seedlensMapsSeen ?? "[]"))
+addEventListener("pagehide", () => {
+  mapsKept.seedlensMapsSeen = JSON.stringify([...seen])
+})
 
-class Camera {
+export class Camera {
   constructor() {
     this.size = [1, 1]
     this.fit()
@@ -76,7 +77,10 @@ class Camera {
   show([left, bottom, right, top]) {
     Object.assign(this, { x: (left + right) / 2, y: (bottom + top) / 2, zoom: 1 })
     const [sx, sy] = this.scale
-    const zoom = Math.min(this.size[0] / (sx * Math.max(right - left, 0.01)), this.size[1] / (sy * Math.max(top - bottom, 0.01)))
+    const zoom = Math.min(
+      this.size[0] / (sx * Math.max(right - left, 0.01)),
+      this.size[1] / (sy * Math.max(top - bottom, 0.01)),
+    )
     this.zoom = Math.max(1, Math.min(30, 0.7 * zoom))
   }
 }
@@ -89,7 +93,7 @@ const pixelOf = (event, stage) => {
 // Pointers on the stage: one pans or draws an outline, two zoom.
 // Args: on: mode() -> "pan", "rectangle" or "lasso"; moved(); hover(pixel, event); leave();
 //   click(pixel, event); outline(pixels, done, event).
-const listenToPointers = (stage, camera, on) => {
+export const listenToPointers = (stage, camera, on) => {
   const down = new Map()
   let [start, path, far] = [null, [], false]
 
@@ -107,7 +111,8 @@ const listenToPointers = (stage, camera, on) => {
   stage.onpointerdown = (event) => {
     if (event.button > 0) return
     down.set(event.pointerId, pixelOf(event, stage))
-    if (down.size === 1) [start, path, far] = [pixelOf(event, stage), [pixelOf(event, stage)], false]
+    if (down.size === 1)
+      [start, path, far] = [pixelOf(event, stage), [pixelOf(event, stage)], false]
     else [far, path] = [true, []]
     on.outline([], false, event)
   }
@@ -143,23 +148,34 @@ const listenToPointers = (stage, camera, on) => {
   stage.onwheel = (event) => {
     event.preventDefault()
     const lines = event.deltaMode === 1 ? 16 : 1
-    camera.zoomAt(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 0.01 : 0.002)), pixelOf(event, stage))
+    camera.zoomAt(
+      Math.exp(
+        -Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 0.01 : 0.002),
+      ),
+      pixelOf(event, stage),
+    )
     on.moved()
   }
 }
 
-const rectangle = ([ax, ay], [bx, by]) => [[ax, ay], [bx, ay], [bx, by], [ax, by]]
+const rectangle = ([ax, ay], [bx, by]) => [
+  [ax, ay],
+  [bx, ay],
+  [bx, by],
+  [ax, by],
+]
 
 const STEP = 60 // pixels that an arrow pans by
 
 // What a key does to the camera; null where it does nothing.
-const cameraKey = (key, camera) => ({
-  ArrowLeft: () => camera.pan(STEP, 0),
-  ArrowRight: () => camera.pan(-STEP, 0),
-  ArrowUp: () => camera.pan(0, STEP),
-  ArrowDown: () => camera.pan(0, -STEP),
-  "+": () => camera.zoomAt(1.4),
-  "=": () => camera.zoomAt(1.4),
-  "-": () => camera.zoomAt(1 / 1.4),
-  0: () => camera.fit(),
-})[key] ?? null
+export const cameraKey = (key, camera) =>
+  ({
+    ArrowLeft: () => camera.pan(STEP, 0),
+    ArrowRight: () => camera.pan(-STEP, 0),
+    ArrowUp: () => camera.pan(0, STEP),
+    ArrowDown: () => camera.pan(0, -STEP),
+    "+": () => camera.zoomAt(1.4),
+    "=": () => camera.zoomAt(1.4),
+    "-": () => camera.zoomAt(1 / 1.4),
+    0: () => camera.fit(),
+  })[key] ?? null

@@ -1,11 +1,19 @@
 // Names of clusters, placed so that none covers another: coarse ones from afar, fine ones from near.
+import { counted, withMarks } from "./base.js"
+
 const NEAR = 2.2 // zoom from which fine names are shown
 const FONTS = { coarse: "600 14px", fine: "500 12.5px" }
 
-class ClusterLabels {
+export class ClusterLabels {
   // Args: choose: called with a level and a label when a name is clicked.
   constructor(layer, choose) {
-    Object.assign(this, { layer, choose, nodes: new Map(), widths: new Map(), levels: { coarse: [], fine: [] } })
+    Object.assign(this, {
+      layer,
+      choose,
+      nodes: new Map(),
+      widths: new Map(),
+      levels: { coarse: [], fine: [] },
+    })
     this.pen = document.createElement("canvas").getContext("2d")
   }
 
@@ -27,42 +35,43 @@ class ClusterLabels {
   // The names that are seen now.
   // Args: toScreen: a place -> pixels; size: of the map, in pixels.
   placed(toScreen, [wide, high], zoom) {
-    const order = zoom < NEAR ? ["coarse"] : ["fine"]
+    const level = zoom < NEAR ? "coarse" : "fine"
     const most = Math.max(6, Math.round((wide * high) / 16000))
     const boxes = []
-    for (const level of order) {
-      for (const cluster of this.levels[level]) {
-        if (boxes.length >= most) break
-        const [x, y] = toScreen([cluster.x, cluster.y])
-        const half = this.width(level, cluster.name) / 2
-        if (x < 0 || x > wide || y < 0 || y > high) continue
-        const middle = Math.max(half + 2, Math.min(wide - half - 2, x))
-        const box = { level, cluster, x: middle, y, left: middle - half, right: middle + half, top: y - 13, bottom: y + 13 }
-        const free = boxes.every((one) => box.right < one.left || box.left > one.right || box.bottom < one.top || box.top > one.bottom)
-        if (free) boxes.push(box)
-      }
+    const covers = (a, b) =>
+      a.left <= b.right && a.right >= b.left && a.top <= b.bottom && a.bottom >= b.top
+    for (const cluster of this.levels[level]) {
+      if (boxes.length >= most) break
+      const [x, y] = toScreen([cluster.x, cluster.y])
+      if (x < 0 || x > wide || y < 0 || y > high) continue
+      const half = this.width(level, cluster.name) / 2
+      const middle = Math.max(half + 2, Math.min(wide - half - 2, x))
+      const sides = { left: middle - half, right: middle + half, top: y - 13, bottom: y + 13 }
+      const box = { level, cluster, x: middle, y, ...sides }
+      if (!boxes.some((one) => covers(one, box))) boxes.push(box)
     }
     return boxes
   }
 
   draw(toScreen, size, zoom) {
-    const seen = new Set()
+    for (const node of this.nodes.values()) node.hidden = true
     for (const { level, cluster, x, y } of this.placed(toScreen, size, zoom)) {
       const key = `${level} ${cluster.label}`
-      seen.add(key)
       if (!this.nodes.has(key)) this.nodes.set(key, this.node(level, cluster))
       const node = this.nodes.get(key)
-      node.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) translate(-50%, -50%)`
+      const place = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`
+      node.style.transform = `${place} translate(-50%, -50%)`
       node.hidden = false
     }
-    for (const [key, node] of this.nodes) if (!seen.has(key)) node.hidden = true
   }
 
   node(level, cluster) {
-    const documents = `${cluster.count.toLocaleString("en")} ${cluster.count === 1 ? "document" : "documents"}`
-    const node = button(`cluster ${level}`, cluster.name, `${cluster.name}: select its ${documents}`, (event) => {
-      this.choose(level, cluster, event)
-    })
+    const node = document.createElement("button")
+    const name = withMarks(cluster.name)
+    const label = `${name}: select its ${counted(cluster.count)}`
+    const onclick = (event) => this.choose(level, cluster, event)
+    const about = { className: `cluster ${level}`, textContent: name, title: label }
+    Object.assign(node, { ...about, ariaLabel: label, onclick })
     this.layer.append(node)
     return node
   }

@@ -39,7 +39,7 @@ KEY = "annotate_session"
 _ANSWER, _LAST = "annotate_answer", "annotate_last"
 
 
-_COMPONENT = component("annotate", "keys", "annotate_words", "annotate_outbox", "annotate_session")
+_COMPONENT = component("annotate", "keys")
 
 # Outside the fragment, so that what it sends runs the whole page.
 _RUN_PAGE = st.components.v2.component(

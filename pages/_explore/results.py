@@ -24,7 +24,7 @@ from pages._model.model_settings import endpoint
 
 _SEED = component("seed")
 _SKIP = component("skip")
-_RESULTS = component("results", "keys", "results_parts", "results_table", "results_pair")
+_RESULTS = component("results", "keys")
 CHANGED_BY_WORDING = (
     "Share of the top 20 that is new compared with the search without an aspect and instruction. "
     "A measure of change, not of quality."

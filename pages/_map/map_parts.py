@@ -26,19 +26,10 @@ LONGEST_TITLE = 160
 """Characters of a title that a map shows."""
 MOST_COLOURS = 254
 """The highest value of a colour; 255 stands for none."""
-PARTS = (
-    "map_store",
-    "map_colours",
-    "map_gl",
-    "map_places",
-    "map_labels",
-    "map_camera",
-    "map_panel",
-)
 MOST_MESSAGES = 24
 """Parts of maps that the server keeps ready: of 100,000 documents, less than a megabyte each."""
-_MAP = component("map", *PARTS)
-_PART = component("map_part", "map_store")
+_MAP = component("map")
+_PART = component("map_part")
 
 
 @st.cache_resource(max_entries=MOST_MESSAGES, show_spinner=False)
