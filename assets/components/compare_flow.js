@@ -175,8 +175,9 @@ const paintFile = (data) => async (room) => {
   return { node: stage.firstElementChild, width, height: at.height }
 }
 
-export default component(({ data, root, state, send }) => {
-  const { columns, ink, lines, selected } = data
+export default component(({ data, root, state, send, dark }) => {
+  const { columns, inks, lines, selected } = data
+  const ink = inks[Number(dark)]
   let [followed, at, width] = [null, null, 0]
   state.stop = Math.min(state.stop ?? 0, lines.length - 1) // the line that Tab goes to
 

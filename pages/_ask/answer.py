@@ -18,7 +18,7 @@ from engine.types.reading import AnswerPart, AskJob, AskRequest, GivenPassage, r
 from pages._ask.ask_page import ask, price_of, reopen, shown_job
 from pages._ask.ask_url import AskView
 from pages._common import document_view
-from pages._common.components import component, dark, listen
+from pages._common.components import component, listen
 from pages._common.job_words import duration, report_line
 from pages._common.kit import Html, button, dim, el, empty, line
 from pages._common.shared import download, engine, error_boundary, escape_label, note
@@ -171,7 +171,6 @@ def answer_data(job: AskJob) -> dict[str, Any]:
         "parts": [_part(part, by_number) for part in progress.parts],
         "remarks": remarks(job),
         "passages": [_passage(p, cited=p.number in cited) for p in progress.passages],
-        "dark": dark(),
     }
 
 

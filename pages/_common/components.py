@@ -23,18 +23,12 @@ def component(name: str, *styles: str) -> Any:
         styles: further style sheets, before its own.
     """
     sheets = [FOLDER / f"{one}.css" for one in ("base", *styles, name)]
-    css = "".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists())
-    html = '<div class="root"></div>'
-    if name == "reading_list":  # not a module yet
-        files = [FOLDER / f"{one}.js" for one in ("common", *styles, name)]
-        js = "".join(file.read_text("utf-8") for file in files if file.exists())
-        return st.components.v2.component(f"seedlens_{name}", html=html, css=css, js=js)
     # An import with the address of this server, which Streamlit's blob of the script has not.
     module = f'await import(new URL("{ADDRESS}/{name}.js", document.baseURI))'
     return st.components.v2.component(
         f"seedlens_{name}",
-        html=html,
-        css=css,
+        html='<div class="root"></div>',
+        css="".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists()),
         js=f"const {{ default: draw }} = {module}\nexport default draw",
     )
 

@@ -12,7 +12,7 @@ from engine.text import counted
 from engine.types.documents import Document
 from engine.types.searches import FoundDocument
 from pages._common import document_view
-from pages._common.components import Event, component, dark, listen, listeners
+from pages._common.components import Event, component, listen, listeners
 from pages._common.shared import error_boundary, remembered
 
 BROWSE_PAGE = 10
@@ -62,7 +62,7 @@ def _finder(explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str) 
         data = remembered(f"{key}_found", asked, lambda: _found(explorer, corpus, words, page))
         _FINDER(
             key=f"{key}_words",
-            data={**data, "words": words, "dark": dark()},
+            data={**data, "words": words},
             **listeners(f"{key}_words", on, "search", "pick", "paste"),
         )
 
@@ -110,4 +110,4 @@ def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
         titles = document_view.title_of
         rows = [{"doc_id": d.doc_id, "title": titles(d), "year": d.year} for d in documents]
         heard = listen(key, "pick", on_pick)
-        _PICKER(key=key, data={"documents": rows, "dark": dark()}, on_pick_change=heard)
+        _PICKER(key=key, data={"documents": rows}, on_pick_change=heard)

@@ -14,7 +14,7 @@ from engine.types.lenses import Lens
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
 from pages._common import document_view
-from pages._common.components import Event, component, dark, inbox, listeners
+from pages._common.components import Event, component, inbox, listeners
 from pages._common.job_words import change, change_sentence
 from pages._common.kit import Html, el, html
 from pages._explore.explore_model import Found
@@ -37,7 +37,7 @@ CHANGED = (
 
 def skip_link(*, key: str) -> None:
     """A button to the first result: for the keyboard, unseen until focused, and on phones."""
-    _SKIP(key=key, data={"dark": dark()})
+    _SKIP(key=key)
 
 
 def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) -> None:
@@ -57,7 +57,6 @@ def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) ->
             "aspects": [{name: getattr(a, name) for name in names} for a in lens.aspects],
             "weights": [round(w, 3) for w in results.weights],
             "focus": list(query.focus),
-            "dark": dark(),
         },
         **listeners(key, on, "aspect", "focus"),
     )
@@ -103,7 +102,6 @@ def result_list(
             "results": [_result(r, seed, lens, moves) for r in results.results],
             "explains": endpoint(page.explorer).set_up,
             "generated": generated,
-            "dark": dark(),
             **received,
         },
         **receives,

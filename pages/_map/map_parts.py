@@ -17,7 +17,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from engine.types.maps import CorpusMap, Layout
-from pages._common.components import component, dark, inbox
+from pages._common.components import component, inbox
 from pages._map.map_state import select
 
 ABSENT = 65535
@@ -73,7 +73,7 @@ def draw_map(
 
     received, receives = inbox("map_points", {"select": chosen})
     known = {"layout": places, "titles": titles, "corpus": drawn.corpus, "size": size}
-    selection = {"selected": bits_from_rows(rows, size), "dark": dark()}
+    selection = {"selected": bits_from_rows(rows, size)}
     _MAP(key="map_points", data={**known, **received, **selection, **data}, **receives)
 
 
