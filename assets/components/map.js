@@ -250,7 +250,9 @@ class DocumentMap {
     this.stage.querySelector("polygon").setAttribute("points", done ? "" : points)
     if (!done || !this.places) return
     const rows = this.places.inside(path.map(this.camera.toPlace)).filter((row) => this.passes(row))
-    if (rows.length) this.select(rows, { add: event.shiftKey })
+    if (rows.length) return this.select(rows, { add: event.shiftKey })
+    this.status = "Nothing selected"
+    this.panel()
   }
 
   // Args: now: without waiting for more to be typed.
