@@ -86,9 +86,9 @@ const answerNode = (data, actions) => {
     const doubtful = part.unfounded ? text.lastIndexOf(part.unfounded) : text.length
     node.append(document.createTextNode(withMarks(text.slice(0, doubtful))))
     if (part.unfounded) {
-      const marked = make("span", "unfounded", withMarks(text.slice(doubtful)))
-      setTip(marked, "Cites a passage that does not exist")
-      node.append(marked)
+      const marked = make("span", `unfounded ${part.mark}`, withMarks(text.slice(doubtful)))
+      setTip(marked, part.why)
+      node.append(marked, make("span", "doubt", part.label))
     }
     if (!part.citations.length) return
     const chips = make("span", "chips")

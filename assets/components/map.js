@@ -18,6 +18,7 @@ const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
 class DocumentMap {
   constructor(root) {
     this.root = root
+    this.path = location.pathname
     this.camera = new Camera()
     this.mode = "pan"
     Object.assign(this, { selected: [], matches: [], hovered: null, within: null, layout: null, places: null, moving: null, shownColour: null })
@@ -104,6 +105,14 @@ class DocumentMap {
     this.redraw()
   }
 
+  // The link is another one: where it is about the same corpus, so is what is seen of the map.
+  goBack() {
+    const here = location.pathname === this.path && ofLink("corpus") === this.layout?.corpus
+    if (!here) return
+    this.camera.recall(this.layout.corpus)
+    this.moved()
+  }
+
   setLayout(layout) {
     const { positions } = layout.arrays
     const moves = this.layout && this.layout.corpus === layout.corpus
@@ -114,10 +123,10 @@ class DocumentMap {
     this.places = new Places(positions)
     this.painter.setGroup("sample", Array.from({ length: MANY }, () => Math.floor(Math.random() * this.places.count)))
     if (this.data.size > MANY !== this.beyond > 0) this.resize()
-    this.labels.set({
-      coarse: this.places.clusters(layout.arrays.coarse, layout.coarse),
-      fine: this.places.clusters(layout.arrays.fine, layout.fine),
-    })
+    const { coarse, fine } = layout.arrays
+    this.labels.set({ coarse: this.places.clusters(coarse, layout.coarse), fine: this.places.clusters(fine, layout.fine) })
+    this.partOf = []
+    fine.forEach((label, row) => (this.partOf[label] = coarse[row]))
     this.hover(null)
     this.moving = moves && !still() ? {} : null
     this.root.dataset.layout = layout.name
@@ -134,6 +143,8 @@ class DocumentMap {
     const opaque = this.data.size > 20_000 ? 175 : 225
     this.painter.set("colour", coloursOf(each, colour.scale, dark, opaque))
     this.shownColour = part
+    const colourOfCluster = (level, { label }) => css(colourOf((level === "fine" ? this.partOf[label] : label) % 240, colour.scale, dark))
+    this.labels.paint(ofClusters ? colourOfCluster : null)
   }
 
   setLayers() {
@@ -373,8 +384,22 @@ class DocumentMap {
   }
 
   placeNames() {
-    this.labels.draw(this.camera.toScreen, this.camera.size, this.camera.zoom)
+    this.labels.draw(this.camera.toScreen, this.camera.size, this.camera.zoom, () => this.middles())
     this.placeTip()
+  }
+
+  // The middle of what is seen of each fine cluster, by its label.
+  middles() {
+    const [[left, top], [right, bottom]] = [this.camera.toPlace([0, 0]), this.camera.toPlace(this.camera.size)]
+    const sums = new Map()
+    this.places.within([left, bottom, right, top], (row) => {
+      const [x, y] = this.places.at(row)
+      if (x < left || x > right || y < bottom || y > top) return
+      const label = this.layout.arrays.fine[row]
+      const [sx, sy, count] = sums.get(label) ?? [0, 0, 0]
+      sums.set(label, [sx + x, sy + y, count + 1])
+    })
+    return new Map([...sums].map(([label, [x, y, count]]) => [label, { x: x / count, y: y / count }]))
   }
 
   // How far the move between two layouts is, 0 to 1; it begins with its first frame. Where frames
@@ -418,7 +443,13 @@ export default function (component) {
   map.show(data, send)
   const look = () => map.take()
   root.seedlensStop?.()
-  root.seedlensStop = () => mapStore.watching.delete(look)
+  const back = () => map.goBack()
+  root.seedlensStop = () => {
+    mapStore.watching.delete(look)
+    removeEventListener("popstate", back)
+    map.camera.leave()
+  }
   mapStore.watching.add(look)
+  addEventListener("popstate", back)
   return () => root.seedlensStop()
 }

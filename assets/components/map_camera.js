@@ -1,14 +1,24 @@
 // What part of the map is seen, and how pointers, wheel and keys change it.
-const MOST_ZOOM = 200
+const [LEAST_ZOOM, MOST_ZOOM] = [0.6, 200]
 const MARGIN = 26 // pixels about the points when all are seen
 const CLICK_PIXELS = 5 // a press that moves less is a click
 const WIDEST = 1.6 // how much wider than high, or higher than wide, points are drawn
 
-// What this tab saw last of each corpus: it outlives the page of the app, and links that load it
-// again. A page without an origin has no storage.
-const mapsKept = origin === "null" ? {} : sessionStorage
-const seen = (globalThis.seedlensMapsSeen ??= new Map(JSON.parse(mapsKept.seedlensMapsSeen ?? "[]")))
-addEventListener("pagehide", () => { mapsKept.seedlensMapsSeen = JSON.stringify([...seen]) })
+const LINK_MS = 250 // from the last move until the link has it
+
+// The part that is seen is in the link, as `at`. After a reload and with Back the link decides;
+// otherwise what this tab saw last of the corpus, as the app knows links only from when it was asked.
+// A page without an origin has no storage.
+const beginSeen = () => {
+  const kept = origin === "null" ? {} : sessionStorage
+  const loaded = performance.getEntriesByType("navigation")[0]?.name ?? location.href
+  const found = { cameras: new Map(JSON.parse(kept.seedlensMaps ?? "[]")), byLink: new URL(loaded).pathname }
+  addEventListener("popstate", () => { found.byLink = location.pathname })
+  addEventListener("pagehide", () => { kept.seedlensMaps = JSON.stringify([...found.cameras]) })
+  return found
+}
+const seen = (globalThis.seedlensMaps ??= beginSeen())
+const ofLink = (name) => new URLSearchParams(location.search).get(name) ?? ""
 
 class Camera {
   constructor() {
@@ -20,13 +30,36 @@ class Camera {
     Object.assign(this, { x: 0.5, y: 0.5, zoom: 1 })
   }
 
+  // As the link has it; empty where all is seen.
+  get text() {
+    const text = `${this.x.toFixed(4)},${this.y.toFixed(4)},${this.zoom.toFixed(2)}`
+    return text === "0.5000,0.5000,1.00" ? "" : text
+  }
+
   remember(corpus) {
-    seen.set(corpus, { x: this.x, y: this.y, zoom: this.zoom })
+    seen.cameras.set(corpus, this.text)
+    clearTimeout(this.links)
+    if (origin !== "null") this.links = setTimeout(() => this.link(corpus), LINK_MS)
+  }
+
+  link(corpus) {
+    const search = new URLSearchParams(location.search)
+    if (search.get("corpus") !== corpus || ofLink("at") === this.text) return
+    search.delete("at")
+    if (this.text) search.set("at", this.text)
+    history.replaceState(history.state, "", `?${search}`)
   }
 
   recall(corpus) {
+    const known = seen.cameras.get(corpus)
+    const [x, y, zoom] = (seen.byLink === location.pathname ? ofLink("at") : known ?? ofLink("at")).split(",").map(Number)
     this.fit()
-    Object.assign(this, seen.get(corpus))
+    if (zoom) Object.assign(this, { x, y, zoom: Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, zoom)) })
+    seen.byLink = ""
+  }
+
+  leave() {
+    clearTimeout(this.links)
   }
 
   // Pixels for the whole of each direction.
@@ -66,7 +99,7 @@ class Camera {
   // Zooms so that what is at a pixel stays there.
   zoomAt(factor, pixel = this.size.map((side) => side / 2)) {
     const before = this.toPlace(pixel)
-    this.zoom = Math.max(0.6, Math.min(MOST_ZOOM, this.zoom * factor))
+    this.zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, this.zoom * factor))
     const now = this.toPlace(pixel)
     this.x = Math.max(0, Math.min(1, this.x + before[0] - now[0]))
     this.y = Math.max(0, Math.min(1, this.y + before[1] - now[1]))

@@ -8,6 +8,7 @@ const RAMP = {
   dark: ["#79756a", "#c98f4a", "#ee9f8f", "#fbe3f8"],
 }
 const NO_COLOUR = { light: "#9b9685", dark: "#77736a" }
+const OTHERS = 11 // the value of all categories without a colour of their own
 const NONE = 255 // the value of a point that has none
 const LAYERS = {
   light: { seed: "#7a2e3a", selected: "#23211c", found: "#7a2e3a", pool: "#1d5f9e", judged: "#0a5c3c", holes: "#964400", results: "#7e1be1" },
@@ -19,7 +20,7 @@ const theme = (dark) => (dark ? "dark" : "light")
 
 // The colour of a value from 0 to 254 on a scale, "categories" or "range".
 const colourOf = (value, scale, dark) => {
-  if (value === NONE) return rgb(NO_COLOUR[theme(dark)])
+  if (value === NONE || (scale === "categories" && value === OTHERS)) return rgb(NO_COLOUR[theme(dark)])
   if (scale !== "range") {
     const colours = PALETTE[theme(dark)]
     return rgb(colours[value % colours.length])

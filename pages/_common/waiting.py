@@ -30,12 +30,15 @@ def renew_when(
         news: whether the rest of the page is out of date.
         every: seconds between two looks.
     """
-    asked = -_AGAIN_SECONDS
+    asked, address = -_AGAIN_SECONDS, st.query_params.to_dict()
 
     def look() -> None:
         nonlocal asked
         if news() and time.monotonic() - asked >= _AGAIN_SECONDS:
             asked = time.monotonic()
+            # With a look comes the address that the browser had: right after a change, a former one
+            if st.query_params.to_dict() != address:
+                st.query_params.from_dict(address)
             st.rerun()
         draw()
 

@@ -16,7 +16,7 @@ from pages._map.map_state import CLUSTER, LIKENESS, MARKS, WHOLE, MapPage
 
 NO_VALUE = 255
 MOST_CATEGORIES = 11
-"""Values with a colour of their own; all others share one, as people distinguish twelve colours."""
+"""Values with a colour of their own; all others are grey, as people distinguish twelve colours."""
 OTHERS = "others"
 YEAR, GRADE, FIELD = "year", "grade", "field:"
 """Begin or are the keys of colours."""
@@ -144,7 +144,11 @@ def colour(page: MapPage, words: str) -> Colour:
         words: what is coloured by, as :func:`choices` has it.
     """
     if page.view.colour == CLUSTER:
-        return Colour(CLUSTER, "cluster", "clusters")
+        coarse = page.drawn.layouts[page.view.layout].levels[0]
+        counts = np.bincount(coarse.labels[coarse.labels >= 0], minlength=len(coarse.names))
+        named = zip(coarse.names, counts.tolist(), strict=True)
+        entries = [Entry(name, value, count) for value, (name, count) in enumerate(named)]
+        return Colour(CLUSTER, "cluster", "clusters", entries=entries)
     found = _coloured(page, words)
     values = b"" if found.values is None else found.values.tobytes()
     return replace(found, key=f"{found.key} {zlib.crc32(values):x}")

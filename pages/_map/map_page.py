@@ -23,7 +23,7 @@ from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
 from pages._map.map_parts import bits_from_rows, draw_map
-from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, selected
+from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, select
 from pages._model.model_settings import chosen, endpoint
 
 FIRST_SECONDS, SECONDS_EACH = 6, 0.0022
@@ -65,7 +65,7 @@ def open_map(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
 def selection(page: MapPage) -> tuple[str, ...]:
     """What is selected, in the order of the corpus; what filters rule out is left out."""
     view, doc_ids = page.view, page.drawn.doc_ids
-    wanted = set(doc_ids if view.kept else selected(view))
+    wanted = set(doc_ids if view.kept else view.chosen)
     if not wanted:
         return ()
     kept = f"{SELECTION}={view.kept}" if view.kept else ""
@@ -134,6 +134,7 @@ def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
     draw_map(
         *(drawn, layout, (f"{identity} {stamp}", titles, colour_key), label, colour.values),
         selected=doc_ids,
+        select=partial(select, page.explorer),
         data={
             "colour": {**colour.legend(), "key": colour_key},
             "layers": [vars(mark) for mark in map_layers.marks(page)],
@@ -156,8 +157,8 @@ def _about(page: MapPage) -> None:
         else ""
     )
     st.caption(
-        f"{counted(count, 'document')}; similar ones are close. Axes and distances between "
-        f"clusters are not meaningful.{sampled}"
+        f"{counted(count, 'document')}. Axes and distances between clusters are not meaningful."
+        f"{sampled}"
     )
     lacking = [a.name for a in page.lens.aspects if a.key not in drawn.layouts]
     job = page.explorer.maps.jobs.latest(page.corpus)

@@ -9,7 +9,7 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from engine.types.maps import CorpusMap, Layout
 from pages._common.components import component, dark, inbox
-from pages._map.map_state import select
 
 ABSENT = 65535
 """The place of a document that a layout does not have, and the label of one in no cluster."""
@@ -59,6 +58,7 @@ def draw_map(
     values: NDArray[np.uint8] | None,
     selected: Sequence[str],
     data: Mapping[str, Any],
+    select: Callable[[list[str]], object],
 ) -> None:
     """The map with its tools, search and legend.
 
@@ -67,6 +67,7 @@ def draw_map(
         label: what a document has to have to be on this layout.
         values: the colours, one a document; None for clusters.
         data: what else the component gets, which may change at each run.
+        select: called with the documents that are selected.
     """
     size, wanted = len(drawn.doc_ids), set(selected)
     rows = [row for row, one in enumerate(drawn.doc_ids) if one in wanted] if wanted else []

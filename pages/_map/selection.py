@@ -22,7 +22,7 @@ from pages._common.shared import as_drawn, download, note, show_error
 from pages._common.state import PageView
 from pages._explore.explore_state import View
 from pages._login import login
-from pages._map.map_state import MOST_IN_LINK, WHOLE, MapPage, MapView, query_names
+from pages._map.map_state import WHOLE, MapPage, MapView, query_names
 
 MOST_ROWS = 50
 """Rows of the table; the export has all."""
@@ -90,10 +90,6 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
     def seed() -> None:
         MapView.change(lambda now: replace(now, seed=doc_ids[0], text_id=""))
 
-    def link() -> None:
-        kept = explorer.select(view.corpus, doc_ids).value
-        MapView.change(lambda now: replace(now, kept=kept, chosen=()))
-
     def keep() -> None:
         trail = explorer.notebook.own_trail(view.trail, login.owner())
         for doc_id in doc_ids:
@@ -113,9 +109,6 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
             View.elsewhere(corpus=view.corpus, where=where, page=1).go()
         words = f"Up to {MOST_KEPT} at once." if many else "The list is on Explore."
         button("Add to reading list", "map_keep", keep, disabled=many, help=words)
-        if len(doc_ids) > MOST_IN_LINK:
-            label = "In URL" if view.kept else "Add selection to URL"
-            button(label, "map_link", link, disabled=bool(view.kept))
         for label, draw in (("Judge", _pool), ("Export", _export)):
             key = f"map_{label.lower()}"
             popover = st.popover(label, key=key, on_change="rerun", width="content")
