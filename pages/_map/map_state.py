@@ -18,12 +18,9 @@ from engine.types.maps import CorpusMap
 from engine.types.searches import Query
 from pages._common.state import Commas, Page, PageView, Shared, some_of
 
-WHOLE = "document"
-"""The layout by whole documents; the others are called like aspects."""
-CLUSTER = "cluster"
-"""Colours points by their cluster in the layout."""
-LIKENESS = "likeness:"
-"""Begins a colour by likeness to the seed, in the layout of the name that follows."""
+WHOLE = "document"  # the layout by whole documents; the others are called like aspects
+CLUSTER = "cluster"  # colours points by their cluster in the layout
+LIKENESS = "likeness:"  # begins a colour by likeness to the seed, in a layout
 MARKS = {
     "pool": "In the pool",
     "judged": "Judged",
@@ -31,8 +28,7 @@ MARKS = {
     "holes": "Top 20, not in the pool",
 }
 """What can be marked on the map."""
-MOST_IN_LINK = 20
-"""Documents of a selection that the link names; a larger one is stored under a name of its own."""
+MOST_IN_LINK = 20  # documents of a selection that the link names; a larger one is stored by name
 _Ids = Annotated[
     tuple[str, ...],
     Commas,
@@ -43,7 +39,7 @@ _Ids = Annotated[
 
 @dataclass(frozen=True)
 class MapView(PageView):
-    """A layout of a corpus, how it is coloured and marked, and what is selected.
+    """A layout of a corpus, how it is coloured and marked, what is selected, and what is seen.
 
     Attributes:
         text_id: a pasted seed; it lies nowhere on the map, but likeness to it colours points.

@@ -24,18 +24,12 @@ from pages._explore.explore_state import View
 from pages._login import login
 from pages._map.map_state import WHOLE, MapPage, MapView, query_names
 
-MOST_ROWS = 50
-"""Rows of the table; the export has all."""
-MOST_KEPT = 200
-"""Documents that go to a reading list at once: more are no list to read."""
-MOST_POOLED = 1000
-"""Documents that go into a pool at once."""
-READ_AT_ONCE = 1000
-"""Documents that are in memory at once, whole, while a table of all is made."""
-DONE = "map_done"
-"""What the last action on a selection came to; shown once."""
-RUN = "map selection"
-"""Names the source of what goes into a pool from here."""
+MOST_ROWS = 50  # of the table; the export has all
+MOST_KEPT = 200  # documents that go to a reading list at once: more are no list to read
+MOST_POOLED = 1000  # documents that go into a pool at once
+READ_AT_ONCE = 1000  # documents in memory while a table of all is made
+DONE = "map_done"  # what the last action on a selection came to; shown once
+RUN = "map selection"  # names the source of what goes into a pool from here
 
 
 def selection_panel(page: MapPage, doc_ids: Sequence[str]) -> None:
@@ -61,19 +55,15 @@ def selection_panel(page: MapPage, doc_ids: Sequence[str]) -> None:
 def _table(view: MapView, documents: Sequence[Document]) -> str:
     """Titles that lead to Explore, with years and links to the papers, in HTML."""
     links = [paper_link(document) for document in documents]
-    rows = []
+    heads, rows = ["Document, as a seed on Explore", "Year", "Link"][: 3 if any(links) else 2], []
     for document, link in zip(documents, links, strict=True):
         title = title_of(document)
         search = f"./{PageView.link(explore_view(view, document.doc_id))}"
         tip = f"Open “{title}”, in a new tab"
         new = {"target": "_blank", "rel": "noopener noreferrer", "aria_label": tip}
-        cells = [
-            el("a", title, href=search, target="_self"),
-            document.year or "",
-            link and el("a", "paper", href=link, **new),
-        ]
-        rows.append(el("tr", [el("td", cell) for cell in cells[: 3 if any(links) else 2]]))
-    heads = ["Document, as a seed on Explore", "Year", *(["Link"] if any(links) else [])]
+        paper = link and el("a", "paper", href=link, **new)
+        cells = [el("a", title, href=search, target="_self"), document.year or "", paper]
+        rows.append(el("tr", [el("td", cell) for cell in cells[: len(heads)]]))
     top = el("thead", el("tr", [el("th", head, scope="col") for head in heads]))
     return el("table.map-rows", top, el("tbody", rows))
 

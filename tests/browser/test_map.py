@@ -135,6 +135,7 @@ def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
     expect(names.first).to_be_visible(timeout=60_000)
     until(page, lambda: sorted(names.all_inner_texts()) == seen, what="the part of the link")
     page.locator("canvas").press("0")
+    expect(page).not_to_have_url(re.compile("&at="))
     page.go_back()
     expect(page.locator("section.card .title")).to_have_text(words)
     page.go_forward()
