@@ -26,12 +26,9 @@ from pages._explore.explore_state import View
 from pages._login import login
 from pages._model.model_settings import endpoint
 
-AROUND = 3_000
-"""Characters of a long document that are shown before and after a passage."""
-LONGEST_HEADING = 240
-"""Characters of a question that stand above its answer; the rest is in the tooltip."""
-FEWEST_WORDS = 3
-"""Of a sentence that needs a source."""
+AROUND = 3_000  # characters of a long document before and after a passage
+LONGEST_HEADING = 240  # characters of a question; the rest is in the tooltip
+FEWEST_WORDS = 3  # of a sentence that needs a source
 UNSUPPORTED = {
     "none": ("no source", "No passage is cited for this sentence."),
     "unknown": ("no such passage", "Cites a passage that does not exist."),
@@ -151,11 +148,7 @@ def _after(explorer: Explorer, job: AskJob) -> None:
 
 
 def answer_data(job: AskJob, *, is_last: bool = True) -> dict[str, Any]:
-    """What the component shows; all texts go in as text.
-
-    Args:
-        is_last: of its thread, with the passages too that it does not cite.
-    """
+    """What the component shows, for the last one of a thread also the passages not cited."""
     progress = job.progress
     by_number = {passage.number: passage for passage in progress.passages}
     cited = set(progress.cited)

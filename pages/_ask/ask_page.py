@@ -13,9 +13,7 @@ from engine.errors import BadInputError, NotAllowedError, SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.limits import LONGEST_QUESTION
-from engine.types.models import Estimate
 from engine.types.reading import MOST_PASSAGES, AskedQuestion, AskJob, AskRequest
-from engine.types.reranking import EndpointInfo
 from pages._common.document_view import shortened
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import escape_label, show_error, system_label
@@ -24,13 +22,10 @@ from pages._common.tasks import money, tokens
 from pages._login import login
 from pages._model.model_settings import chosen, endpoint, folded_panel
 
-JOB = "ask_job"
-"""Where the tab keeps the id of the last answer of the thread."""
-LONGEST_IN_LINK = 300
-"""Characters of a question that still stand in the link."""
+JOB = "ask_job"  # where the tab keeps the id of the last answer of the thread
+LONGEST_IN_LINK = 300  # characters of a question
 MOST_IN_THREAD = 50
-WITHOUT_SCROLLING = 5
-"""Earlier questions that are shown at full height."""
+WITHOUT_SCROLLING = 5  # earlier questions that are shown at full height
 DEFAULT = AskRequest("", "")
 
 
@@ -62,22 +57,14 @@ class AskView(PageView):
         return left if left and params == left.to_params() else cls.opened_with(params)
 
     def request(self, *, has_scenarios: bool = True) -> AskRequest:
-        """What is asked: a follow-up where there is an answer.
-
-        Args:
-            has_scenarios: the corpus has some that can go along.
-        """
+        """What is asked: a follow-up where there is an answer, with scenarios if there are some."""
         along = self.scenarios and has_scenarios
         question = self.question.strip()
         return AskRequest(question, self.corpus, self.system, self.passages, along, self.answer)
 
 
 def view_of(job: AskJob, corpus: str = "") -> AskView:
-    """The thread that ends with an answer, with its settings.
-
-    Args:
-        corpus: for one that is not there any more.
-    """
+    """The thread that ends with an answer, with its settings, on its corpus or another one."""
     asked = job.request
     return AskView(corpus or asked.corpus, "", asked.system, asked.k, asked.use_scenarios, job.id)
 
@@ -101,11 +88,7 @@ def open_view(explorer: Explorer, names: list[str]) -> tuple[AskView, list[AskJo
 
 
 def box(explorer: Explorer, view: AskView, job: AskJob | None) -> None:
-    """The question, the button that asks it, and what that takes.
-
-    Args:
-        job: the last answer of the thread.
-    """
+    """The question after the last answer of a thread, its button, and what it costs."""
     info, has_scenarios = endpoint(explorer), explorer.reader.has_scenarios(view.corpus)
     words = "Ask a follow-up question." if job else "Answers use only this corpus."
     look: Any = {"placeholder": words, "max_chars": LONGEST_QUESTION, "height": 80}
@@ -128,7 +111,8 @@ def box(explorer: Explorer, view: AskView, job: AskJob | None) -> None:
             button("Find passages", "ask_find", find, type="primary")
         if job is not None:
             button("New thread", "ask_new", AskView.change, _new_thread, type="tertiary")
-        dim(price_of(explorer, view.request(has_scenarios=has_scenarios), info))
+        request = view.request(has_scenarios=has_scenarios)
+        dim(_price(explorer, request) if info.set_up else "Connect a model for an answer.")
 
 
 def _new_thread(now: AskView) -> AskView:
@@ -147,28 +131,17 @@ def ask(explorer: Explorer, request: AskRequest) -> None:
     AskView.change(lambda now: replace(now, question="", answer=job_id))
 
 
-def price_of(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str:
-    """What pressing the button takes, in words."""
-    if not info.set_up:
-        return "Connect a model for an answer."
+def _price(explorer: Explorer, request: AskRequest) -> str:
+    """``6 passages, about 1.9 k tokens input, up to 900 tokens output``."""
     if not request.question:
         return "Write a question to see its cost."
     try:
-        return price_line(explorer.reader.estimate(request, chosen(explorer)))
+        estimate = explorer.reader.estimate(request, chosen(explorer))
     except SeedLensError as error:
         return str(error)
-
-
-def price_line(estimate: Estimate) -> str:
-    """``6 passages, about 1.9 k tokens input, up to 900 tokens output``."""
-    parts = [
-        counted(estimate.items, "passage"),
-        f"about {tokens(estimate.input_tokens or 0)} input",
-        f"up to {tokens(estimate.output_tokens or 0)} output",
-    ]
-    if estimate.cost is not None:
-        parts.append(f"up to {money(estimate.cost)}")
-    return ", ".join(parts)
+    read, written = tokens(estimate.input_tokens or 0), tokens(estimate.output_tokens or 0)
+    price = f"{counted(estimate.items, 'passage')}, about {read} input, up to {written} output"
+    return price if estimate.cost is None else f"{price}, up to {money(estimate.cost)}"
 
 
 def examples(explorer: Explorer, view: AskView) -> None:

@@ -211,8 +211,19 @@ _MENU = st.components.v2.component(
         if (!chosen || innerWidth > data.narrow) return
         document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
       }
+      // Streamlit puts sections into the list of pages, where only items may be.
+      const items = '[data-testid="stSidebarNavItems"]'
+      const group = () => document.querySelectorAll(`${items}, ${items} li`).forEach((node) => {
+        node.setAttribute("role", node.tagName === "LI" ? "none" : "group")
+      })
+      const watch = new MutationObserver(group)
+      watch.observe(document.body, { childList: true, subtree: true })
       document.addEventListener("click", leave)
-      return () => document.removeEventListener("click", leave)
+      group()
+      return () => {
+        watch.disconnect()
+        document.removeEventListener("click", leave)
+      }
     }""",
 )
 

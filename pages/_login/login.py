@@ -67,7 +67,11 @@ def person() -> Person | None:
             words = "Write [auth] and [people] into .streamlit/secrets.toml."
             raise LoginSetupError("Login must be configured in secrets.toml.", words)
         return None
-    if has_ended(_cookies()):
+    try:
+        ended = sessions.has_ended(st.context.cookies)
+    except StorageError as error:
+        raise LoginSetupError(error.message, error.remedy) from error
+    if ended:
         raise NotLoggedInError("You are logged out.", "Log in again.")
     return people.admit(wanted, st.user.to_dict())
 
@@ -92,7 +96,7 @@ def admit() -> Person | None:
     """As :func:`person`; from then on their session ends when they are off the list."""
     who = person()
     if who is not None:
-        sessions.begin(_cookies(), who, st.user.to_dict())
+        sessions.begin(st.context.cookies, who, st.user.to_dict())
     return who
 
 
@@ -135,19 +139,11 @@ def is_https() -> bool:
 def log_out() -> NoReturn:
     """End this login in all tabs of the browser, and leave for the provider's own log-out."""
     try:
-        sessions.end(_cookies())
+        sessions.end(st.context.cookies)
     except StorageError as error:
         log.error("A login was ended, and until the next start only: %s", error)
     st.logout()
     st.stop()
-
-
-def has_ended(cookies: Mapping[str, str]) -> bool:
-    """Whether the login of these cookies was ended; LoginSetupError where nobody knows."""
-    try:
-        return sessions.has_ended(cookies)
-    except StorageError as error:
-        raise LoginSetupError(error.message, error.remedy) from error
 
 
 def log_setup() -> None:
@@ -162,7 +158,3 @@ def log_setup() -> None:
     if wanted is not None:
         leads = sum(p.is_lead for p in wanted.people.values())
         log.info("Login: %d people may enter, %d of them leads.", len(wanted.people), leads)
-
-
-def _cookies() -> Mapping[str, str]:
-    return st.context.cookies
