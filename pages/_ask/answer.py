@@ -19,7 +19,7 @@ from pages._ask.ask_page import JOB, AskView, ask, view_of
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.kit import Html, button, el, empty, line
-from pages._common.shared import download, engine, error_boundary, note
+from pages._common.shared import download, engine, error_boundary, note, system_label
 from pages._common.tasks import duration, report_line
 from pages._common.waiting import renew_when
 from pages._explore.explore_state import View
@@ -98,10 +98,11 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     elif not job.running:
         # The words for runs that end early are about rankings.
         took = Html(report_line(replace(job.progress.report, stopped="")))
-        link = el("a.ask-link", "Link", href=f"./ask{view_of(job).link()}", target="_self")
+        if job.progress.parts:
+            link = el("a.ask-link", "Link", href=f"./ask{view_of(job).link()}", target="_self")
     question = document_view.shortened(asked.question, LONGEST_HEADING)
     left, right = st.columns([7, 1], vertical_alignment="top")
-    about = f"{asked.corpus} · {passages} by {asked.system}{scenarios}"
+    about = f"{asked.corpus} · {passages} by {system_label(asked.system)}{scenarios}"
     left.html(
         el("h2.ask-question", question, title=asked.question)
         + el("div.sl-dim", about, link and " · ", link)

@@ -17,7 +17,7 @@ from engine.types.searches import EXPORT_FORMATS, Ranking
 from pages._annotate.annotate_url import NEW, AnnotateView, annotator, is_lead
 from pages._common.charts import to_csv
 from pages._common.document_view import title_of
-from pages._common.kit import button, el, select
+from pages._common.kit import button, el, select, table
 from pages._common.shared import as_drawn, download, note, show_error
 from pages._common.state import PageView
 from pages._explore.explore_state import View
@@ -63,9 +63,8 @@ def _table(view: MapView, documents: Sequence[Document]) -> str:
         new = {"target": "_blank", "rel": "noopener noreferrer", "aria_label": tip}
         paper = link and el("a", "paper", href=link, **new)
         cells = [el("a", title, href=search, target="_self"), document.year or "", paper]
-        rows.append(el("tr", [el("td", cell) for cell in cells[: len(heads)]]))
-    top = el("thead", el("tr", [el("th", head, scope="col") for head in heads]))
-    return el("table.map-rows", top, el("tbody", rows))
+        rows.append(cells[: len(heads)])
+    return table("Selected documents", heads, rows, "map-rows")
 
 
 def explore_view(view: MapView, doc_id: str) -> View:
