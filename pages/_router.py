@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -27,29 +28,20 @@ st.logo(shared.ASSETS / "logo.svg", size="large")  # its name beside it is in st
 closed = person is not None and not person.is_lead
 
 
-def for_leads(file: str, title: str) -> st.Page:
-    """A page that annotators do not see; a link to it is answered by the router."""
-    return st.Page(file, title=title, visibility="hidden" if closed else "visible")
+def part(name: str, *, leads: bool = False, **look: Any) -> st.Page:
+    """A page; one for leads is hidden from annotators, and the router answers a link to it."""
+    hidden: Any = "hidden" if leads and closed else "visible"
+    title = name.replace("_", " ").capitalize()
+    return st.Page(f"{name}.py", title=title, visibility=hidden, **look)
 
 
-leads_only = [
-    for_leads("evaluate.py", "Evaluate"),
-    for_leads("build.py", "Build"),
-    for_leads("library.py", "Library"),
+leads_only = [library, evaluate, build] = [
+    part(name, leads=True) for name in ("library", "evaluate", "build")
 ]
-evaluate, build, library = leads_only
+reading = [part("explore", default=True), part("map"), part("compare"), library]
+studies = [part("annotate"), evaluate, build, part("ask")]
 page = st.navigation(
-    [
-        st.Page("explore.py", title="Explore", default=True),
-        st.Page("map.py", title="Map"),
-        st.Page("compare.py", title="Compare"),
-        library,
-        st.Page("annotate.py", title="Annotate"),
-        evaluate,
-        build,
-        st.Page("ask.py", title="Ask"),
-    ],
-    position="top",
+    [*reading, *studies] if closed else {"": reading, "Studies": studies}, position="top"
 )
 login_view.corner(person)
 st.set_page_config(page_title=f"{page.title} · SeedLens")  # tells tabs apart

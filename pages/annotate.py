@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pages._annotate import annotate_page
-from pages._common.page import open_page
-from pages._common.shared import error_boundary, show_problem
+from pages._common.shared import error_boundary
+from pages._common.state import open_page
 
-with error_boundary():
-    explorer, names = open_page("annotate_page.css")
-    show_problem()
+with open_page("annotate_page.css") as (explorer, names):
     view = annotate_page.open_view(explorer, names)
     view, project = annotate_page.controls(explorer, view, names)
     with error_boundary():

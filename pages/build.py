@@ -5,12 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._build import build_page
-from pages._common.page import open_page
 from pages._common.shared import error_boundary, show_problem
+from pages._common.state import open_page
 
-with error_boundary():
-    explorer, names = open_page("build_page.css")
-    show_problem()
+with open_page("build_page.css") as (explorer, names):
     view, build = build_page.open_view(explorer, names)
     build_page.controls(explorer, view, names)
     elsewhere = st.container()

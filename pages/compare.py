@@ -5,17 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.errors import SeedLensError
-from pages._common.page import open_page
-from pages._common.shared import error_boundary, show_error, show_problem
+from pages._common.shared import error_boundary, show_error
+from pages._common.state import open_page
 from pages._compare import compare_model, compare_page, sections
 from pages._compare.collection import whole_collection
 from pages._compare.compare_state import ComparePage, open_view
 from pages._model.model_settings import endpoint
 
-with error_boundary():
-    explorer, names = open_page("compare_page.css")
-    with st.container():
-        show_problem()
+with open_page("compare_page.css") as (explorer, names):
     view, by_model = compare_page.open_reading(explorer, open_view(explorer, names))
     page = ComparePage(explorer, view, names)
     comparison = problem = None

@@ -5,14 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._common.kit import empty
-from pages._common.page import open_page
-from pages._common.shared import error_boundary, show_problem
+from pages._common.shared import error_boundary
+from pages._common.state import open_page
 from pages._evaluate import evaluate_files, evaluate_page, evaluate_results
 from pages._evaluate.evaluate_state import open_view
 
-with error_boundary():
-    explorer, _ = open_page("evaluate_page.css")
-    show_problem()
+with open_page("evaluate_page.css") as (explorer, _):
     collections = explorer.collections.all()
     if not collections:
         empty(

@@ -5,17 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._common.filter_panel import PageFilters
-from pages._common.page import open_page
-from pages._common.shared import error_boundary, note, show_problem
-from pages._common.state import corpus_box
+from pages._common.shared import error_boundary, note
+from pages._common.state import corpus_box, open_page
 from pages._explore import explore_model, explore_page, reading_chips, results, trail
 from pages._explore.explore_state import ExplorePage, View, open_view
 
-with error_boundary():
-    explorer, names = open_page()
-    # Containers for what is not always there: the widgets after it must not change their place.
-    with st.container():
-        show_problem()
+with open_page() as (explorer, names):
     results.skip_link(key="explore_skip")
     tour = explore_page.tour_is_due()
     view = trail.own(explorer, open_view(explorer, names))

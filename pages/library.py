@@ -10,11 +10,9 @@ from pages._library.corpus_list import corpora_list, undo_list
 from pages._library.import_jobs import jobs_section
 from pages._library.imports import add_documents
 from pages._library.lens import lens_page
-from pages._model.model_form import apply_model_style
 
 with error_boundary():
     explorer = engine()
-    apply_model_style()
     st.html(ASSETS / "components" / "library_page.css")
     if lens_page(explorer):
         st.stop()

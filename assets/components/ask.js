@@ -93,14 +93,14 @@ export default component(({ data, root, state, send }) => {
     return button("chip", number, `Passage ${number}: ${title}`, () => cite(citation))
   }
 
-  const partOf = ({ text, unfounded, citations }, at) => {
+  const partOf = ({ text, unfounded, mark, why, label, citations }, at) => {
     const words = at ? text : text.trimStart()
     const doubtful = unfounded ? words.lastIndexOf(unfounded) : words.length
     const rest = words.slice(doubtful)
-    const warning = "Cites a passage that does not exist"
     return [
       words.slice(0, doubtful),
-      rest ? html`<span class="unfounded" title=${warning}>${rest}</span>` : "",
+      rest ? html`<span class="unfounded ${mark}" title=${why}>${rest}</span>` : "",
+      rest ? html`<span class="doubt">${label}</span>` : "",
       citations.length ? html`<span class="chips">${citations.map(chip)}</span>` : "",
     ].map((one) => html`${one}`)
   }

@@ -1,7 +1,7 @@
 // The map: all documents as points, which move from one layout to another.
 import { component, counted, html, render, withMarks } from "./base.js"
-import { Camera, cameraKey, listenToPointers } from "./map_camera.js"
-import { colourBytes, LAYERS, NONE, rgb, theme } from "./map_colours.js"
+import { Camera, cameraKey, listenToPointers, ofLink } from "./map_camera.js"
+import { colourBytes, colourOf, css, LAYERS, NONE, rgb, theme } from "./map_colours.js"
 import { Painter } from "./map_gl.js"
 import { ClusterLabels } from "./map_labels.js"
 import { legendOf, searchOf, toolsOf } from "./map_panel.js"
@@ -57,6 +57,7 @@ class DocumentMap {
 
   constructor(root) {
     this.root = root
+    this.path = location.pathname
     this.panel()
     const [stage, canvas, names, ring, tip] = ["stage", "points", "names", "ring", "tip"].map(
       (name) => root.querySelector(`.${name}`),
@@ -146,6 +147,14 @@ class DocumentMap {
     this.redraw()
   }
 
+  // The link is another one: where it is about the same corpus, so is what is seen of the map.
+  goBack() {
+    const { corpus } = this.layout ?? {}
+    if (location.pathname !== this.path || ofLink("corpus") !== corpus) return
+    this.camera.recall(corpus)
+    this.moved()
+  }
+
   setLayout(layout) {
     const { positions, coarse, fine } = layout.arrays
     const moves = this.layout?.corpus === layout.corpus
@@ -161,6 +170,8 @@ class DocumentMap {
       coarse: this.places.clusters(coarse, layout.coarse),
       fine: this.places.clusters(fine, layout.fine),
     })
+    this.partOf = [] // by fine cluster, the coarse one
+    fine.forEach((label, row) => (this.partOf[label] = coarse[row]))
     this.point(null)
     this.moving = moves && !still() ? {} : null
     this.root.dataset.layout = layout.name
@@ -178,6 +189,11 @@ class DocumentMap {
     const opaque = this.data.size > MANY ? 175 : 225
     this.painter.set("colour", colourBytes(each, scale, this.dark, opaque))
     this.shownColour = part
+    const colourOfCluster = (level, { label }) => {
+      const value = level === "fine" ? this.partOf[label] : label
+      return css(colourOf(value % 240, scale, this.dark))
+    }
+    this.labels.paint(ofClusters ? colourOfCluster : null)
   }
 
   setWithin(rows) {
@@ -422,8 +438,24 @@ class DocumentMap {
   }
 
   placeNames() {
-    this.labels.draw(this.camera.toScreen, this.camera.size, this.camera.zoom)
+    const { size, toScreen, zoom } = this.camera
+    this.labels.draw(toScreen, size, zoom, () => this.middles())
     this.placeTip()
+  }
+
+  // The middle of what is seen of each fine cluster, by its label.
+  middles() {
+    const { size, toPlace } = this.camera
+    const [[left, top], [right, bottom]] = [toPlace([0, 0]), toPlace(size)]
+    const sums = new Map()
+    this.places.within([left, bottom, right, top], (row) => {
+      const [x, y] = this.places.at(row)
+      if (x < left || x > right || y < bottom || y > top) return
+      const label = this.layout.arrays.fine[row]
+      const [sx, sy, count] = sums.get(label) ?? [0, 0, 0]
+      sums.set(label, [sx + x, sy + y, count + 1])
+    })
+    return new Map([...sums].map(([label, [x, y, n]]) => [label, { x: x / n, y: y / n }]))
   }
 
   // How far the move between two layouts is, 0 to 1; it begins with its first frame. Where frames
@@ -463,6 +495,12 @@ export default component((drawn) => {
   }
   state.map.show(drawn)
   const look = () => state.map.take()
+  const back = () => state.map.goBack()
   watching.add(look)
-  return () => watching.delete(look)
+  addEventListener("popstate", back)
+  return () => {
+    watching.delete(look)
+    removeEventListener("popstate", back)
+    state.map.camera.leave()
+  }
 })

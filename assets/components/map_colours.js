@@ -34,6 +34,7 @@ const RAMP = {
   dark: ["#79756a", "#c98f4a", "#ee9f8f", "#fbe3f8"],
 }
 const NO_COLOUR = { light: "#9b9685", dark: "#77736a" }
+const OTHERS = 11 // the value of all categories without a colour of their own
 export const NONE = 255 // the value of a point that has none
 export const LAYERS = {
   light: {
@@ -61,7 +62,8 @@ export const theme = (dark) => (dark ? "dark" : "light")
 
 // The colour of a value from 0 to 254 on a scale, "categories" or "range".
 export const colourOf = (value, scale, dark) => {
-  if (value === NONE) return rgb(NO_COLOUR[theme(dark)])
+  const isOther = scale === "categories" && value === OTHERS
+  if (value === NONE || isOther) return rgb(NO_COLOUR[theme(dark)])
   if (scale !== "range") {
     const colours = PALETTE[theme(dark)]
     return rgb(colours[value % colours.length])

@@ -31,13 +31,10 @@ from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.decide import said_html
 from pages._annotate.judging_view import judging_view
 from pages._common.document_view import by_role, title_of
-from pages._common.job_words import at_most
 from pages._common.kit import Html, button, dim, el, empty, facts, line, select
-from pages._common.outside_text import with_marks
-from pages._common.shared import error_boundary, show_problem
-from pages._model.model_form import apply_model_style, folded_panel
-from pages._model.model_settings import endpoint
-from pages._model.task_panel import TaskPanel
+from pages._common.shared import error_boundary, show_problem, with_marks
+from pages._common.tasks import TaskPanel, at_most
+from pages._model.model_settings import endpoint, folded_panel
 
 ABOUT = "Model grades are stored as a separate annotator, with a rationale."
 ALL = 0
@@ -66,7 +63,6 @@ def model(explorer: Explorer, project: Project, who: str) -> None:
             st.button("Show differences", key="annotate_sample_end", on_click=end_sample)
         judging_view(explorer, project, who, None, items)
         return
-    apply_model_style()
     with st.container(key=_KEY):
         left, right = st.columns(2, gap="large")
     comparison = None

@@ -12,8 +12,7 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import ImportedJudgments, Project
 from pages._common.kit import el, empty, facts, html, select
-from pages._common.outside_text import with_marks
-from pages._common.shared import error_boundary, escape_label, note, uploader
+from pages._common.shared import error_boundary, escape_label, note, uploader, with_marks
 
 SPREADSHEET = "spreadsheet"
 FORMATS = {

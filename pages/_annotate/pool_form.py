@@ -17,14 +17,11 @@ from engine.types.annotating import DEEPEST_POOL, PoolJob, PoolRequest, Project,
 from engine.types.searches import Query
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.judging_data import is_plain
-from pages._common.document_view import shortened, title_of
+from pages._common.document_view import seed_finder, shortened, title_of
 from pages._common.filter_panel import PageFilters
-from pages._common.job_card import JobCard
-from pages._common.job_words import time_left
 from pages._common.kit import button, facts, grid, submit
-from pages._common.outside_text import with_marks
-from pages._common.seed_finder import seed_finder
-from pages._common.shared import error_boundary, escape_label, note, system_label
+from pages._common.shared import error_boundary, escape_label, note, system_label, with_marks
+from pages._common.tasks import JobCard, time_left
 from pages._explore.explore_state import View
 from pages._login import login
 

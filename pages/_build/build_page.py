@@ -34,9 +34,8 @@ from pages._common.components import component, listen
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import engine, error_boundary, show_error, show_problem
 from pages._common.state import corpus_box
-from pages._model.model_form import calls_box, folded_panel, most_calls
-from pages._model.model_settings import endpoint
-from pages._model.task_panel import TaskPanel
+from pages._common.tasks import TaskPanel
+from pages._model.model_settings import calls_box, endpoint, folded_panel, most_calls
 
 _STEPS = component("build_steps")
 _NEW = "a new build"

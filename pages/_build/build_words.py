@@ -12,8 +12,8 @@ from pydantic import AfterValidator
 from engine.text import counted
 from engine.types.builds import BuildSpec, BuildState, BuildStep, Cluster, StepJob, StepState
 from engine.types.models import Estimate
-from pages._common.job_words import at_most
 from pages._common.state import PageView, Shared, pages
+from pages._common.tasks import at_most
 
 STEPS: Mapping[str, str] = {
     "attribute": "Attribute",

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
+import streamlit as st
+
+from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.documents import Document, FactMatch, Sentence, Span, paper_link
 from engine.types.lenses import Lens
 from engine.types.scenarios import ScenarioMatch
-from engine.types.searches import Evidence, TermPassage
-from pages._common.components import dark
+from engine.types.searches import Evidence, FoundDocument, TermPassage
+from pages._common.components import Event, component, dark, listen, listeners
 from pages._common.kit import Html, el, html
 from pages._common.kit import document as card
+from pages._common.shared import error_boundary, remembered
 
 NAME_CHARS = 200
 """Of a name or a venue, in a line; a file may have megabytes there, for each result of a page."""
@@ -51,8 +55,7 @@ def sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
 
 
 def beginning(document: Document) -> Document:
-    """A document as lists show it: of a very long one the first sentences, and a line that says
-    what is left out."""
+    """A document as lists show it: of a very long one the beginning, and a line on the rest."""
     ends = list(accumulate(len(sentence.text) for sentence in document.sentences))
     kept = min(bisect_right(ends, LISTED_CHARS), LISTED_SENTENCES)
     if kept == len(ends):
@@ -85,12 +88,7 @@ def by_role(
     on: Container[int] = (),
     marked: Mapping[int, Sequence[str]] | None = None,
 ) -> Html:
-    """A document as a card with its sentences by role.
-
-    Args:
-        on: sentences that stand out.
-        marked: who marked which.
-    """
+    """A document as a card with its sentences by role; ``on`` stand out, ``marked`` names who."""
     rows = []
     for number, sentence in enumerate(document.sentences):
         role = "none" if sentence.role is None else sentence.role
@@ -190,3 +188,97 @@ def excerpt(text: str, spans: Sequence[Span], length: int = 300) -> tuple[str, l
         cut + text[start : start + length] + more,
         [(a + shift, b + shift) for a, b in spans if b <= start + length],
     )
+
+
+BROWSE_PAGE = 10
+MOST_FOUND = 12
+_PICKER = component("picker")
+_FINDER = component("finder")
+
+
+def seed_finder(
+    explorer: Explorer,
+    corpus: str,
+    *,
+    on_document: Callable[[str], None],
+    on_text: Callable[[str], None],
+    key: str,
+    label: str = "Choose another seed",
+) -> None:
+    """A button that opens three ways to a seed: ``on_document`` gets the doc_id that was picked,
+    ``on_text`` the id of the text that was pasted."""
+
+    def chosen(use: Callable[[str], None], value: str) -> None:
+        # Before it is used: should that fail, the page has to run too, to say why.
+        st.session_state.update({f"{key}_asked": _NOTHING, f"{key}_chosen": True})
+        use(value)
+
+    on: dict[str, Event] = {
+        "search": lambda e: st.session_state.update({f"{key}_asked": (e["words"], e["page"])}),
+        "pick": lambda e: chosen(on_document, e["doc_id"]),
+        "paste": lambda e: chosen(on_text, explorer.notebook.put_text(e["text"])),
+    }
+    with st.popover(label, width="stretch", key=key):
+        st.fragment(_finder)(explorer, corpus, on, key)
+
+
+_NOTHING = ("", 0)
+
+
+def _finder(explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str) -> None:
+    if st.session_state.pop(f"{key}_chosen", False):
+        st.rerun()
+    with error_boundary():
+        words, page = st.session_state.get(f"{key}_asked", _NOTHING)
+        asked = (corpus, explorer.library.state(corpus), words, page)
+        data = remembered(f"{key}_found", asked, lambda: _found(explorer, corpus, words, page))
+        _FINDER(
+            key=f"{key}_words",
+            data={**data, "words": words},
+            **listeners(f"{key}_words", on, "search", "pick", "paste"),
+        )
+
+
+def _found(explorer: Explorer, corpus: str, words: str, page: int) -> dict[str, Any]:
+    """What the finder shows: documents for words, or a page of the corpus."""
+    if words.strip():
+        found = explorer.find_documents(corpus, words, MOST_FOUND)
+        return {"found": list(map(_row, found)), "status": _status(found), "page": 0, "pages": 1}
+    total = explorer.library.corpus(corpus).documents
+    documents = explorer.browse(corpus, page * BROWSE_PAGE, BROWSE_PAGE)
+    return {
+        "found": [_row(FoundDocument(document, "title"), browsed=True) for document in documents],
+        "status": f"All {counted(total, 'document')} of {corpus}, in source order.",
+        "page": page,
+        "pages": max(1, -(-total // BROWSE_PAGE)),
+    }
+
+
+def _status(found: Sequence[FoundDocument]) -> str:
+    if not found:
+        return "No documents contain these words."
+    if all(one.where == "meaning" for one in found):
+        return "No exact matches. Showing semantically similar documents."
+    return f"{counted(len(found), 'document')}, best first."
+
+
+def _row(found: FoundDocument, *, browsed: bool = False) -> dict[str, Any]:
+    document = found.document
+    snippet, marks = excerpt(found.snippet, found.marks)
+    return {
+        "doc_id": document.doc_id,
+        "title": title_of(document),
+        "title_marks": found.title_marks,
+        "year": document.year,
+        "where": "" if browsed else found.where,
+        "snippet": snippet,
+        "marks": marks,
+    }
+
+
+def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
+    """Titles to choose one from."""
+    if documents:
+        rows = [{"doc_id": d.doc_id, "title": title_of(d), "year": d.year} for d in documents]
+        heard = listen(key, "pick", on_pick)
+        _PICKER(key=key, data={"documents": rows}, on_pick_change=heard)

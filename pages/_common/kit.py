@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from pages._common.outside_text import escape, table_with_marks, with_marks
-from pages._common.shared import attempt_at
+from pages._common.shared import attempt_at, escape, table_with_marks, with_marks
 
 Name = TypeVar("Name")
 
@@ -64,17 +63,18 @@ def facts(*children: object, **attributes: object) -> None:
     st.html(el("div.sl-facts", *children, **attributes))
 
 
+def purpose(words: str) -> None:
+    """What a page is for: its first sentence."""
+    st.html(el("p.sl-purpose", words))
+
+
 def empty(words: str) -> None:
     """What stands where there is nothing yet: what to do."""
     st.html(el("div.sl-empty", words))
 
 
 def document(kicker: str, title: object, about: str, *body: object, kind: str = "sl-paper") -> Html:
-    """A document as a card: what it is, title, facts in a line, and its text.
-
-    Args:
-        kind: CSS classes, dots between.
-    """
+    """A document as a card: what it is, title, facts in a line, its text; kind: CSS classes."""
     return el(
         f"section.{kind}",
         el("div.kicker", kicker),
@@ -93,12 +93,8 @@ def table(
     kind: str = "sl-people",
     *above: Html,
 ) -> Html:
-    """A table that scrolls by itself in a narrow window; the first cell of a row is its heading.
-
-    Args:
-        label: what it is, for screen readers.
-        above: its caption.
-    """
+    """A table, with a label for screen readers, that scrolls by itself in a narrow window; the
+    first cell of a row is its heading, ``above`` its caption."""
     cells = [one if isinstance(one, Html) else el("th", one, scope="col") for one in heads]
     lines = [
         el(

@@ -15,13 +15,12 @@ from engine.text import counted
 from engine.types.comparisons import Sensitivity, SensitivityJob
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG
 from pages._common.charts import frame_csv
-from pages._common.job_card import JobCard
-from pages._common.job_words import joined, time_left
 from pages._common.kit import button, dim
 from pages._common.kit import table as html_table
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.state import control
 from pages._common.tables import SENSITIVITY, SIMILARITY, floats, is_signed, table
+from pages._common.tasks import JobCard, joined, time_left
 from pages._compare.compare_state import ComparePage, CompareView
 from pages._compare.sections import similarity_chart, titled
 from pages._evaluate.published import COLUMNS, published

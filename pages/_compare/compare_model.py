@@ -24,10 +24,17 @@ from engine.types.comparisons import (
 from engine.types.models import Estimate, ModelReport
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
-from pages._common.job_card import JobCard, what_was_asked
-from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import note, show_error
+from pages._common.tasks import (
+    JobCard,
+    asked_so_far,
+    duration,
+    estimate_line,
+    joined,
+    top_sentence,
+    what_was_asked,
+)
 from pages._compare.compare_state import (
     RERANK_DEPTH,
     ComparePage,
@@ -39,12 +46,12 @@ from pages._compare.compare_state import (
 from pages._compare.sections import KINDS
 from pages._explore.explore_state import DEEPEST
 from pages._login import login
-from pages._model.model_form import folded_panel, is_panel_busy
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_settings import chosen, endpoint, folded_panel, is_panel_busy
 from pages._model.reranking_controls import (
     NOT_CONNECTED,
     OWN,
     POLL_SECONDS,
+    VisitJobs,
     ask_label,
     is_whole,
     order_switch,
@@ -52,7 +59,6 @@ from pages._model.reranking_controls import (
     rerank_controls,
     shows_model,
 )
-from pages._model.visit_jobs import VisitJobs
 
 DEPTHS = (20, RERANK_DEPTH, 100, DEEPEST)
 ORDER = "compare_order"

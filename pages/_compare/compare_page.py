@@ -12,10 +12,9 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.comparisons import Comparison, Variant
 from engine.types.documents import Document
-from pages._common.document_view import meta
+from pages._common.document_view import meta, seed_finder
 from pages._common.filter_panel import PageFilters
 from pages._common.kit import Html, button, dim, el
-from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note
 from pages._common.state import corpus_box, pages
 from pages._compare.compare_components import variant_rows

@@ -38,11 +38,11 @@ from engine.types.comparisons import (
 from engine.types.models import Estimate
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import Query
-from pages._common.page import Page
 from pages._common.shared import engine
 from pages._common.state import (
     BadParamError,
     Commas,
+    Page,
     Pages,
     PageView,
     Shared,
@@ -53,9 +53,9 @@ from pages._common.state import (
     seed_is_there,
     some_of,
 )
+from pages._common.waiting import beside
 from pages._explore.explore_state import DEEPEST, DEFAULT, OWN, View
 from pages._login import login
-from pages._model.beside import beside
 
 State = TypeVar("State", bound="CompareView")
 MOST_VARIANTS = 8

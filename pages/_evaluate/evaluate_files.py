@@ -15,8 +15,7 @@ from pages._annotate.annotate_url import annotator
 from pages._common import shared
 from pages._common.charts import to_csv
 from pages._common.kit import button, dim, el, empty, facts, line
-from pages._common.outside_text import table_with_marks
-from pages._common.shared import error_boundary, escape_label, note, uploader
+from pages._common.shared import error_boundary, escape_label, note, table_with_marks, uploader
 from pages._evaluate.evaluate_state import EvaluateView, collection_label
 
 MEGABYTES = 100

@@ -12,10 +12,10 @@ from engine.text import counted
 from engine.types.evaluations import CollectionInfo, Evaluation, EvaluationJob, EvaluationRecord
 from engine.types.jobs import Job
 from engine.types.models import Estimate
-from pages._common.job_words import estimate_line
 from pages._common.kit import button, el, empty, facts
 from pages._common.shared import as_drawn, error_boundary, escape_label, note, system_label
 from pages._common.state import control, weight_slider
+from pages._common.tasks import TaskPanel, Tasks, estimate_line
 from pages._evaluate.evaluate_state import (
     DEEPEST,
     PARTS,
@@ -29,9 +29,13 @@ from pages._evaluate.evaluate_state import (
     sizes_of,
 )
 from pages._login import login
-from pages._model.model_form import apply_model_style, calls_box, folded_panel, most_calls
-from pages._model.model_settings import chosen, usable
-from pages._model.task_panel import TaskPanel, Tasks
+from pages._model.model_settings import (
+    calls_box,
+    chosen,
+    folded_panel,
+    most_calls,
+    usable,
+)
 
 MOST = "evaluate_most_calls"
 DRAWN_BUSY = "evaluate_drawn_busy"
@@ -172,7 +176,6 @@ def run_button(
 
 def model_row(page: EvaluatePage, estimate: Estimate) -> None:
     """What it will cost, and the endpoint: open where none is connected."""
-    apply_model_style()
     words = "All answers are cached: no requests."
     if estimate.calls:
         words = f"Cost: {estimate_line(estimate)}; cached answers are free."
@@ -260,7 +263,6 @@ def answered(page: EvaluatePage) -> Evaluation | None:
         evaluations.measure(request, login.owner())
         job = evaluations.job()
     if job is not None and job.running:
-        apply_model_style()
         panel.card(resume=False)
         return evaluation
     if st.session_state.get(DRAWN_BUSY):

@@ -16,11 +16,11 @@ from engine.types.reranking import Gap, GapRecord
 from pages._annotate.annotate_url import annotator, is_lead, of_project
 from pages._common import shared
 from pages._common.charts import frame_csv
-from pages._common.job_words import report_line
 from pages._common.kit import button, el, empty, facts, html
 from pages._common.shared import error_boundary, escape_label, note
 from pages._common.state import control
 from pages._common.tables import MEASURES, frame_chart, table
+from pages._common.tasks import report_line
 from pages._evaluate import evaluate_charts as charts
 from pages._evaluate.evaluate_page import (
     DRAWN_BUSY,

@@ -23,19 +23,17 @@ from engine.types.reranking import (
     RerankRequest,
 )
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
-from pages._common.job_card import JobCard, what_was_asked
-from pages._common.job_words import estimate_line, progress_line
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import as_ours, note, remembered
-from pages._common.waiting import renew_when
+from pages._common.tasks import JobCard, estimate_line, progress_line, what_was_asked
+from pages._common.waiting import answers, once, renew_when
 from pages._explore.explore_state import DEEPEST, ExplorePage, View
 from pages._login import login
-from pages._model.beside import answers, once
-from pages._model.model_form import folded_panel
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_settings import chosen, endpoint, folded_panel
 from pages._model.reranking_controls import (
     OWN,
     POLL_SECONDS,
+    VisitJobs,
     ask_label,
     is_whole,
     order_switch,
@@ -43,7 +41,6 @@ from pages._model.reranking_controls import (
     rerank_controls,
     shows_model,
 )
-from pages._model.visit_jobs import VisitJobs
 
 DEPTHS = (20, 50, 100, DEEPEST)
 KEPT = "Cached: running this again is free."

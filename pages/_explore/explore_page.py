@@ -12,11 +12,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from engine.types.searches import SearchResults
 from pages._common.components import Event, component, listeners
+from pages._common.document_view import seed_finder as find_seed
 from pages._common.filter_panel import PageFilters, without
 from pages._common.kit import button, el, empty, fold, html, line
-from pages._common.outside_text import with_marks
-from pages._common.seed_finder import seed_finder as find_seed
-from pages._common.shared import attempt, escape_label, system_label
+from pages._common.shared import attempt, escape_label, system_label, with_marks
 from pages._common.state import control, weight_slider
 from pages._common.visit_memory import memory
 from pages._explore import explore_model

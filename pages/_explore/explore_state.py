@@ -15,9 +15,9 @@ from engine.explorer import Explorer
 from engine.types.annotating import Scale
 from engine.types.comparisons import Variant
 from engine.types.searches import PAGE_SIZE, Query
-from pages._common.page import Page
 from pages._common.state import (
     Commas,
+    Page,
     PageView,
     Shared,
     aspect_that_is_there,

@@ -15,8 +15,8 @@ from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
 from pages._common import document_view
 from pages._common.components import Event, component, inbox, listeners
-from pages._common.job_words import change, change_sentence
 from pages._common.kit import Html, el, html
+from pages._common.tasks import change, change_sentence
 from pages._explore.explore_model import Found
 from pages._explore.explore_state import LAYOUTS, RANK, ExplorePage
 from pages._login import login

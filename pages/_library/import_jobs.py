@@ -9,11 +9,9 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.corpora import ImportJob, ImportReport, Progress
-from pages._common.job_card import JobCard
-from pages._common.job_words import time_left
 from pages._common.kit import el
-from pages._common.outside_text import escape
-from pages._common.shared import attempt_at, show_problem
+from pages._common.shared import attempt_at, escape, show_problem
+from pages._common.tasks import JobCard, time_left
 
 _PHASES = {
     "retrieving": "Downloading",

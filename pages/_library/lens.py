@@ -18,10 +18,10 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from pages._common.components import dark
 from pages._common.document_view import by_role
-from pages._common.job_card import progress
 from pages._common.kit import Html, el, line, select
 from pages._common.shared import ASSETS, error_boundary, escape_label, note
 from pages._common.state import PageView
+from pages._common.tasks import progress
 from pages._login import login
 
 OWN = "own"

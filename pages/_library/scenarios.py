@@ -26,15 +26,12 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from pages._common.document_view import title_of
-from pages._common.job_words import at_most, is_finished
+from pages._common.document_view import picker, title_of
 from pages._common.kit import Html, dim, el, line, open_part, segments, select
-from pages._common.seed_finder import picker
 from pages._common.shared import attempt_at, confirm, engine, error_boundary, show_problem
+from pages._common.tasks import TaskPanel, at_most, is_finished
 from pages._explore.explore_state import View
-from pages._model.model_form import folded_panel
-from pages._model.model_settings import endpoint
-from pages._model.task_panel import TaskPanel
+from pages._model.model_settings import endpoint, folded_panel
 
 ABOUT = (
     "Scenarios describe the information needs a document meets. They enable the “scenario” system."

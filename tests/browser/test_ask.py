@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.browser_steps import connect
+from tests.browser.browser_steps import choose_page, connect
 from tests.browser.conftest import Visit
 from tests.fakes.model_answers import MODEL, Knowledge
 from tests.fakes.model_server import ModelServer, serving
@@ -52,12 +52,11 @@ def test_an_answer_is_written_in_place_and_its_citations_lead_to_explore(
     answer = ask(page)
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("key")
-    expect(page.get_by_label("Question")).to_have_value(QUESTION)
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     visit.shoot("ask-error")
     model.behaviour.key, model.behaviour.pause = None, 0.3
     model.behaviour.handlers = [saying("One two three [1] four five six. " * 100)]
-    again = page.get_by_role("button", name="Ask", exact=True)
-    again.click()
+    page.get_by_role("button", name="Try again").click()
     expect(alert).to_have_count(0)
     expect(answer).to_contain_text("One two three")
     expect(answer).to_have_attribute("aria-busy", "true")
@@ -66,7 +65,9 @@ def test_an_answer_is_written_in_place_and_its_citations_lead_to_explore(
     expect(answer).to_contain_text("One two three")
 
     model.behaviour.handlers, model.behaviour.pause = [saying(SAID)], 0.0
-    again.click()
+    page.get_by_role("button", name="New thread").click()
+    answer = ask(page)
+    expect(answer).to_have_count(1)
     expect(answer).to_have_attribute("aria-busy", "false")
     expect(answer).to_contain_text("<b>Not bold</b> and **not either**")
     # Not "visible": where it came in piece by piece, it may stand for a moment longer.
@@ -82,9 +83,9 @@ def test_an_answer_is_written_in_place_and_its_citations_lead_to_explore(
     visit.shoot("ask-light")
     title = second.locator(".title").inner_text()
     # Another page and back: the answer is still there.
-    page.get_by_role("link", name="Library").click()
+    choose_page(page, "Library")
     expect(page.get_by_role("heading", name="Your corpora")).to_be_visible()
-    page.get_by_role("link", name="Ask").click()
+    choose_page(page, "Ask")
     expect(page.get_by_role("region", name="Answer")).to_contain_text("Trees and parks cool")
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.locator("article").nth(1).locator(".title").click()

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from engine.explorer import Explorer
 from engine.types.builds import BuildSpec
-from tests.browser.browser_steps import connect, download
+from tests.browser.browser_steps import choose_page, connect, download
 from tests.browser.conftest import Server, Visit
 from tests.fakes.build_answers import builds_collections, demo_methods
 from tests.fakes.model_answers import Knowledge
@@ -105,9 +105,9 @@ def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
     model.behaviour.latency = 0.8
     page.get_by_role("button", name="Label the documents").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    page.get_by_role("link", name="Ask").click()
+    choose_page(page, "Ask")
     expect(page.get_by_role("progressbar")).to_have_count(0)
-    page.get_by_role("link", name="Build").click()
+    choose_page(page, "Build")
     step(page, "Result").click()
     page.get_by_role("button", name="Show Labels").click()
     page.get_by_role("button", name="Cancel").click()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.browser_steps import bring, connect
+from tests.browser.browser_steps import bring, choose_page, connect
 from tests.browser.conftest import Server, Visit
 from tests.fakes.model_answers import IMPLIED, MODEL, Knowledge, shown_document, writes_scenarios
 from tests.fakes.model_server import ModelServer, serving
@@ -102,9 +102,9 @@ def test_a_model_writes_scenarios_with_progress_cancel_and_resume(
     expect(section).to_contain_text(running, timeout=120_000)  # the encoder is loaded first
     model.behaviour.latency = 4.0  # time to leave and come back
     visit.shoot("scenarios-running")
-    page.get_by_role("link", name="Evaluate").click()
+    choose_page(page, "Evaluate")
     expect(section).to_have_count(0)
-    page.get_by_role("link", name="Library").click()
+    choose_page(page, "Library")
     section = corpus(page, "needs")
     section.get_by_role("button", name="Cancel").click()
     stopped = re.compile(r"Cancelled.*not reached.*1 invalid response; retried")

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.browser_steps import bring, until
+from tests.browser.browser_steps import bring, choose_page, until
 from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer
@@ -24,7 +24,7 @@ SEED, WORDING = "tides-network", "trained without labelled data"
 
 def go(page: Page, name: str) -> None:
     """A click in the menu."""
-    page.get_by_role("link", name=name, exact=True).click()
+    choose_page(page, name)
     path = "" if name == "Explore" else name.lower()
     expect(page).to_have_url(re.compile(rf"//[^/]+/{path}([?]|$)"))
 

@@ -15,7 +15,7 @@ from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress, Repairs
-from pages._common.job_words import time_left
+from pages._common.tasks import time_left
 from storage.locks import MACHINE
 from tests.fakes.pdfs import made as made_paper
 from tests.pages.import_page import give_path, shown

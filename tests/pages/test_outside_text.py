@@ -11,8 +11,7 @@ import pytest
 
 from engine.config import ROOT
 from pages._common import kit
-from pages._common.outside_text import escape, table_with_marks
-from pages._common.shared import ASSETS, escape_label
+from pages._common.shared import ASSETS, escape, escape_label, table_with_marks
 
 HIDDEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
