@@ -165,23 +165,10 @@ const head = (page) => {
   </div>`
 }
 
-// Results dim while a run may change them, but not for a grade or a document that is kept.
-const watchRuns = (root) => {
-  const element = root.getRootNode().host?.closest('[data-testid="stElementContainer"]')
-  const look = () => {
-    root.classList.toggle("stale", element.dataset.stale === "true" && !root.sent.length)
-  }
-  const watcher = new MutationObserver(look)
-  if (element) watcher.observe(element, { attributeFilter: ["data-stale"] })
-  return watcher
-}
-
 export default component((drawn) => {
   const { data, root, state } = drawn
   const page = new ResultPage(drawn)
   page.redraw()
-  root.classList.toggle("stale", Boolean(data.stale))
-  const watcher = watchRuns(root)
   const onKey = (event) => page.pressed(event)
   const onFocus = (event) => page.focused(event)
   document.addEventListener("keydown", onKey)
@@ -192,7 +179,6 @@ export default component((drawn) => {
   if ("first" in state && state.first !== first) root.scrollIntoView({ block: "start" })
   state.first = first
   return () => {
-    watcher.disconnect()
     document.removeEventListener("keydown", onKey)
     root.removeEventListener("focusin", onFocus)
     if (shownRoot === root) announce(null)

@@ -37,7 +37,7 @@ CHANGED = (
 
 def skip_link(*, key: str) -> None:
     """A button to the first result: for the keyboard, unseen until focused, and on phones."""
-    _SKIP(key=key)
+    _SKIP(key=key, data={})
 
 
 def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) -> None:

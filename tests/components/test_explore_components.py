@@ -156,14 +156,6 @@ def test_a_result_is_compared_with_the_seed_and_a_dialog_takes_the_keys(mount: M
     assert found.calls() == [], "an explanation that is there is not asked for again"
 
 
-def test_results_dim_while_a_search_is_changed(mount: Mount) -> None:
-    found = mount("results", "keys")
-    root = found.draw(results(stale=True))
-    expect(root).to_have_css("opacity", "0.5")
-    found.draw(results(stale=False))
-    expect(root).to_have_css("opacity", "1")
-
-
 def test_a_seed_is_found_by_words_with_the_keyboard_or_pasted(mount: Mount) -> None:
     search = mount("finder")
     root = search.draw(finder())
