@@ -1,33 +1,9 @@
 // Colours of points. All have 3:1 at least on the page they lie on; legend and names say it too.
+const LIGHT = "#1d5f9e #b85600 #0a7a4b #8a3fd1 #b3262e #00798c #856700 #b83a85 #5a5f2a #4b57c9"
+const DARK = "#8cc1f5 #f2ac6b #7fdc9a #c9a2ff #ff9a94 #6fd6e6 #e0c450 #f49ad0 #c3cc7a #a8b1ff"
 const PALETTE = {
-  light: [
-    "#1d5f9e",
-    "#b85600",
-    "#0a7a4b",
-    "#8a3fd1",
-    "#b3262e",
-    "#00798c",
-    "#856700",
-    "#b83a85",
-    "#5a5f2a",
-    "#4b57c9",
-    "#7a4a2b",
-    "#4f6d7a",
-  ],
-  dark: [
-    "#8cc1f5",
-    "#f2ac6b",
-    "#7fdc9a",
-    "#c9a2ff",
-    "#ff9a94",
-    "#6fd6e6",
-    "#e0c450",
-    "#f49ad0",
-    "#c3cc7a",
-    "#a8b1ff",
-    "#d3a98a",
-    "#a9c3cf",
-  ],
+  light: `${LIGHT} #7a4a2b #4f6d7a`.split(" "),
+  dark: `${DARK} #d3a98a #a9c3cf`.split(" "),
 }
 const RAMP = {
   light: ["#8f8a78", "#b9731f", "#a8443a", "#4f1240"],

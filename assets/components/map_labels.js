@@ -6,16 +6,14 @@ const DOT = 14 // pixels, of the colour before a name
 const FONTS = { coarse: "600 14px", fine: "500 12.5px" }
 
 export class ClusterLabels {
+  nodes = new Map()
+  widths = new Map()
+  levels = { coarse: [], fine: [] }
+  pen = document.createElement("canvas").getContext("2d")
+
   // Args: choose: called with a level and a label when a name is clicked.
   constructor(layer, choose) {
-    Object.assign(this, {
-      layer,
-      choose,
-      nodes: new Map(),
-      widths: new Map(),
-      levels: { coarse: [], fine: [] },
-    })
-    this.pen = document.createElement("canvas").getContext("2d")
+    Object.assign(this, { layer, choose })
   }
 
   set(levels) {

@@ -106,7 +106,7 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     left.html(
         el("h2.ask-question", question, title=asked.question)
         + el("div.sl-dim", about, link and " · ", link)
-        + el("div.md-line.md-quiet", took)  # one line, so that nothing jumps
+        + el("div.md-line.sl-dim", took)  # one line, so that nothing jumps
     )
     if job.running:
         mine = login.acting().may_end(job.owner)

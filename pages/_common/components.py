@@ -99,7 +99,7 @@ def chart(
     data = {**file.data(), **for_file(light)}
     if heading or words:
         left, right = st.columns([6, 1], vertical_alignment="bottom")
-        left.html(f'{heading}<div class="cmp-dim">{words}</div>')
+        left.html(f'{heading}<div class="sl-dim">{words}</div>')
         with right:
             _SAVE(key=f"{key}_save", data=data)
     else:

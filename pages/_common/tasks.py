@@ -259,7 +259,7 @@ def progress(line: str, share: float, label: str) -> None:
 
 def what_was_asked(report: ModelReport) -> None:
     """What a model was asked, and what went wrong or is odd about it."""
-    st.html(el("div.md-line.md-quiet", Html(report_line(report))))
+    st.html(el("div.md-line.sl-dim", Html(report_line(report))))
     if report.problem and (report.stopped or report.failed):
         note(report.problem)
     for text in report.notes:

@@ -211,7 +211,7 @@ def _remove(title: str, change: Callable[[bool], object]) -> None:
 
 
 def _line(words: str, more: str = "") -> None:
-    st.html(html(el("div.rl-line", words), more and el("div.rl-dim", more)))
+    st.html(html(el("div.rl-line", words), more and el("div.sl-dim", more)))
 
 
 def _button(label: str, key: str, title: str, do: Callable[..., None], *args: Any) -> None:
