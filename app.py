@@ -24,6 +24,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from engine.people import keep_files_private  # noqa: E402 - needs the path above
+from pages._common.modules import PRELOAD, base_path, modules  # noqa: E402 - needs the path above
 from pages._login.guard import GuardSessions  # noqa: E402 - needs the path above
 from pages._login.requests import (  # noqa: E402 - needs the path above
     OnlyHttps,
@@ -54,7 +55,7 @@ def content_security_policy() -> str:
 
 
 class SecurityHeaders:
-    """Adds the headers to every HTTP response."""
+    """Adds the headers to every HTTP response, and to pages the modules that components share."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -68,6 +69,8 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         def add(_: Message, headers: MutableHeaders) -> None:
             headers.raw.extend(self._headers)
+            if headers.get("content-type", "").startswith("text/html"):
+                headers.append("link", PRELOAD)
 
         await self._app(scope, receive, changing(send, add))
 
@@ -92,7 +95,7 @@ def figure_font(_: Request) -> FileResponse:
 app = st.App(
     str(ROOT / "pages" / "_router.py"),
     lifespan=lifespan,
-    routes=[Route("/figures/font.json", figure_font)],
+    routes=[Route(f"{base_path()}/figures/font.json", figure_font), modules()],
     middleware=[
         Middleware(SecurityHeaders),
         Middleware(SameOrigin),

@@ -27,26 +27,48 @@ from tests.fakes.tiny_models import save_bert
 from tests.support import made_once, make_explorer, root_of_all, write_jsonl
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from engine.encode.one_pass import OnePassEncoder
     from engine.explorer import Explorer
 
-BROWSER = "tests/browser/"
+BROWSER = ("tests/browser/", "tests/components/")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
 CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-open"
 
 
 class FileScheduling(LoadFileScheduling):
-    """A file's tests stay in one process, and so do all tests of the browser.
+    """A file's tests stay in one process, and so do all that drive the app or a component.
 
     Those share one server and one Chromium, which are enough to keep a core busy.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         path = str(super()._split_scope(nodeid))
-        return BROWSER if path.startswith(BROWSER) else path
+        return next((folder for folder in BROWSER if path.startswith(folder)), path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
     return FileScheduling(config, log)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.fail("No Chromium or Chrome was found; 'make test' installs it or says how.")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        opened.new_context(reduced_motion="reduce").new_page()  # tests of the app share it
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,26 +1,26 @@
 // What part of the map is seen, and how pointers, wheel and keys change it.
 const [LEAST_ZOOM, MOST_ZOOM] = [0.6, 200]
+const LINK_MS = 250 // from the last move until the link has it
 const MARGIN = 26 // pixels about the points when all are seen
 const CLICK_PIXELS = 5 // a press that moves less is a click
 const WIDEST = 1.6 // how much wider than high, or higher than wide, points are drawn
 
-const LINK_MS = 250 // from the last move until the link has it
-
 // The part that is seen is in the link, as `at`. After a reload and with Back the link decides;
-// otherwise what this tab saw last of the corpus, as the app knows links only from when it was asked.
-// A page without an origin has no storage.
-const beginSeen = () => {
-  const kept = origin === "null" ? {} : sessionStorage
-  const loaded = performance.getEntriesByType("navigation")[0]?.name ?? location.href
-  const found = { cameras: new Map(JSON.parse(kept.seedlensMaps ?? "[]")), byLink: new URL(loaded).pathname }
-  addEventListener("popstate", () => { found.byLink = location.pathname })
-  addEventListener("pagehide", () => { kept.seedlensMaps = JSON.stringify([...found.cameras]) })
-  return found
-}
-const seen = (globalThis.seedlensMaps ??= beginSeen())
-const ofLink = (name) => new URLSearchParams(location.search).get(name) ?? ""
+// otherwise what this tab saw last of the corpus, as the app knows links only from when it was
+// asked. A page without an origin has no storage.
+const kept = origin === "null" ? {} : sessionStorage
+const cameras = new Map(JSON.parse(kept.seedlensMaps ?? "[]"))
+const loaded = performance.getEntriesByType("navigation")[0]?.name ?? location.href
+let byLink = new URL(loaded).pathname // the page whose link decides
+addEventListener("popstate", () => {
+  byLink = location.pathname
+})
+addEventListener("pagehide", () => {
+  kept.seedlensMaps = JSON.stringify([...cameras])
+})
+export const ofLink = (name) => new URLSearchParams(location.search).get(name) ?? ""
 
-class Camera {
+export class Camera {
   constructor() {
     this.size = [1, 1]
     this.fit()
@@ -37,7 +37,7 @@ class Camera {
   }
 
   remember(corpus) {
-    seen.cameras.set(corpus, this.text)
+    cameras.set(corpus, this.text)
     clearTimeout(this.links)
     if (origin !== "null") this.links = setTimeout(() => this.link(corpus), LINK_MS)
   }
@@ -51,11 +51,12 @@ class Camera {
   }
 
   recall(corpus) {
-    const known = seen.cameras.get(corpus)
-    const [x, y, zoom] = (seen.byLink === location.pathname ? ofLink("at") : known ?? ofLink("at")).split(",").map(Number)
+    const left = cameras.get(corpus)
+    const at = byLink === location.pathname ? ofLink("at") : (left ?? ofLink("at"))
+    const [x, y, zoom] = at.split(",").map(Number)
     this.fit()
     if (zoom) Object.assign(this, { x, y, zoom: Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, zoom)) })
-    seen.byLink = ""
+    byLink = ""
   }
 
   leave() {
@@ -109,7 +110,10 @@ class Camera {
   show([left, bottom, right, top]) {
     Object.assign(this, { x: (left + right) / 2, y: (bottom + top) / 2, zoom: 1 })
     const [sx, sy] = this.scale
-    const zoom = Math.min(this.size[0] / (sx * Math.max(right - left, 0.01)), this.size[1] / (sy * Math.max(top - bottom, 0.01)))
+    const zoom = Math.min(
+      this.size[0] / (sx * Math.max(right - left, 0.01)),
+      this.size[1] / (sy * Math.max(top - bottom, 0.01)),
+    )
     this.zoom = Math.max(1, Math.min(30, 0.7 * zoom))
   }
 }
@@ -122,7 +126,7 @@ const pixelOf = (event, stage) => {
 // Pointers on the stage: one pans or draws an outline, two zoom.
 // Args: on: mode() -> "pan", "rectangle" or "lasso"; moved(); hover(pixel, event); leave();
 //   click(pixel, event); outline(pixels, done, event).
-const listenToPointers = (stage, camera, on) => {
+export const listenToPointers = (stage, camera, on) => {
   const down = new Map()
   let [start, path, far] = [null, [], false]
 
@@ -140,7 +144,8 @@ const listenToPointers = (stage, camera, on) => {
   stage.onpointerdown = (event) => {
     if (event.button > 0) return
     down.set(event.pointerId, pixelOf(event, stage))
-    if (down.size === 1) [start, path, far] = [pixelOf(event, stage), [pixelOf(event, stage)], false]
+    if (down.size === 1)
+      [start, path, far] = [pixelOf(event, stage), [pixelOf(event, stage)], false]
     else [far, path] = [true, []]
     on.outline([], false, event)
   }
@@ -176,23 +181,34 @@ const listenToPointers = (stage, camera, on) => {
   stage.onwheel = (event) => {
     event.preventDefault()
     const lines = event.deltaMode === 1 ? 16 : 1
-    camera.zoomAt(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 0.01 : 0.002)), pixelOf(event, stage))
+    camera.zoomAt(
+      Math.exp(
+        -Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 0.01 : 0.002),
+      ),
+      pixelOf(event, stage),
+    )
     on.moved()
   }
 }
 
-const rectangle = ([ax, ay], [bx, by]) => [[ax, ay], [bx, ay], [bx, by], [ax, by]]
+const rectangle = ([ax, ay], [bx, by]) => [
+  [ax, ay],
+  [bx, ay],
+  [bx, by],
+  [ax, by],
+]
 
 const STEP = 60 // pixels that an arrow pans by
 
 // What a key does to the camera; null where it does nothing.
-const cameraKey = (key, camera) => ({
-  ArrowLeft: () => camera.pan(STEP, 0),
-  ArrowRight: () => camera.pan(-STEP, 0),
-  ArrowUp: () => camera.pan(0, STEP),
-  ArrowDown: () => camera.pan(0, -STEP),
-  "+": () => camera.zoomAt(1.4),
-  "=": () => camera.zoomAt(1.4),
-  "-": () => camera.zoomAt(1 / 1.4),
-  0: () => camera.fit(),
-})[key] ?? null
+export const cameraKey = (key, camera) =>
+  ({
+    ArrowLeft: () => camera.pan(STEP, 0),
+    ArrowRight: () => camera.pan(-STEP, 0),
+    ArrowUp: () => camera.pan(0, STEP),
+    ArrowDown: () => camera.pan(0, -STEP),
+    "+": () => camera.zoomAt(1.4),
+    "=": () => camera.zoomAt(1.4),
+    "-": () => camera.zoomAt(1 / 1.4),
+    0: () => camera.fit(),
+  })[key] ?? null

@@ -1,43 +1,27 @@
 // The trail as a breadcrumb: the seeds in order, the one that is shown marked. Of more than four,
 // the first are behind a button until they are asked for.
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector(".root")
-  const LATEST = 3
+import { button, component, html, render } from "./base.js"
 
-  const draw = (all, focus) => {
-    const nav = make("nav")
-    setLabel(nav, "Trail")
-    const list = make("ol", "steps")
-    const hidden = all || data.steps.length <= LATEST + 1 ? 0 : data.steps.length - LATEST
-    if (hidden) {
-      const more = button("plain", `${hidden} earlier`, `Show ${hidden} earlier seeds`, () => draw(true, "step-0"))
-      more.dataset.key = "earlier"
-      list.append(item(more))
+const LATEST = 3
+
+export default component(({ data: { steps, current }, root, send }) => {
+  const crumb = (title, index) =>
+    index === current
+      ? html`<span class="current text" title=${title} aria-current="page">${title}</span>`
+      : button("plain text", title, `Go back to “${title}”`, () => send("step", { index }))
+
+  const draw = (all) => {
+    const hidden = all || steps.length <= LATEST + 1 ? 0 : steps.length - LATEST
+    const crumbs = steps.map(crumb).slice(hidden)
+    const showAll = () => {
+      draw(true)
+      root.querySelector("button").focus()
     }
-    data.steps.slice(hidden).forEach((step, at) => list.append(item(crumb(step, at + hidden))))
-    nav.append(list)
-    redrawn(root, focus, [nav])
+    const label = `Show ${hidden} earlier seeds`
+    if (hidden) crumbs.unshift(button("plain", `${hidden} earlier`, label, showAll))
+    const items = crumbs.map((one) => html`<li>${one}</li>`)
+    render(html`<nav aria-label="Trail"><ol class="steps">${items}</ol></nav>`, root)
   }
 
-  const item = (node) => {
-    const li = make("li")
-    li.append(node)
-    return li
-  }
-
-  const crumb = (title, index) => {
-    if (index !== data.current) {
-      const node = button("plain text", title, `Go back to “${title}”`, () =>
-        setTriggerValue("step", { index, at: Date.now() }))
-      node.dataset.key = `step-${index}`
-      return node
-    }
-    const node = make("span", "current text", title)
-    setTip(node, title)
-    node.setAttribute("aria-current", "page")
-    return node
-  }
-
-  draw(false, focusKey(root))
-}
+  draw(false)
+})

@@ -17,7 +17,7 @@ from engine.types.documents import Span
 from engine.types.reading import AnswerPart, AskJob, GivenPassage, remarks
 from pages._ask.ask_page import JOB, AskView, ask, view_of
 from pages._common import document_view
-from pages._common.components import component, dark, listen
+from pages._common.components import component, listen
 from pages._common.kit import Html, button, el, empty, line
 from pages._common.shared import download, engine, error_boundary, note, system_label
 from pages._common.tasks import duration, report_line
@@ -170,7 +170,6 @@ def answer_data(job: AskJob, *, is_last: bool = True) -> dict[str, Any]:
             for p in progress.passages
             if is_last or p.number in cited
         ],
-        "dark": dark(),
     }
 
 

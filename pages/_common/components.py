@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,24 +10,26 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages._common.charts import FigureFile, for_file
-from pages._common.shared import ASSETS, attempt
+from pages._common.modules import ADDRESS, FOLDER
+from pages._common.shared import attempt
 
 Event = Callable[[Mapping[str, Any]], object]
 
 
-def _assets(names: Sequence[str], kind: str) -> str:
-    files = [ASSETS / "components" / f"{name}.{kind}" for name in names]
-    return "".join(file.read_text("utf-8") for file in files if file.exists())
+def component(name: str, *styles: str) -> Any:
+    """The component of ``assets/components/{name}.js``.
 
-
-def component(name: str, *parts: str) -> Any:
-    """The component of this name; its script and its style sheet begin with those of ``parts``."""
-    names = ("common", *parts, name)
+    Args:
+        styles: further style sheets, before its own.
+    """
+    sheets = [FOLDER / f"{one}.css" for one in ("base", *styles, name)]
+    # An import with the address of this server, which Streamlit's blob of the script has not.
+    module = f'await import(new URL("{ADDRESS}/{name}.js", document.baseURI))'
     return st.components.v2.component(
         f"seedlens_{name}",
         html='<div class="root"></div>',
-        css=_assets(names, "css"),
-        js=_assets(names, "js"),
+        css="".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists()),
+        js=f"const {{ default: draw }} = {module}\nexport default draw",
     )
 
 

@@ -234,7 +234,7 @@ def _finder(explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str) 
         data = remembered(f"{key}_found", asked, lambda: _found(explorer, corpus, words, page))
         _FINDER(
             key=f"{key}_words",
-            data={**data, "words": words, "dark": dark()},
+            data={**data, "words": words},
             **listeners(f"{key}_words", on, "search", "pick", "paste"),
         )
 
@@ -281,4 +281,4 @@ def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
     if documents:
         rows = [{"doc_id": d.doc_id, "title": title_of(d), "year": d.year} for d in documents]
         heard = listen(key, "pick", on_pick)
-        _PICKER(key=key, data={"documents": rows, "dark": dark()}, on_pick_change=heard)
+        _PICKER(key=key, data={"documents": rows}, on_pick_change=heard)

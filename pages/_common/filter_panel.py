@@ -17,7 +17,7 @@ from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.corpora import FieldValues
 from engine.types.searches import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets, Filter
-from pages._common.components import component, dark, listen
+from pages._common.components import component, listen
 from pages._common.kit import button, fold, line
 from pages._common.shared import attempt, escape, escape_label, note
 from pages._common.state import PageView
@@ -105,7 +105,6 @@ class PageFilters:
         _PANEL(
             key=key,
             data={
-                "dark": dark(),
                 "documents": facets.documents,
                 "total": facets.total,
                 "sections": sections(facets, filters, known),

@@ -17,16 +17,14 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from engine.types.maps import CorpusMap, Layout
-from pages._common.components import component, dark, inbox
+from pages._common.components import component, inbox
 
 ABSENT = 65535  # the place of a document that a layout lacks, and the label of one in no cluster
 LONGEST_TITLE = 160
 MOST_COLOURS = 254  # the highest value of a colour; 255 stands for none
-_NAMES = ("store", "colours", "gl", "places", "labels", "camera", "panel")
-PARTS = tuple(f"map_{name}" for name in _NAMES)
 MOST_MESSAGES = 24  # parts that are kept ready: of 100,000 documents, under a megabyte each
-_MAP = component("map", *PARTS)
-_PART = component("map_part", "map_store")
+_MAP = component("map")
+_PART = component("map_part")
 
 
 @st.cache_resource(max_entries=MOST_MESSAGES, show_spinner=False)
@@ -71,7 +69,7 @@ def draw_map(
 
     received, receives = inbox("map_points", {"select": chosen})
     known = {"layout": places, "titles": titles, "corpus": drawn.corpus, "size": size}
-    selection = {"selected": bits_from_rows(rows, size), "dark": dark()}
+    selection = {"selected": bits_from_rows(rows, size)}
     _MAP(key="map_points", data={**known, **received, **selection, **data}, **receives)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -23,7 +22,6 @@ from playwright.sync_api import (
     Request,
     ViewportSize,
     expect,
-    sync_playwright,
 )
 
 from tests.support import wait_until
@@ -33,11 +31,6 @@ expect.set_options(timeout=30_000)
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = Path(__file__).parent / "artefacts"
 WIDE: ViewportSize = {"width": 1360, "height": 950}
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -103,19 +96,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("browser") / "home"
     with running_app(home, home.parent / "app.log") as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium."""
-    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.fail("No Chromium or Chrome was found; 'make test' installs it or says how.")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        opened.new_context(reduced_motion="reduce").new_page()  # see `visiting`
-        yield opened
-        opened.close()
 
 
 @dataclass

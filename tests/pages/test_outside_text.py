@@ -60,7 +60,7 @@ OURS = ("`${steer.value} %`", "node.textContent = line", "text.textContent, opac
 
 
 def test_components_show_no_text_but_with_marks() -> None:
-    """Words of nodes and attributes go through common.js."""
+    """Words of nodes and attributes go through base.js."""
     for file in COMPONENTS:
         for line in file.read_text("utf-8").splitlines():
             if SHOWS.search(line) and not any(words in line for words in OURS):
@@ -84,6 +84,6 @@ def test_every_sign_of_the_pages_is_in_the_font_that_comes_along() -> None:
     """What the bundled font (Source Sans, of which font.json is a part) lacks is drawn as SVG."""
     font = json.loads((ASSETS / "figures" / "font.json").read_text("utf-8"))
     known = set(font["weights"]["400"]["glyphs"]) | {"\n"}
-    files = [*(ASSETS / "components").iterdir(), *PAGES.rglob("*.py")]
+    files = [*(ASSETS / "components").glob("*.*"), *PAGES.rglob("*.py")]
     lacking = {f.name: set(f.read_text("utf-8")) - known for f in files}
     assert {name: signs for name, signs in lacking.items() if signs} == {}

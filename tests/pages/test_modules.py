@@ -1,0 +1,27 @@
+"""The scripts of components are served as modules that browsers keep until one of them changes."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from streamlit import config
+
+from pages._common.modules import ADDRESS, FOLDER, PRELOAD, modules
+
+
+@pytest.mark.parametrize("base", ["", "/lens"])
+def test_modules_are_served_below_the_base_path_and_kept_by_browsers(base: str) -> None:
+    before = config.get_option("server.baseUrlPath")
+    config.set_option("server.baseUrlPath", base)
+    try:
+        client = TestClient(Starlette(routes=[modules()]))
+    finally:
+        config.set_option("server.baseUrlPath", before)
+    script = client.get(f"{base}/{ADDRESS}/base.js")
+    assert script.text == (FOLDER / "base.js").read_text("utf-8")
+    assert script.headers["content-type"].startswith(("text/javascript", "application/javascript"))
+    assert "immutable" in script.headers["cache-control"]
+    assert f"<{ADDRESS}/base.js>; rel=modulepreload" in PRELOAD
+    assert client.get(f"{base}/components/of-another-version/base.js").status_code == 404
+    assert client.get(f"{base}/{ADDRESS}/../modules.py").status_code == 404
