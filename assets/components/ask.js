@@ -93,7 +93,7 @@ export default component(({ data, root, state, send }) => {
     return button("chip", number, `Passage ${number}: ${title}`, () => cite(citation))
   }
 
-  const partOf = ({ text, unfounded, mark, label, why, citations }, at) => {
+  const partOf = ({ text, unfounded, mark, why, label, citations }, at) => {
     const words = at ? text : text.trimStart()
     const doubtful = unfounded ? words.lastIndexOf(unfounded) : words.length
     const rest = words.slice(doubtful)

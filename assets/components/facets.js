@@ -138,7 +138,7 @@ const moreButton = (state, redraw, words, label) => {
     state.all = !state.all
     redraw()
   }
-  return button("more", words, label, turn)
+  return button("more plain", words, label, turn)
 }
 
 const values = (section, state, change, redraw) => {

@@ -53,11 +53,11 @@ class DocumentMap {
   hovered = null
   within = null // rows that filters let through; null without filters
   layout = null
-  path = location.pathname
   moving = null
 
   constructor(root) {
     this.root = root
+    this.path = location.pathname
     this.panel()
     const [stage, canvas, names, ring, tip] = ["stage", "points", "names", "ring", "tip"].map(
       (name) => root.querySelector(`.${name}`),
@@ -149,9 +149,9 @@ class DocumentMap {
 
   // The link is another one: where it is about the same corpus, so is what is seen of the map.
   goBack() {
-    const here = location.pathname === this.path && ofLink("corpus") === this.layout?.corpus
-    if (!here) return
-    this.camera.recall(this.layout.corpus)
+    const { corpus } = this.layout ?? {}
+    if (location.pathname !== this.path || ofLink("corpus") !== corpus) return
+    this.camera.recall(corpus)
     this.moved()
   }
 
@@ -170,10 +170,8 @@ class DocumentMap {
       coarse: this.places.clusters(coarse, layout.coarse),
       fine: this.places.clusters(fine, layout.fine),
     })
-    this.partOf = []
-    fine.forEach((label, row) => {
-      this.partOf[label] = coarse[row]
-    })
+    this.partOf = [] // by fine cluster, the coarse one
+    fine.forEach((label, row) => (this.partOf[label] = coarse[row]))
     this.point(null)
     this.moving = moves && !still() ? {} : null
     this.root.dataset.layout = layout.name
@@ -191,11 +189,11 @@ class DocumentMap {
     const opaque = this.data.size > MANY ? 175 : 225
     this.painter.set("colour", colourBytes(each, scale, this.dark, opaque))
     this.shownColour = part
-    const ofName = (level, { label }) => {
-      const cluster = level === "fine" ? this.partOf[label] : label
-      return css(colourOf(cluster % 240, scale, this.dark))
+    const colourOfCluster = (level, { label }) => {
+      const value = level === "fine" ? this.partOf[label] : label
+      return css(colourOf(value % 240, scale, this.dark))
     }
-    this.labels.paint(ofClusters ? ofName : null)
+    this.labels.paint(ofClusters ? colourOfCluster : null)
   }
 
   setWithin(rows) {
@@ -268,7 +266,9 @@ class DocumentMap {
     this.stage.querySelector("polygon").setAttribute("points", done ? "" : points)
     if (!done || !this.places) return
     const rows = this.places.inside(path.map(this.camera.toPlace)).filter((row) => this.passes(row))
-    if (rows.length) this.select(rows, { add: event.shiftKey })
+    if (rows.length) return this.select(rows, { add: event.shiftKey })
+    this.status = "Nothing selected"
+    this.panel()
   }
 
   // Args: now: without waiting for more to be typed.
@@ -438,15 +438,15 @@ class DocumentMap {
   }
 
   placeNames() {
-    const { toScreen, size, zoom } = this.camera
+    const { size, toScreen, zoom } = this.camera
     this.labels.draw(toScreen, size, zoom, () => this.middles())
     this.placeTip()
   }
 
   // The middle of what is seen of each fine cluster, by its label.
   middles() {
-    const [left, top] = this.camera.toPlace([0, 0])
-    const [right, bottom] = this.camera.toPlace(this.camera.size)
+    const { size, toPlace } = this.camera
+    const [[left, top], [right, bottom]] = [toPlace([0, 0]), toPlace(size)]
     const sums = new Map()
     this.places.within([left, bottom, right, top], (row) => {
       const [x, y] = this.places.at(row)
@@ -455,8 +455,7 @@ class DocumentMap {
       const [sx, sy, count] = sums.get(label) ?? [0, 0, 0]
       sums.set(label, [sx + x, sy + y, count + 1])
     })
-    const middle = ([label, [x, y, count]]) => [label, { x: x / count, y: y / count }]
-    return new Map([...sums].map(middle))
+    return new Map([...sums].map(([label, [x, y, n]]) => [label, { x: x / n, y: y / n }]))
   }
 
   // How far the move between two layouts is, 0 to 1; it begins with its first frame. Where frames

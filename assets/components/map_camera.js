@@ -1,9 +1,10 @@
 // What part of the map is seen, and how pointers, wheel and keys change it.
 const [LEAST_ZOOM, MOST_ZOOM] = [0.6, 200]
-const LINK_MS = 250 // from the last move until the link has it
 const MARGIN = 26 // pixels about the points when all are seen
 const CLICK_PIXELS = 5 // a press that moves less is a click
 const WIDEST = 1.6 // how much wider than high, or higher than wide, points are drawn
+
+const LINK_MS = 250 // from the last move until the link has it
 
 // The part that is seen is in the link, as `at`. After a reload and with Back the link decides;
 // otherwise what this tab saw last of the corpus, as the app knows links only from when it was
@@ -11,13 +12,10 @@ const WIDEST = 1.6 // how much wider than high, or higher than wide, points are 
 const kept = origin === "null" ? {} : sessionStorage
 const cameras = new Map(JSON.parse(kept.seedlensMaps ?? "[]"))
 const loaded = performance.getEntriesByType("navigation")[0]?.name ?? location.href
-let byLink = new URL(loaded).pathname // the page whose link decides
-addEventListener("popstate", () => {
-  byLink = location.pathname
-})
-addEventListener("pagehide", () => {
-  kept.seedlensMaps = JSON.stringify([...cameras])
-})
+let byLink = new URL(loaded).pathname // of the page on which the link decides
+addEventListener("popstate", () => (byLink = location.pathname))
+addEventListener("pagehide", () => (kept.seedlensMaps = JSON.stringify([...cameras])))
+
 export const ofLink = (name) => new URLSearchParams(location.search).get(name) ?? ""
 
 export class Camera {
@@ -51,11 +49,11 @@ export class Camera {
   }
 
   recall(corpus) {
-    const left = cameras.get(corpus)
-    const at = byLink === location.pathname ? ofLink("at") : (left ?? ofLink("at"))
-    const [x, y, zoom] = at.split(",").map(Number)
+    const known = byLink === location.pathname ? undefined : cameras.get(corpus)
+    const [x, y, zoom] = (known ?? ofLink("at")).split(",").map(Number)
     this.fit()
-    if (zoom) Object.assign(this, { x, y, zoom: Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, zoom)) })
+    const near = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, zoom))
+    if (zoom) Object.assign(this, { x, y, zoom: near })
     byLink = ""
   }
 

@@ -62,8 +62,8 @@ export const theme = (dark) => (dark ? "dark" : "light")
 
 // The colour of a value from 0 to 254 on a scale, "categories" or "range".
 export const colourOf = (value, scale, dark) => {
-  const others = scale === "categories" && value === OTHERS
-  if (value === NONE || others) return rgb(NO_COLOUR[theme(dark)])
+  const isOther = scale === "categories" && value === OTHERS
+  if (value === NONE || isOther) return rgb(NO_COLOUR[theme(dark)])
   if (scale !== "range") {
     const colours = PALETTE[theme(dark)]
     return rgb(colours[value % colours.length])

@@ -14,7 +14,6 @@ export class ClusterLabels {
       nodes: new Map(),
       widths: new Map(),
       levels: { coarse: [], fine: [] },
-      colourOf: null,
     })
     this.pen = document.createElement("canvas").getContext("2d")
   }
@@ -23,12 +22,6 @@ export class ClusterLabels {
     this.levels = levels
     this.nodes.forEach((node) => node.remove())
     this.nodes.clear()
-  }
-
-  // Args: colourOf: the colour of a cluster, by its level; null where points have other colours.
-  paint(colourOf) {
-    this.colourOf = colourOf
-    this.set(this.levels)
   }
 
   width(level, name) {
@@ -40,9 +33,15 @@ export class ClusterLabels {
     return this.widths.get(key)
   }
 
+  // Args: colourOf: the colour of a cluster, by its level; null where points have other colours.
+  paint(colourOf) {
+    this.colourOf = colourOf
+    this.set(this.levels)
+  }
+
   // The names that are seen now.
-  // Args: clusters: of a level, the largest first; toScreen: a place -> pixels; size: of the map,
-  //   in pixels.
+  // Args: clusters: of a level, the largest first; toScreen: a place -> pixels; size: of the map, in
+  //   pixels.
   placed(level, clusters, toScreen, [wide, high]) {
     const most = Math.max(6, Math.round((wide * high) / 16000))
     const boxes = []
@@ -55,7 +54,7 @@ export class ClusterLabels {
       const half = this.width(level, cluster.name) / 2
       const middle = Math.max(half + 2, Math.min(wide - half - 2, x))
       const sides = { left: middle - half, right: middle + half, top: y - 13, bottom: y + 13 }
-      const box = { level, cluster, x: middle, y, ...sides }
+      const box = { cluster, x: middle, y, ...sides }
       if (!boxes.some((one) => covers(one, box))) boxes.push(box)
     }
     return boxes
@@ -64,15 +63,15 @@ export class ClusterLabels {
   // Args: middles: () -> label -> the middle of what is seen of a fine cluster, for when no middle
   //   of a whole one is seen.
   draw(toScreen, size, zoom, middles) {
-    for (const node of this.nodes.values()) node.hidden = true
     const level = zoom < NEAR ? "coarse" : "fine"
     let boxes = this.placed(level, this.levels[level], toScreen, size)
     if (!boxes.length && level === "fine") {
       const near = middles()
-      const there = this.levels.fine.filter(({ label }) => near.has(label))
-      const clusters = there.map((one) => ({ ...one, ...near.get(one.label) }))
+      const known = this.levels.fine.filter(({ label }) => near.has(label))
+      const clusters = known.map((one) => ({ ...one, ...near.get(one.label) }))
       boxes = this.placed(level, clusters, toScreen, size)
     }
+    for (const node of this.nodes.values()) node.hidden = true
     for (const { cluster, x, y } of boxes) {
       const key = `${level} ${cluster.label}`
       if (!this.nodes.has(key)) this.nodes.set(key, this.node(level, cluster))
@@ -92,7 +91,8 @@ export class ClusterLabels {
     Object.assign(node, { ...about, ariaLabel: label, onclick })
     if (this.colourOf) {
       const dot = document.createElement("span")
-      Object.assign(dot, { className: "dot", style: `background: ${this.colourOf(level, cluster)}` })
+      dot.className = "dot"
+      dot.style.background = this.colourOf(level, cluster)
       node.prepend(dot)
     }
     this.layer.append(node)

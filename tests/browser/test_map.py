@@ -101,7 +101,7 @@ def test_a_hundred_thousand_points_fit_a_phone(browser: Browser) -> None:
 def test_a_browser_without_webgl_says_so(browser: Browser) -> None:
     context = browser.new_context()
     page = context.new_page()
-    page.evaluate("HTMLCanvasElement.prototype.getContext = () => null")
+    page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
     show(page, 3)
     expect(page.locator(".missing")).to_contain_text("needs a browser with WebGL 2")
     context.close()

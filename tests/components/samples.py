@@ -204,7 +204,8 @@ def ask(**more: Any) -> dict[str, Any]:
         "scenarios": [HOSTILE],
     }
     citation = {"number": 1, "title": HOSTILE, "marks": [[5, 8]]}
-    part = {"text": f" {HOSTILE} [9]", "unfounded": "[9]", "citations": [citation]}
+    doubt = {"unfounded": "[9]", "mark": "far", "why": HOSTILE, "label": "unsupported"}
+    part = {"text": f" {HOSTILE} [9]", **doubt, "citations": [citation]}
     return {
         "id": "q",
         "bare": False,
