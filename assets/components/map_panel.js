@@ -112,7 +112,6 @@ export const legendOf = ({ label, scale, entries, low, high, none, none_label },
   const marks = html`<div class="line"><span class="about">Marked:</span>${layers.map(mark)}</div>`
   return html`<div class="line">
       <span class="about">Colour: ${label}</span>
-      ${scale === "clusters" ? html`<span class="dim">see names on the map</span>` : ""}
       ${scale === "range" && high ? ramp : ""}${entries.map(one)}
       ${none ? entry("disc", shade(NONE, "range"), none_label, none) : ""}
     </div>

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages._common.charts import FigureFile, for_file
 from pages._common.modules import ADDRESS, FOLDER
-from pages._common.shared import attempt
+from pages._common.shared import ASSETS, attempt
 
 Event = Callable[[Mapping[str, Any]], object]
 
@@ -31,6 +31,17 @@ def component(name: str, *styles: str) -> Any:
         css="".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists()),
         js=f"const {{ default: draw }} = {module}\nexport default draw",
     )
+
+
+_MENU = component("menu")
+
+
+def apply_style() -> None:
+    """The style of all pages, and the menu of narrow screens that closes after a choice."""
+    st.html(ASSETS / "style.css")
+    st.html(ASSETS / "components" / "model.css")
+    with st.container(key="menu_keeper"):
+        _MENU(key="menu")
 
 
 def listen(key: str, event: str, do: Event) -> Callable[[], None]:

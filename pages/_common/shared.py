@@ -202,40 +202,6 @@ def begun_from(key: str, field: str, now: T) -> T:
     return value
 
 
-_MENU = st.components.v2.component(
-    "seedlens_menu",
-    html="<span></span>",
-    js="""export default ({ data }) => {
-      const leave = ({ target }) => {
-        const chosen = target.closest?.('[data-testid="stSidebarNavLink"]')
-        if (!chosen || innerWidth > data.narrow) return
-        document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
-      }
-      // Streamlit puts sections into the list of pages, where only items may be.
-      const items = '[data-testid="stSidebarNavItems"]'
-      const group = () => document.querySelectorAll(`${items}, ${items} li`).forEach((node) => {
-        node.setAttribute("role", node.tagName === "LI" ? "none" : "group")
-      })
-      const watch = new MutationObserver(group)
-      watch.observe(document.body, { childList: true, subtree: true })
-      document.addEventListener("click", leave)
-      group()
-      return () => {
-        watch.disconnect()
-        document.removeEventListener("click", leave)
-      }
-    }""",
-)
-
-
-def apply_style() -> None:
-    """The style of all pages, and the menu of narrow screens that closes after a choice."""
-    st.html(ASSETS / "style.css")
-    st.html(ASSETS / "components" / "model.css")
-    with st.container(key="menu_keeper"):
-        _MENU(key="menu", data={"narrow": 768})
-
-
 SYSTEM_NAMES = {
     "aspect": "Aspect-aware",
     "transport": "Sentence match",
