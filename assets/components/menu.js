@@ -1,10 +1,12 @@
 // The menu of pages on narrow screens: it closes after a choice. Streamlit puts its sections into a
 // list, where only items may be: for screen readers it is a group.
+import { component } from "./base.js"
+
 const NARROW = 768
 const ITEMS = '[data-testid="stSidebarNavItems"]'
 const COLLAPSE = '[data-testid="stSidebarCollapseButton"] button'
 
-export default () => {
+export default component(() => {
   const leave = ({ target }) => {
     const chosen = target.closest?.('[data-testid="stSidebarNavLink"]')
     if (chosen && innerWidth <= NARROW) document.querySelector(COLLAPSE)?.click()
@@ -22,4 +24,4 @@ export default () => {
     watch.disconnect()
     document.removeEventListener("click", leave)
   }
-}
+})

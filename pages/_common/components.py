@@ -41,7 +41,7 @@ def apply_style() -> None:
     st.html(ASSETS / "style.css")
     st.html(ASSETS / "components" / "model.css")
     with st.container(key="menu_keeper"):
-        _MENU(key="menu")
+        _MENU(key="menu", data={})
 
 
 def listen(key: str, event: str, do: Event) -> Callable[[], None]:
