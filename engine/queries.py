@@ -46,9 +46,9 @@ def check_query(query: Query, lens: Lens, systems: Iterable[str]) -> None:
             f"{len(learned)} documents to learn from are too many.",
             f"Give at most {MOST_LEARNED}: each is a search of its own.",
         )
-    if len(set(learned)) < len(learned) or query.seed in learned:
+    if twice := next((d for i, d in enumerate(learned) if d in (query.seed, *learned[:i])), None):
         raise BadInputError(
-            "A document to learn from is named twice.",
+            f"The document '{twice}' to learn from is named twice.",
             "Name each once, as liked or not, and not the seed.",
         )
     if parse_reading(",".join(query.reading)) != query.reading:

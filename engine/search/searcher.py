@@ -43,6 +43,7 @@ from engine.search.systems.facts_system import in_focus
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.search.term_matching import Terms
 from engine.sentences import split_sentences
+from engine.text import counted
 from engine.types.documents import Document, Fact, Sentence, SourceDocument
 from engine.types.encoders import Encoder, Encoding, Passage
 from engine.types.lenses import Aspect, Lens
@@ -313,7 +314,7 @@ class Searcher:
         plain = replace(query, instruction=None)
         facts = self._facts(plain, request.seed, None)
         request = replace(request, focus=None, steer=0.0, instructed=None, facts=facts)
-        return system.rank(self.corpus, request)
+        return self.system(plain, request).rank(self.corpus, request)
 
     def _explained(
         self, stage: FirstStage, ranking: Sequence[ScoredDocument]
@@ -367,7 +368,8 @@ def _notes(query: Query, read: Interpretation, request: Request) -> Iterator[str
         where = "these sentences" if request.focus is not None else "this seed"
         yield f"Nothing in {where} states a date, an amount or a place; the topic decides."
     if query.like or query.unlike:
-        yield f"Learned from {len(query.like)} liked and {len(query.unlike)} rejected documents."
+        rejected = f"{counted(len(query.unlike), 'rejected document')}."
+        yield f"Learned from {counted(len(query.like), 'liked document')} and {rejected}"
     if read.terms and query.system not in READ_TERMS:
         names = ", ".join(f"“{term.text}”" for term in read.terms)
         yield f"{query.system} does not read terms. Not used: {names}."

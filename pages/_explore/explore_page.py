@@ -175,19 +175,19 @@ def learning(page: ExplorePage, list_id: str) -> None:
     kept = page.explorer.reading_lists.found_from(list_id, query)
     unlike = tuple(doc_id for doc_id, grade in grades.items() if grade == lowest)[-MOST_OF_A_KIND:]
     up = (doc_id for doc_id, grade in grades.items() if 2 * grade > page.scale.values[-1])
-    like = tuple(doc_id for doc_id in dict.fromkeys([*kept, *up]) if doc_id not in unlike)
-    like = like[-MOST_OF_A_KIND:]
+    there = page.explorer.library.open(page.corpus).row_of
+    like = tuple(d for d in dict.fromkeys([*kept, *up]) if d not in unlike and d in there)
+    like, unlike = like[-MOST_OF_A_KIND:], tuple(filter(there.__contains__, unlike))
 
     def learn(like: Sequence[str] = (), unlike: Sequence[str] = ()) -> None:
         View.change(lambda now: replace(now, like=tuple(like), unlike=tuple(unlike), page=1))
 
     with line("explore_learn"):
-        if like and (like, unlike) != (view.like, view.unlike):
-            words = f"Learn from {len(like)} liked" + (
-                f", {len(unlike)} rejected" if unlike else ""
-            )
+        if (like or unlike) and (like, unlike) != (view.like, view.unlike):
+            kinds = ((like, "liked"), (unlike, "rejected"))
+            words = ", ".join(f"{len(ids)} {kind}" for ids, kind in kinds if ids)
             about = "Ranks by what you graded and kept as well: liked documents are further seeds."
-            button(words, "explore_learn_do", learn, like, unlike, help=about)
+            button(f"Learn from {words}", "explore_learn_do", learn, like, unlike, help=about)
         if view.like or view.unlike:
             button("Stop learning", "explore_learn_stop", learn)
 

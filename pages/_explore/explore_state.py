@@ -199,6 +199,9 @@ def open_view(explorer: Explorer, names: list[str]) -> View:
     if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         seed, aspect = explorer.starting_point(view.corpus)
         view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect, focus=())
+    there = explorer.library.open(view.corpus).row_of  # what was learned from may be gone since
+    like, unlike = (tuple(filter(there.__contains__, ids)) for ids in (view.like, view.unlike))
+    view = replace(view, like=like, unlike=unlike)
     view = replace(view, trail=view.trail or secrets.token_urlsafe(9))
     view.write()
     return view

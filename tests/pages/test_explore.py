@@ -213,7 +213,7 @@ def test_a_ranking_learns_from_grades_and_kept_documents_until_that_is_stopped(p
     click(page, "explore_learn_do")
     assert param(page, "like").split(",") == [ranked[5], ranked[3]]
     assert param(page, "unlike") == ranked[0]
-    assert "Learned from 2 liked and 1 rejected" in shown(page)
+    assert "Learned from 2 liked documents and 1 rejected document" in shown(page)
     learned = replace(query, like=(ranked[5], ranked[3]), unlike=(ranked[0],))
     assert View.from_params(page.query_params).to_query(demo).like == learned.like
     assert demo.search(learned).results[0].doc_id != ranked[0]
