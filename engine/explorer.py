@@ -213,7 +213,7 @@ class Explorer(ForPerson):
         """
         opened = self.library.open(corpus)
         _check_known(opened, doc_ids)
-        key = Selections(self._ledger, corpus, opened.table.path).add(doc_ids)
+        key = Selections(self._ledger, opened.name, opened.table.path).add(doc_ids)
         return Filter(SELECTION, "=", key)
 
     def starting_point(self, corpus: str) -> tuple[str, str]:

@@ -186,7 +186,8 @@ def show_list(page: ListPage) -> None:
         return
     left_out = shown.documents - len(page.documents)
     if left_out and not view.tag:
-        dim(f"{counted(left_out, 'document')} of deleted corpora hidden.")
+        are = "document is" if left_out == 1 else "documents are"
+        dim(f"{left_out:,} {are} not available now.")
     _items(page)
 
 
@@ -265,14 +266,7 @@ def _items(page: ListPage) -> None:
     def send(event: Mapping[str, Any]) -> None:
         corpus, doc_id, target = event["corpus"], event["doc_id"], event["target"]
         copy, name = event["copy"], lists.info(target).name
-        was_there = doc_id in lists.ids(target, corpus)
-        lists.send(list_id, corpus, doc_id, target, copy=copy)
-
-        def undo() -> None:
-            lists.keep(list_id, corpus, doc_id)
-            if not was_there:
-                lists.remove(target, corpus, doc_id)
-
+        undo = lists.send(list_id, corpus, doc_id, target, copy=copy)
         words = f"{'Copied' if copy else 'Moved'} to {name}: {event['title']}"
         st.session_state[UNDO] = (words, undo)
 
@@ -326,7 +320,7 @@ def _described(page: ListPage) -> list[dict[str, Any]]:
         for corpus in {one.corpus for one in page.documents}
         for aspect in page.explorer.library.lens(corpus).aspects
     }
-    described = []
+    described, corpora = [], page.explorer.library.titles()
     for one in page.documents:
         query, why = one.query, ""
         if query is not None:
@@ -339,7 +333,9 @@ def _described(page: ListPage) -> list[dict[str, Any]]:
                 "corpus": one.corpus,
                 "doc_id": one.document.doc_id,
                 "title": title_of(one.document),
-                "meta": " · ".join(filter(None, (meta(one.document), f"corpus {one.corpus}"))),
+                "meta": " · ".join(
+                    filter(None, (meta(one.document), f"corpus {corpora[one.corpus]}"))
+                ),
                 "link": paper_link(one.document),
                 "why": why,
                 "evidence": one.evidence,

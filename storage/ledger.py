@@ -149,28 +149,37 @@ class Ledger:
         """All corpora by name, without those that were deleted and can be taken back."""
         return [row for row in self.corpora() if row.state != "deleted"]
 
-    def remove_corpus(self, row: CorpusRow) -> None:
-        """Take a corpus off the registry, with its selections and its title, unless its row has
-        changed. Its judgments stay."""
+    def remove_corpus(self, row: CorpusRow, *, replaced: bool = False) -> None:
+        """Take a corpus off the registry, with its selections and, unless it is ``replaced``, its
+        title, if its row has not changed. Its judgments stay."""
         same = (CORPORA.c[name] == getattr(row, name) for name in ("name", "state", "updated_at"))
         with self._database.write() as connection:
             if connection.execute(CORPORA.delete().where(*same)).rowcount:
-                its = (DOCUMENTS.c.kind.in_([SELECTION, TITLE]), DOCUMENTS.c.scope == row.name)
+                kinds = [SELECTION] if replaced else [SELECTION, TITLE]
+                its = (DOCUMENTS.c.kind.in_(kinds), DOCUMENTS.c.scope == row.name)
                 connection.execute(DOCUMENTS.delete().where(*its))
 
     def corpus_titles(self) -> dict[str, str]:
         """Names that corpora got later, by the names under which they are stored for good."""
         return {one.key: one.value for one in self._titles.all()}
 
-    def set_corpus_title(self, name: str, title: str) -> None:
-        """Give a stored corpus another name; its own one takes the other away."""
-        if title == name:
-            self._titles.remove(name, scope=name)
-        else:
-            self._titles.put(name, title, scope=name)
+    def set_corpus_title(self, name: str, title: str) -> bool:
+        """Give a stored corpus another name; its own one takes the other away. False, changing
+        nothing, where it is a name of another corpus."""
+        with self._database.write() as connection:
+            other = self.stored_name(title)
+            if other != name and self.corpus(other) is not None:
+                return False
+            if title == name:
+                self._titles.delete(connection, name, scope=name)
+            else:
+                self._titles.store(connection, name, title, scope=name)
+        return True
 
     def stored_name(self, name: str) -> str:
         """The name under which a corpus is stored, of any of its names."""
+        if self.corpus(name) is not None:
+            return name
         titles = self.corpus_titles().items()
         return next((stored for stored, title in titles if title == name), name)
 

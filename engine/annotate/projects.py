@@ -389,8 +389,8 @@ class ProjectStore(ForPerson):
     def project(self, corpus: str, name: str = "") -> Project:
         """A project by its name, or the one that it had before it was renamed; a corpus always has
         its own, called ""."""
-        self._library.corpus(corpus)
-        projects = self.projects(corpus)
+        stored = self._library.corpus(corpus).name
+        projects = self.projects(stored)
         named = {p.key[1]: p for p in projects} | {p.name: p for p in projects}
         if name and name not in named:
             known = ", ".join(project.name for project in projects if project.name)
@@ -398,7 +398,7 @@ class ProjectStore(ForPerson):
                 f"Corpus '{corpus}' has no project '{name}'.",
                 f"It has {known}." if known else "Make it first.",
             )
-        return named.get(name, Project(corpus))
+        return named.get(name, Project(stored))
 
     @leads_only
     def create(self, project: Project, author: str) -> Project:
@@ -507,6 +507,7 @@ class ProjectStore(ForPerson):
         lens = self._library.lens(project.corpus)
         for aspect in filter(None, project.guidelines):
             find_aspect(lens, aspect)
+        project = replace(project, corpus=self._library.stored_name(project.corpus))
         return self.put(project, check_annotator(author), before)
 
     @leads_only

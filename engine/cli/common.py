@@ -16,7 +16,7 @@ from engine.cli.terminal import advancing, say, show
 from engine.config import Settings
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.models import Estimate, ModelReport, ModelUsage, TaskReport
-from storage.home import Home
+from storage.home import Home, is_corpus_name
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
@@ -66,7 +66,8 @@ def stored_name(name: str) -> str:
     """The name under which a corpus is stored, of any of its names."""
     settings = Settings()
     home, url = Home(settings.home), settings.ledger_url.get_secret_value()
-    if (home.corpora / name).is_dir() or not (url or home.ledger.exists()):
+    is_stored = is_corpus_name(name) and (home.corpora / name).is_dir()
+    if is_stored or not (url or home.ledger.exists()):
         return name
     from storage.ledger import Ledger  # late: help and bad options do not wait for it
 

@@ -317,7 +317,9 @@ def list_reading_lists() -> None:
 
 
 @command(reading_list, "show")
-def show_reading_list(name: str, *, tag: str = "", sort: Order = "hand") -> None:
+def show_reading_list(
+    list_name: Annotated[str, "NAME"], *, tag: str = "", sort: Order = "hand"
+) -> None:
     """Print the documents of the reading list NAME, its name or id, as Markdown.
 
     Options:
@@ -325,7 +327,7 @@ def show_reading_list(name: str, *, tag: str = "", sort: Order = "hand") -> None
         sort: By hand, by year (newest first) or by title.
     """
     lists = open_explorer().reading_lists
-    info = lists.named(name)
+    info = lists.named(list_name)
     rows = map(json.loads, lists.export(info.list_id, "jsonl", tag, sort).splitlines())
     data = {**asdict(info), "time": info.time.isoformat(), "documents": list(rows)}
     show(data, lists.export(info.list_id, "markdown", tag, sort).rstrip("\n"))
@@ -333,7 +335,7 @@ def show_reading_list(name: str, *, tag: str = "", sort: Order = "hand") -> None
 
 @command(reading_list, "export", json=False)
 def export_reading_list(
-    name: str,
+    list_name: Annotated[str, "NAME"],
     *,
     kind: Annotated[str, click.Choice(tuple(EXPORT_FORMATS))] = "bibtex",
     tag: str = "",
@@ -350,7 +352,7 @@ def export_reading_list(
         sort: By hand, by year (newest first) or by title.
     """
     lists = open_explorer().reading_lists
-    _write_out([lists.export(lists.named(name).list_id, kind, tag, sort)], out)
+    _write_out([lists.export(lists.named(list_name).list_id, kind, tag, sort)], out)
 
 
 @command(reading_list, "add", json=False)
@@ -367,12 +369,12 @@ def add_to_reading_list(
     explorer.document(corpus, doc_id)  # tells that it is not there
     lists = explorer.reading_lists
     try:
-        list_id = lists.named(name).list_id
+        list_id = lists.named(name, "").list_id
     except UnknownNameError:
         list_id = lists.new(name)
     lists.keep(list_id, corpus, doc_id)
     if note:
-        lists.annotate(list_id, corpus, doc_id, note)
+        lists.annotate(list_id, corpus, doc_id, note, before="")
     for one in tag:
         lists.tag(list_id, corpus, doc_id, one)
 

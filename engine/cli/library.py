@@ -212,8 +212,8 @@ def corpora() -> None:
 def rename(name: str, new_name: str) -> None:
     """Give corpus NAME another name.
 
-    Judgments, trails, builds, evaluations and links follow: they go by its first name, which goes
-    on to lead to it.
+    Judgments, trails, builds, evaluations and links follow: they go by its first name, which
+    keeps leading to it.
     """
     explorer = open_explorer()
     before = _title(explorer, name)
@@ -226,7 +226,7 @@ def rename(name: str, new_name: str) -> None:
 def edit(name: str, doc_id: str, *, fields: tuple[str, ...] = ()) -> None:
     """Change fields of document DOC_ID of corpus NAME, which alone is encoded again.
 
-    To take it back: seedlens import NAME --undo
+    To take it back: seedlens import NAME --undo (not with an object store).
 
     Options:
         fields --set FIELD=VALUE: title, text, year, authors (semicolons between), url, or any of

@@ -3,6 +3,7 @@ trained on it."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import asdict
 from datetime import date, datetime
@@ -281,10 +282,11 @@ def distill_scenarios(
     lessons = open_explorer().scenarios.lessons(name, limit)
     with stop_requested() as stopped, training("steps") as tell:
         made = train(lessons, base, out, settings, tell, stopped)
+    given = f"{shlex.quote(name)} --distilled {shlex.quote(str(made.folder))}"
     line = (
         f"Trained on {made.lessons:,} documents in {made.epochs:g} epochs "
         f"({made.seconds:.0f} s); loss {made.loss:.3f} on {made.held_out:,} others.\n"
-        f"Use it with: seedlens scenarios {name} --distilled {made.folder}"
+        f"Use it with: seedlens scenarios {given}"
     )
     show({**asdict(made), "training": settings}, line)
     if made.cancelled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import time
 from collections import Counter
@@ -24,6 +25,8 @@ from engine.corpora.indexing import (
     ChangedLens,
     IndexRun,
     cut,
+    edited_fields,
+    edited_hash,
     encode_batch,
     has_classifier,
     labels_of,
@@ -317,7 +320,7 @@ class Import:
             count = checked.documents
             self.tell(Progress("checking", count, count, 0.0, disk=needed))
         if deleted is not None:  # only now: until here the import may be refused
-            self.ledger.remove_corpus(deleted)
+            self.ledger.remove_corpus(deleted, replaced=True)
         now = datetime.now(UTC)
         row = CorpusRow(
             name=request.name,
@@ -389,7 +392,7 @@ class Import:
             raise BadInputError(
                 f"The corpus '{known.name}' was indexed with other {differs}.",
                 "Import under a new name to use another lens, or change the corpus's own: "
-                f"seedlens lens set {known.name} LENS",
+                f"seedlens lens set {shlex.quote(known.name)} LENS",
             )
         return own
 
@@ -469,7 +472,7 @@ def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
     """Take the last import back, under :func:`writing`; returns the number of documents."""
     if not can_undo(home, row):
         raise BadInputError(
-            f"There is no import into '{row.name}' to undo.",
+            f"There is no import into '{ledger.corpus_titles().get(row.name, row.name)}' to undo.",
             "The first one is undone by deleting the corpus.",
         )
     store = registry.store_of(home, row)
@@ -499,6 +502,12 @@ def edit_document(
 ) -> None:
     """Change fields of a stored document, and encode it again, under :func:`writing`; its source
     as it was imported stays known, so that importing that again changes nothing."""
+    if "doc_id" in fields:
+        raise BadInputError(
+            "The ID of a document cannot be changed.", "Import the document under the new ID."
+        )
+    if not str(fields.get("text", stored.text) or "").strip():
+        raise BadInputError("The abstract is empty.", "Enter a text.")
     own = ("doc_id", "title", "text", "year", "authors", "url")
     values = {name: getattr(stored, name) for name in own} | {"metadata": dict(stored.metadata)}
     for name, value in fields.items():
@@ -510,16 +519,28 @@ def edit_document(
     for name, kind in (("year", "a year"), ("url", "a web address")):
         if values[name] and not getattr(document, name):
             raise BadInputError(f"{str(values[name])[:80]!r} is not {kind}.", "Correct it.")
+    # A source may have metadata under the names of fields.
+    like_own = {name: one for name, one in stored.metadata.items() if name in own}
+    document = replace(document, metadata={**like_own, **document.metadata})
     if document.text == stored.text:
         spans = tuple(sentence.span for sentence in stored.sentences)
         document = replace(document, sentences=spans, roles=labels_of(stored, lens))
     table = DocumentTable.open(registry.store_of(home, row))
     hashes = table.rows([stored.doc_id], ["content_hash"])["content_hash"].to_pylist()
-    known = {stored.doc_id: hashes[0]}
-    before, encoder = table.version, load(row.name, spec)
-    table.write(encode_batch([document], encoder, lens, table.schema, known), replace=True)
-    if home.mirror is None:
-        table.mark(BEFORE, before)
+    edited = {*edited_fields(hashes[0]), *fields}
+    edited |= {"family names", "organisations"} if "authors" in fields else set()
+    known = {stored.doc_id: edited_hash(hashes[0], document, edited)}
+    batch = encode_batch([document], load(row.name, spec), lens, table.schema, known)
+    marks = table.marks()
+    if home.mirror is None:  # before it is written: a kill between would leave an older version
+        table.mark(BEFORE, table.version)
+        table.mark(DURING, None)
+    try:
+        table.write(batch, replace=True)
+    except BaseException:
+        if home.mirror is None:
+            table.mark(BEFORE, marks.get(DURING, marks.get(BEFORE)))
+        raise
     if table.count() <= LARGE:  # a document without an index is compared with every query
         build_indexes(table, row, lens, settings, registry.READERS_GRACE)
     registry.register(home, ledger, replace(row, updated_at=datetime.now(UTC)))

@@ -35,6 +35,7 @@ from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
 from engine.errors import CorpusMissingError, ModelMissingError, StorageError, StorageFullError
 from engine.facts import VERSION
 from engine.ingest import content_hash
+from engine.ingest.documents import OTHERS, plain_name
 from engine.jobs.cluster import Workers
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.roles import prototypes, role_classifier
@@ -49,6 +50,9 @@ from storage.records import FRAGMENT_ROWS
 from storage.vectors import PRIMARY_KEY, DocumentTable
 
 Item = TypeVar("Item")
+EDITED = "."
+"""Between the hash of a document as its source has it, that of the edited document, and the names
+of the edited fields as JSON."""
 SHARD_CHARACTERS = 1_000_000
 """Text of one shard; its token states take some 400 MB while it is encoded."""
 
@@ -151,6 +155,19 @@ class Merged:
     document: SourceDocument  # with the fields that the source lacks
     kept: tuple[str, ...]  # names of these fields
     changed: bool  # it is another document than the stored one
+    hash: str  # by which the next import knows it
+
+
+def edited_hash(source: str, document: SourceDocument, fields: Iterable[str]) -> str:
+    """The hash of an edited document; ``source`` begins with that of its source."""
+    names = json.dumps(sorted({*fields}))
+    return EDITED.join((source.partition(EDITED)[0], content_hash(document), names))
+
+
+def edited_fields(hash_: str) -> list[str]:
+    """Names of the fields of a document that were edited."""
+    names = hash_.split(EDITED, 2)[2:]
+    return list(json.loads(names[0])) if names else []
 
 
 def merge_stored(
@@ -158,22 +175,28 @@ def merge_stored(
 ) -> list[Merged]:
     """Documents with the stored values of fields that they lack, also of a text that is their
     title: an export with fewer fields takes nothing away."""
-    rows = table.rows([one.doc_id for one in documents], TEXT_COLUMNS).to_pylist()
-    stored = {row["doc_id"]: to_document(row, lens) for row in rows}
-    return [_merged(one, stored[one.doc_id], lens) for one in documents]
+    ids = [one.doc_id for one in documents]
+    rows = table.rows(ids, [*TEXT_COLUMNS, "content_hash"]).to_pylist()
+    stored = {row["doc_id"]: (to_document(row, lens), row["content_hash"]) for row in rows}
+    return [_merged(one, *stored[one.doc_id], lens) for one in documents]
 
 
-def _merged(read: SourceDocument, stored: Document, lens: Lens) -> Merged:
+def _merged(read: SourceDocument, stored: Document, hash_: str, lens: Lens) -> Merged:
+    edited = edited_fields(hash_)
     kept: dict[str, Any] = {
-        name: value
+        name: getattr(stored, name)
         for name in ("title", "year", "authors", "url")
-        if (value := getattr(stored, name)) and not getattr(read, name)
+        if name in edited or (getattr(stored, name) and not getattr(read, name))
     }
-    if read.text == read.title and stored.text not in (read.title, stored.title):
+    title_only = read.text == read.title and stored.text not in (read.title, stored.title)
+    if title_only or "text" in edited:
         kept |= {"text": stored.text, "sentences": tuple(s.span for s in stored.sentences)}
         kept["roles"] = labels_of(stored, lens)
-    more = {name: one for name, one in stored.metadata.items() if name not in read.metadata}
-    document = replace(read, **kept, metadata={**more, **read.metadata})
+    known = {*read.metadata} - {*edited}
+    renamed = {name for name in stored.metadata if _is_renamed(name, stored, read)}
+    more = {n: one for n, one in stored.metadata.items() if n not in known and n not in renamed}
+    own = {name: one for name, one in read.metadata.items() if name in known}
+    document = replace(read, **kept, metadata={**more, **own})
     same = all(
         getattr(document, name) == getattr(stored, name)
         for name in ("title", "text", "year", "authors", "url")
@@ -181,7 +204,16 @@ def _merged(read: SourceDocument, stored: Document, lens: Lens) -> Merged:
     # Sentences and roles that the source has may be others; those of the text that stays are not.
     same = same and ("text" in kept or (read.sentences is None and read.roles is None))
     names = (name for name in (*kept, *more) if name not in ("sentences", "roles"))
-    return Merged(read, document, tuple(names), changed=not (same and (kept or more)))
+    changed = not (same and (kept or more or edited))
+    source = content_hash(read)
+    known_by = edited_hash(source, document, edited) if edited else source
+    return Merged(read, document, tuple(names), changed, known_by)
+
+
+def _is_renamed(name: str, stored: Document, read: SourceDocument) -> bool:
+    """Whether a source now gives a stored value under the field's name instead of its column's."""
+    field = OTHERS.get(plain_name(name), "")
+    return name not in read.metadata and read.metadata.get(field) == stored.metadata[name]
 
 
 def labels_of(document: Document, lens: Lens) -> tuple[str | None, ...] | None:
@@ -426,7 +458,7 @@ class IndexRun:
             self._kept.update(name for one in merged for name in one.kept)
             new = [one for one in shard if one.doc_id not in stored]
             updated = [one.document for one in merged if one.changed]
-            hashes = {one.read.doc_id: content_hash(one.read) for one in merged}
+            hashes = {one.read.doc_id: one.hash for one in merged}
             yield Shard(read, new, updated, again, hashes)
 
     def _is_to_stop(self) -> bool:
@@ -488,7 +520,8 @@ class IndexRun:
         """doc_id -> hash of what is stored, and ids whose facts another version found."""
         ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
         stale = {id_ for id_, version in zip(ids, versions, strict=True) if version != VERSION}
-        return dict(zip(ids, hashes, strict=True)), stale
+        sources = (hash_.partition(EDITED)[0] for hash_ in hashes)
+        return dict(zip(ids, sources, strict=True)), stale
 
     def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
         seconds = time.perf_counter() - self._started

@@ -414,13 +414,19 @@ class Library(ForPerson):
                 f"The collection '{collection.name}' has no documents of its own.",
                 "Name the corpus that holds them with --corpus.",
             )
-        row = self._ledger.corpus(collection.name)
+        name = self.stored_name(collection.name)
+        if name != collection.name:
+            raise BadInputError(
+                f"Another corpus is called '{collection.name}' now.",
+                "Rename it, or name the corpus with the documents with --corpus.",
+            )
+        row = self._ledger.corpus(name)
         if row is None and Path(collection.documents).resolve() == DEMO.resolve():
             self.add_demo()
         elif row is None or row.state != "ready":
-            request = ImportRequest(collection.documents, collection.name, collection.source_format)
+            request = ImportRequest(collection.documents, name, collection.source_format)
             self.import_here(request, on_progress)
-        return collection.name
+        return name
 
     # -- who may import what ---------------------------------------------------------------
 
@@ -482,16 +488,16 @@ class Library(ForPerson):
     @leads_only
     def rename(self, name: str, title: str) -> None:
         """Give a corpus another name. What belongs to it, and links, go by its first one, which
-        goes on to lead to it."""
+        keeps leading to it."""
         row, title = self._row(name), title.strip()
         check_corpus_name(title)
-        other = self.stored_name(title)
-        if other != row.name and self._ledger.corpus(other) is not None:
+        imported = (job.request.name for job in self.jobs.list() if job.state != "done")
+        is_imported = title != row.name and title in imported
+        if is_imported or not self._ledger.set_corpus_title(row.name, title):
             raise BadInputError(
                 f"Another corpus is called '{title}', or was before it got its present name.",
                 "Choose another name.",
             )
-        self._ledger.set_corpus_title(row.name, title)
 
     @leads_only
     def edit(self, name: str, doc_id: str, fields: Mapping[str, Any]) -> Document:
@@ -502,8 +508,8 @@ class Library(ForPerson):
             fields: ``title``, ``text``, ``year``, ``authors`` (names, or a text with them) or
                 ``url``, and any of the metadata; None or "" for none.
         """
-        stored = self.open(name).document(doc_id)
         with self._changing(name) as row:
+            stored = self.open(name).document(doc_id)
             if row.state != "ready":
                 raise BadInputError(f"The import of '{name}' is not finished.", "Finish it first.")
             place = (self._home, self._ledger, self._settings)

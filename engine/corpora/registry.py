@@ -229,8 +229,9 @@ def alone(
 ) -> AbstractContextManager[None]:
     """Hold the lock of the process that writes a corpus; ``doing`` is for the error."""
     check_corpus_name(name)
+    title = ledger.corpus_titles().get(name, name)
     return ledger.locks.hold(
-        "corpus", name, what=f"The corpus '{name}' is being {doing}", wait=wait
+        "corpus", name, what=f"The corpus '{title}' is being {doing}", wait=wait
     )
 
 

@@ -74,13 +74,15 @@ class Notebook(ForPerson):
             system=query.system,
         )
         annotation = self._annotation
+        query = replace(query, corpus=self._library.stored_name(query.corpus))
         return annotation.judge(annotation.project(query.corpus), judgment, query)
 
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
         """The annotator's current grades for a query, by doc_id, without adjudications."""
         who = annotator or self._own(self._annotator)
         check_sees(self.person, who)
-        rows = self._ledger.judging.latest(query.corpus, "", query_id(query), who)
+        corpus = self._library.stored_name(query.corpus)
+        rows = self._ledger.judging.latest(corpus, "", query_id(query), who)
         own = (row for row in rows if row.origin != "adjudication")
         return {row.doc_id: row.relevance for row in own if row.relevance is not None}
 

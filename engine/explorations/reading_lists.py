@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from engine.annotate.projects import checked_note, one_line
 from engine.corpora.library import Library
-from engine.errors import BadInputError, NotAllowedError, UnknownNameError
+from engine.errors import BadInputError, CorpusMissingError, NotAllowedError, UnknownNameError
 from engine.queries import StoredQuery
+from engine.types.documents import Document
 from engine.types.limits import MOST_NAME
 from engine.types.people import ForPerson
 from engine.types.searches import LIST_ORDERS, KeptDocument, Query, ReadingListInfo
@@ -33,17 +35,40 @@ class Item:
     query: StoredQuery | None = None  # the search that it was found by
     evidence: tuple[str, str] | None = None  # passages of the seed and of the document
     trail: str = ""  # on which it was kept
+    former: tuple[tuple[str, StoredQuery | None], ...] = ()  # trails and searches of before
 
     @property
     def place(self) -> Place:
         """Corpus and doc_id."""
         return (self.corpus, self.doc_id)
 
+    @property
+    def finds(self) -> tuple[tuple[str, StoredQuery | None], ...]:
+        """The trail and the search of each time that it was kept, the last one first."""
+        return ((self.trail, self.query), *self.former)
+
+    def found(self, other: Item) -> Item:
+        """The document as it is, kept once more with another search or on another trail."""
+        trails, queries = zip(*self.finds, strict=True)
+        if other.trail in ("", *trails) and other.query in (None, *queries):
+            return replace(self, kept=True)
+        last = other if other.query else self
+        return replace(
+            self,
+            kept=True,
+            query=last.query,
+            evidence=last.evidence,
+            trail=other.trail or self.trail,
+            former=tuple(filter(any, self.finds)),
+        )
+
     def joined(self, other: Item) -> Item:
         """The same document of another list, with what was written on both."""
         notes = dict.fromkeys(filter(None, (self.note, other.note)))
         tags = tuple(dict.fromkeys((*self.tags, *other.tags)))
-        return replace(other, note="\n".join(notes), tags=tags)
+        last, first = (self, other) if self.query or not other.query else (other, self)
+        former = tuple(filter(any, (*last.former, *first.finds)))
+        return replace(last, note="\n".join(notes), kept=True, tags=tags, former=former)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +135,16 @@ class ReadingLists(ForPerson):
         """A list, also one that was deleted."""
         return _info(self._find(list_id))
 
-    def named(self, name: str) -> ReadingListInfo:
-        """The list of this id or name; BadInputError where several have the name."""
-        lists = self.lists(None)
+    def named(self, name: str, owner: str | None = None) -> ReadingListInfo:
+        """The list of this id or name, one's own first; BadInputError where several have the name.
+
+        Args:
+            owner: of lists to be known by their names, as for :meth:`lists`.
+        """
+        lists, own = self.lists(owner), self.lists()
         known = [one for one in lists if one.list_id == name]
-        known = known or [one for one in lists if one.name.casefold() == name.casefold()]
+        for some in (own, lists):
+            known = known or [one for one in some if one.name.casefold() == name.casefold()]
         if len(known) > 1:
             ids = ", ".join(one.list_id for one in known)
             raise BadInputError(f"{len(known)} lists are called '{name}'.", f"Use an id: {ids}.")
@@ -172,20 +202,20 @@ class ReadingLists(ForPerson):
         return [
             one.doc_id
             for one in self._find(list_id).value.kept
-            if one.query and (one.query.corpus, one.query.seed, one.query.text) == seed
+            if seed in [(q.corpus, q.seed, q.text) for _, q in one.finds if q]
         ]
 
     def kept_on(self, trail_id: str) -> list[KeptDocument]:
         """What was kept on a trail, in any list."""
         trail = self._trails.get(trail_id)
         lists = [] if trail is None else self._all(trail.owner)
-        items = {i.place: i for one in lists for i in one.value.kept if i.trail == trail_id}
+        items = {i.place: i for one in lists for i in one.value.kept if trail_id in dict(i.finds)}
         return self._documents(items.values())
 
     def trails_of_items(self, owner: str | None) -> list[str]:
-        """The trail of each document that was kept."""
+        """The trails of each document that was kept."""
         lists = self._all(self.person.name or owner)
-        return [item.trail for one in lists for item in one.value.kept]
+        return [trail for one in lists for item in one.value.kept for trail in dict(item.finds)]
 
     def keep(
         self,
@@ -196,15 +226,16 @@ class ReadingLists(ForPerson):
         query: Query | None = None,
         evidence: tuple[str, str] | None = None,
     ) -> None:
-        """Keep documents at the end of a list; one that was removed is back as it was.
+        """Keep documents at the end of a list; one that was removed is back at its place.
 
         Args:
             query: the search that they were found by.
             evidence: passages of the seed and of the document.
         """
-        known = map(self._library.open(corpus).known, doc_ids)
-        new = [Item(corpus, one, "", True, (), query, evidence, trail) for one in known]
-        self._add(list_id, new, lambda there, _: replace(there, kept=True))
+        opened = self._library.open(corpus)
+        known = map(opened.known, doc_ids)
+        new = [Item(opened.name, one, "", True, (), query, evidence, trail) for one in known]
+        self._add(list_id, new, Item.found)
 
     def remove(self, list_id: str, corpus: str, doc_id: str) -> None:
         """Remove a document from a list; :meth:`keep` brings it back with its note."""
@@ -250,16 +281,25 @@ class ReadingLists(ForPerson):
 
     def send(
         self, list_id: str, corpus: str, doc_id: str, target: str, *, copy: bool = False
-    ) -> None:
-        """Move or copy a document to another list, with its note and tags."""
-        source = self._find(list_id)
+    ) -> Callable[[], None]:
+        """Move or copy a document to another list, with its note and tags; returns what takes it
+        back."""
+        source, place = self._find(list_id), (corpus, doc_id)
         if not copy:
             self._check_own(source)
-        self._add(
-            target, [i for i in source.value.kept if i.place == (corpus, doc_id)], Item.joined
-        )
+        there = [i for i in self._find(target).value.items if i.place == place]
+        self._add(target, [i for i in source.value.kept if i.place == place], Item.joined)
         if not copy:
             self.remove(list_id, corpus, doc_id)
+
+        def undo() -> None:
+            if not copy:
+                self._change_item(list_id, place, lambda one: replace(one, kept=True))
+            self._change_item(
+                target, place, lambda one: there[0] if there else replace(one, kept=False)
+            )
+
+        return undo
 
     # Files
 
@@ -279,9 +319,24 @@ class ReadingLists(ForPerson):
         """Kept documents as a file, after the searches of a trail."""
         from engine.explorations.exports import export_kept
 
+        names = self._library.titles() if kind == "markdown" else {}  # that is for people
+
+        def called(query: Query) -> Query:
+            return replace(query, corpus=names.get(query.corpus, query.corpus))
+
         queries = [*(steps or ()), *(one.query for one in kept if one.query is not None)]
-        titles = zip(queries, self.seed_titles(queries), strict=True)
-        return export_kept(kind, kept, {q: t for q, t in titles if q.seed}, steps, heading)
+        pairs = zip(queries, self.seed_titles(queries), strict=True)
+        titles = {called(query): title for query, title in pairs if query.seed}
+        kept = [
+            replace(
+                one,
+                corpus=names.get(one.corpus, one.corpus),
+                query=one.query and called(one.query),
+            )
+            for one in kept
+        ]
+        steps = None if steps is None else list(map(called, steps))
+        return export_kept(kind, kept, titles, steps, heading)
 
     def seed_titles(self, queries: Sequence[Query]) -> list[str]:
         """What to call the seed of each query: its title, or the beginning of its text."""
@@ -301,10 +356,11 @@ class ReadingLists(ForPerson):
 
     def _find(self, list_id: str) -> Stored[ReadingList]:
         """A list as it is stored; UnknownNameError where there is none."""
-        key = list_id or self._first.value(self.person.name) or ""
+        first = self._first.value(self.person.name) or ""
+        key = list_id or first
         found = self._stored.get(key) or self._of_trail(key)
-        if found is None and not key:
-            return Stored("", ReadingList(), self.person.name, datetime.now(UTC))
+        if found is None and key == first:
+            return Stored(key, ReadingList(), self.person.name, datetime.now(UTC))
         if found is None:
             raise UnknownNameError(
                 f"There is no reading list '{list_id}'.", "List them: seedlens reading-list list"
@@ -331,14 +387,12 @@ class ReadingLists(ForPerson):
         return [*stored.values(), *others]
 
     def _documents(self, items: Iterable[Item]) -> list[KeptDocument]:
-        kept, there = list(items), set(self._library.names())
-        found = {
-            (corpus, document.doc_id): document
-            for corpus in {one.corpus for one in kept} & there
-            for document in self._library.open(corpus).documents(
-                [one.doc_id for one in kept if one.corpus == corpus]
-            )
-        }
+        kept, found = list(items), dict[Place, Document]()
+        for corpus in {one.corpus for one in kept}:
+            ids = [one.doc_id for one in kept if one.corpus == corpus]
+            with suppress(UnknownNameError, CorpusMissingError):  # it was deleted, or has none yet
+                documents = self._library.open(corpus).documents(ids)
+                found |= {(corpus, document.doc_id): document for document in documents}
         return [
             KeptDocument(one.corpus, found[one.place], one.note, one.tags, one.query, one.evidence)
             for one in kept

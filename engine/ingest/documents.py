@@ -38,6 +38,8 @@ _COLUMNS = table("columns")
 CITED: dict[str, dict[str, str]] = _COLUMNS.pop("cited")
 """Fields of metadata that citations need; columns with ``own`` names are stored under these."""
 _OWN = frozenset(name for names in CITED.values() for name in names["own"].split())
+OTHERS = {name: field for field, names in CITED.items() for name in names["others"].split()}
+"""Name of a column -> field of metadata; earlier versions stored these columns as they are."""
 _KNOWN = frozenset(name for names in _COLUMNS.values() for name in names.split())
 _COLUMNS |= {field: f"{names['own']} {names['others']}" for field, names in CITED.items()}
 NAMES: dict[str, tuple[str, ...]] = {f: tuple(names.split()) for f, names in _COLUMNS.items()}

@@ -61,6 +61,7 @@ class ImportJobs(ForPerson):
         check: Callable[[Person, ImportRequest], object] = lambda *_: None,
     ) -> None:
         self._home, self._locks, self._check = home, ledger.locks, check
+        self._titles = ledger.corpus_titles
         self._jobs: Documents[ImportJob] = ledger.documents("import", ImportJob)
         self._children: list[subprocess.Popen[bytes]] = []
 
@@ -184,7 +185,7 @@ class ImportJobs(ForPerson):
         if job := self.running(corpus):
             by = f" (started by {job.owner})" if job.owner else ""
             raise CorpusBusyError(
-                f"The corpus '{corpus}' is being indexed{by}.",
+                f"The corpus '{self._titles().get(corpus, corpus)}' is being indexed{by}.",
                 "Wait until it is done, or cancel it.",
             )
 
@@ -194,7 +195,8 @@ class ImportJobs(ForPerson):
         """Add a job, and begin its process unless this one does the work."""
         name = job.request.name
         # The lock of the corpus keeps others out only once they have read the whole source.
-        with self._locks.hold("import", name, what=f"The corpus '{name}' is being indexed"):
+        title = self._titles().get(name, name)
+        with self._locks.hold("import", name, what=f"The corpus '{title}' is being indexed"):
             self.check_idle(name)
             self._jobs.put(job.id, replace(job, pid=process), job.owner)
         if not process:

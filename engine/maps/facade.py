@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -163,7 +164,7 @@ class Maps(ForPerson):
     def start(self, corpus: str, *, rebuild: bool = False, owner: str = "") -> str:
         """:meth:`build` in the background; returns the id of the job, that of the running one if
         any."""
-        self._library.corpus(corpus)
+        corpus = self._library.corpus(corpus).name
         work = partial(self.build, corpus, rebuild=rebuild)
         return self.jobs.start(
             corpus, work, Progress("mapping", 0, 0, 0.0), request=corpus, owner=owner
@@ -323,7 +324,7 @@ def _laid(corpus: str, layout: str, layouts: Mapping[str, Laid] | None) -> Laid:
     """A layout of a map; ``layouts`` is None where there is none."""
     if layouts is None:
         raise BadInputError(
-            f"The corpus '{corpus}' has no map yet.", f"Make it: seedlens map {corpus}"
+            f"The corpus '{corpus}' has no map yet.", f"Make it: seedlens map {shlex.quote(corpus)}"
         )
     if layout not in layouts:
         raise UnknownNameError(

@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import importlib.util
 import json
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +90,7 @@ def lessons(store: ScenarioStore, limit: int | None = None) -> list[Lesson]:
         raise BadInputError(
             f"A language model has written scenarios for {len(taught)} documents of "
             f"'{store.corpus.name}'; at least {FEWEST} are needed to learn from.",
-            f"Let one write more: seedlens scenarios {store.corpus.name} --limit 300",
+            f"Let one write more: seedlens scenarios {shlex.quote(store.corpus.name)} --limit 300",
         )
     found = []
     for start in range(0, len(taught), READ_ROWS):

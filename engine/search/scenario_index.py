@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -140,10 +141,11 @@ def _grouped(corpus: OpenCorpus, table: pa.Table) -> tuple[pa.Table, tuple[Rows,
 
 def no_scenarios(corpus: str) -> BadInputError:
     """What to say of a corpus that has none."""
+    name = shlex.quote(corpus)
     return BadInputError(
         f"The corpus '{corpus}' has no scenarios.",
-        f"Write them on the Library page, or with: seedlens scenarios {corpus} (without a "
-        f"language model: seedlens scenarios {corpus} --extractive).",
+        f"Write them on the Library page, or with: seedlens scenarios {name} (without a "
+        f"language model: seedlens scenarios {name} --extractive).",
     )
 
 

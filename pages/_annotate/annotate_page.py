@@ -175,7 +175,7 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     elif view.part == "files":
         exchange_files.files(explorer, project, who)
     elif not project.name:
-        _without_project(view)
+        _without_project(explorer, view)
     elif view.part == "progress":
         agreement.dashboard(explorer, view, project)
     elif view.part == "pool":
@@ -204,10 +204,10 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
     judging_view(explorer, project, who, (view.query, view.doc) if view.doc else None)
 
 
-def _without_project(view: AnnotateView) -> None:
+def _without_project(explorer: Explorer, view: AnnotateView) -> None:
     if not may_lead():
         empty("Choose a project above, or ask a lead to create one.")
         return
-    empty(f"Create a project to start annotating {view.corpus}.")
+    empty(f"Create a project to start annotating {explorer.library.titles()[view.corpus]}.")
     with st.columns([4, 2, 4])[1]:
         button("Create project", "annotate_make", go, NEW, type="primary", width="stretch")

@@ -16,7 +16,14 @@ from pages._annotate.annotate_url import annotator
 from pages._common import shared
 from pages._common.charts import to_csv
 from pages._common.kit import button, dim, el, empty, facts, line
-from pages._common.shared import error_boundary, escape_label, note, table_with_marks, uploader
+from pages._common.shared import (
+    error_boundary,
+    escape_label,
+    note,
+    table_with_marks,
+    uploader,
+    with_marks,
+)
 from pages._evaluate.evaluate_state import EvaluateView, collection_label
 
 MEGABYTES = 100
@@ -73,7 +80,7 @@ def _runs(explorer: Explorer, info: CollectionInfo) -> None:
 
 
 def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None:
-    names = explorer.library.names()
+    names, titles = explorer.library.names(), explorer.library.titles()
     corpus = st.session_state.get("evaluate_qrels_corpus") or names[0]
 
     def keep(name: str, content: bytes) -> None:
@@ -87,10 +94,14 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
         megabytes=MEGABYTES,
         help_="TREC qrels with query ids <seed>_<aspect>. They become a test collection.",
     )
-    st.selectbox("Judged corpus", names, key="evaluate_qrels_corpus")
+    called = {name: with_marks(titles[name]) for name in names}
+    st.selectbox(
+        "Judged corpus", names, key="evaluate_qrels_corpus", format_func=called.__getitem__
+    )
     for info in collections:
         if info.uploaded:
-            words = f"{counted(info.queries, 'query', 'queries')} on {info.corpus}."
+            title = titles.get(info.corpus, info.corpus)
+            words = f"{counted(info.queries, 'query', 'queries')} on {title}."
             key, remove = f"evaluate_remove_{info.key}", explorer.collections.remove_qrels
             _line(info.source, words, key, remove, info.key)
 

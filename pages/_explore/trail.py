@@ -124,8 +124,10 @@ def _step(query: Query) -> Query:
 
 
 def _go_back(query: Query) -> None:
-    page = query.offset // query.k + 1
-    View.change(lambda now: replace(now, **View.fields_of(query, engine()), page=page))
+    def change(now: View) -> View:
+        return replace(now, **View.fields_of(query, engine()), page=query.offset // now.size + 1)
+
+    View.change(change)
 
 
 # -- history --------------------------------------------------------------------------------

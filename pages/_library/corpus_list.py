@@ -128,7 +128,7 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panels:
         with inside, error_boundary():
             _contents(explorer, info)
             if library.can_undo_import(name):
-                look = {"help": "Of an import or an edit.", "disabled": busy}
+                look = {"help": "Takes back the last import or edit.", "disabled": busy}
                 key = f"library_undo_import_{name}"
                 button("Undo last change", key, library.undo_import, name, place=_PLACE, **look)
             _rename(explorer, info)
@@ -155,7 +155,7 @@ def _rename(explorer: Explorer, info: CorpusInfo) -> None:
 
     with st.form(key, border=False), line(align="bottom"):
         st.text_input("New name", info.title, key=f"{key}_to", width=320)
-        submit("Rename", f"{key}_do", rename, place=_PLACE, help="Links go on to work.")
+        submit("Rename", f"{key}_do", rename, place=_PLACE, help="Links keep working.")
 
 
 def _records(explorer: Explorer, info: CorpusInfo, disabled: bool) -> None:
@@ -164,23 +164,34 @@ def _records(explorer: Explorer, info: CorpusInfo, disabled: bool) -> None:
         document = scenarios.found_document(explorer, info.name, "library_edit")
         at = f"{info.name}_{document.doc_id}_{info.updated_at}"
         fields, known = Fields("library_record", at), dict(document.metadata)
-        names = explorer.library.citation_fields(known)
+        drawn = {name: getattr(document, name) or "" for name in ("title", "text", "year", "url")}
+        drawn["authors"] = "\n".join(document.authors)
+        names = [
+            name
+            for name in explorer.library.citation_fields(known)
+            if name not in {"doc_id", *drawn}  # as of a source with metadata of such a name
+        ]
+        drawn |= {name: "" if known.get(name) is None else known[name] for name in names}
 
         def save() -> None:
             st.session_state[f"library_edit_read_{info.name}"] = document.doc_id
-            explorer.library.edit(info.name, document.doc_id, fields.values)
+            changed = {n: typed for n, typed in fields.values.items() if typed != str(drawn[n])}
+            if "authors" in changed:  # a name may have an "and" or a comma
+                changed["authors"] = changed["authors"].split("\n")
+            if changed:
+                explorer.library.edit(info.name, document.doc_id, changed)
 
         with st.form(f"library_record_{at}", border=False):
-            st.text_input("Title", document.title, key=fields("title"))
-            st.text_area("Abstract", document.text, key=fields("text"), height=180)
-            authors = "\n".join(document.authors)
+            st.text_input("Title", drawn["title"], key=fields("title"))
+            st.text_area("Abstract", drawn["text"], key=fields("text"), height=180)
+            authors = drawn["authors"]
             st.text_area("Authors, one per line", authors, key=fields("authors"), height=90)
-            year = "" if document.year is None else str(document.year)
+            year = str(drawn["year"])
             with st.container(horizontal=True, gap="small"):
                 st.text_input("Year", year, key=fields("year"), width=180)
                 st.text_input("Link", document.url or "", key=fields("url"), width=380)
                 for name in names:
-                    value = "" if known.get(name) is None else str(known[name])
+                    value = str(drawn[name])
                     label = _LABELS.get(name, escape_label(name.capitalize()))
                     st.text_input(label, value, key=fields(name), width=180)
             show_problem(at, keep=True)
@@ -261,7 +272,7 @@ def jobs_section(explorer: Explorer) -> None:
             partial(library.jobs.job, job.id),
             key="library",
             which=job.id,
-            label=f"Importing {job.request.name}",
+            label=f"Importing {titles.get(job.request.name, job.request.name)}",
             line=lambda now: escape(progress_line(now.progress)),
             cancel=library.jobs.cancel,
             ended=_report,

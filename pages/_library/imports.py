@@ -151,7 +151,8 @@ class Naming:
                 "the same ID are updated and keep fields that the source lacks."
             )
         elif name in library.deleted():
-            note(f"A corpus {name} was deleted.", "This permanently replaces the deleted corpus.")
+            was = library.titles()[name]
+            note(f"A corpus {was} was deleted.", "This permanently replaces the deleted corpus.")
         return name not in self.running
 
 

@@ -58,6 +58,11 @@ def test_trails_are_listed_shown_and_exported(home: Path, tmp_path: Path) -> Non
     call = partial(run_inside, home, "reading-list")
     assert call("add", "Waves", "birds", "d2", "--tag", "sea", "--note", "loud").code == 0
     assert call("add", "waves", "birds", "d0").code == 0
+    assert call("add", "waves", "birds", "d2", "--note", "far").code == 0
+    explorer.library.rename("birds", "Waves")  # a corpus may be called like a list
+    assert "loud" in call("show", "Waves").stdout
+    explorer.library.rename("birds", "birds")
+    lists.annotate(lists.named("waves").list_id, "birds", "d2", "loud")
     first, waves = call("list", "--json").json
     assert (first["name"], first["documents"]) == ("Reading list", 1)
     assert (waves["name"], waves["documents"], waves["tags"]) == ("Waves", 2, ["sea"])

@@ -274,6 +274,24 @@ def test_a_corpus_gets_another_name_and_a_record_other_fields(
     assert small_copy.document("small", edited.doc_id).year != 1990
 
 
+def test_the_form_of_a_record_changes_what_was_typed_alone(small_copy, serve):
+    row = {"doc_id": "new", "title": "Zoo", "text": "Zebras graze.", "open": True, "grant": 7}
+    authors = ["Ministry of Health and Welfare", "Lee, Ann"]
+    small_copy.library.add("small", [{**row, "authors": authors}])
+    before = small_copy.document("small", "new")
+    serve(small_copy)
+    page = visit("library")
+    page.session_state["library_inside_small"] = True
+    page.session_state["library_edit_read_small"] = "new"
+    page = run(page)
+    {str(one.label): one for one in page.text_input}["Year"].set_value("1990")
+    small_copy.library.edit("small", "new", {"text": "Zebras sleep."})  # in another tab
+    click(page, "library_save_small")
+    after = small_copy.document("small", "new")
+    assert (after.year, after.text) == (1990, "Zebras sleep.")
+    assert (after.authors, after.metadata) == (before.authors, before.metadata)
+
+
 def test_a_deleted_corpus_can_be_brought_back(small_copy: Explorer, serve: Serve) -> None:
     serve(small_copy)
     page = visit("library")

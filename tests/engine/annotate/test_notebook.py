@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
@@ -81,6 +83,54 @@ def test_documents_have_tags_and_go_to_other_lists_with_what_was_written_on_them
     assert (first.note, first.tags) == ("second\nfirst", ("to read", NASTY))
     assert [one.document.doc_id for one in lists.documents(target, tag="to read")] == [a]
     assert [one.tags for one in lists.lists()] == [first.tags[::-1], first.tags[::-1]]
+
+
+def test_a_document_that_is_kept_again_counts_for_each_trail_and_seed(small_copy):
+    lists, (a, b, c, *_) = small_copy.reading_lists, small_copy.library.open("small").doc_ids
+    for trail, seed in (("one", b), ("two", c), ("two", c)):
+        lists.keep("", "small", a, trail=trail, query=search(seed), evidence=(seed, a))
+    lists.keep("", "small", a)
+    for trail, seed in (("one", b), ("two", c)):
+        assert [kept.document.doc_id for kept in lists.kept_on(trail)] == [a]
+        assert lists.found_from("", search(seed)) == [a]
+    assert sorted(lists.trails_of_items("")) == ["one", "two"]
+    (kept,) = lists.documents()
+    assert (kept.query, kept.evidence) == (search(c), (c, a))
+
+
+def test_a_document_that_was_sent_to_a_list_that_has_it_loses_nothing(small_copy):
+    lists, (a, b, *_) = small_copy.reading_lists, small_copy.library.open("small").doc_ids
+    target = lists.new("Target")
+    lists.keep("", "small", a)
+    lists.annotate("", "small", a, "first")
+    lists.keep(target, "small", a, trail="t", query=search(b), evidence=("one", "other"))
+    lists.annotate(target, "small", a, "second")
+    before = [lists.documents(), lists.documents(target)]
+    undo = lists.send("", "small", a, target)
+    (kept,) = lists.documents(target)
+    assert (kept.query, kept.evidence) == (search(b), ("one", "other"))
+    assert (kept.note, lists.kept_on("t")) == ("second\nfirst", [kept])
+    undo()
+    assert [lists.documents(), lists.documents(target)] == before
+
+
+def test_the_first_list_is_there_though_only_its_id_was_stored(small_copy):
+    small_copy.ledger.documents("first reading list", str).put("", "id")  # then a kill
+    lists, doc_id = small_copy.reading_lists, small_copy.library.open("small").doc_ids[0]
+    assert [one.list_id for one in lists.lists()] == ["id"]
+    lists.keep("id", "small", doc_id)
+    assert lists.ids("", "small") == {doc_id}
+
+
+def test_a_list_has_the_documents_of_an_unfinished_corpus_and_none_of_a_deleted_one(small_copy):
+    library, lists = small_copy.library, small_copy.reading_lists
+    doc_id = library.open("small").doc_ids[0]
+    lists.keep("", "small", doc_id)
+    row = small_copy.ledger.corpus("small")
+    small_copy.ledger.put_corpus(replace(row, state="indexing", expected=99))
+    assert [one.document.doc_id for one in lists.documents()] == [doc_id]
+    library.delete("small")
+    assert lists.documents() == []
 
 
 def test_lists_have_different_names_and_come_back_after_a_deletion(small_copy: Explorer) -> None:

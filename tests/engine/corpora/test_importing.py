@@ -237,12 +237,60 @@ def test_an_edited_record_alone_is_encoded_again_and_outlives_the_next_import(
     assert (now.title, now.sentences, now.year) == ("Another", was.sentences, was.year)
 
 
+def test_an_edited_field_outlives_another_version_of_its_source(papers, request_):
+    write_jsonl(request_.source, changed("plain", journal="Nature", grant=7))
+    papers.library.import_documents(request_)
+    papers.library.edit("papers", "plain", {"year": "1999", "journal": ""})
+    again = changed("plain", journal="Nature", year=2001, text="Zeppelins land in fog.")
+    for _ in range(2):
+        write_jsonl(request_.source, again)
+        papers.library.import_documents(request_)
+        now = papers.document("papers", "plain")
+        assert (now.year, now.text) == (1999, "Zeppelins land in fog.")
+        assert dict(now.metadata) == {"grant": 7}
+        again = changed("plain", journal="Science", text="Zeppelins land in fog.")
+
+
+def test_an_edit_keeps_metadata_with_the_name_of_a_field(fresh):
+    row = {"doc_id": "a", "text": "Terns nest.", "published": 2005, "year": "second"}
+    fresh.library.add("odd", [row], mapping={"year": "published"})
+    now = fresh.library.edit("odd", "a", {"venue": "Nature"})
+    assert (now.year, dict(now.metadata)) == (2005, {"year": "second", "venue": "Nature"})
+
+
+def test_undo_takes_the_last_change_alone_back(papers, request_):
+    extra = [{"doc_id": f"new-{i}", "text": f"Zeppelins {i} land in fog."} for i in range(9)]
+    write_jsonl(request_.source, [*extra, *DOCUMENTS])
+    assert papers.library.import_documents(request_, cancelled=StopAfter(1)).cancelled
+    year = papers.document("papers", "plain").year
+    papers.library.edit("papers", "plain", {"year": "1999"})
+    assert papers.library.undo_import("papers") == 48
+    assert papers.document("papers", "plain").year == year
+    papers.library.edit("papers", "plain", {"year": "1999"})
+    papers.library.import_documents(request_)
+    assert papers.library.undo_import("papers") == 48
+    assert papers.document("papers", "plain").year == 1999
+
+
+def test_a_value_is_not_stored_under_the_name_of_its_column_too(papers, request_, monkeypatch):
+    with monkeypatch.context() as before:
+        before.setattr("engine.ingest.documents.CITED", {})  # as an earlier version
+        write_jsonl(request_.source, changed("plain", zeitschrift="Nature", jahrgang="7"))
+        papers.library.import_documents(request_)
+    assert papers.document("papers", "plain").metadata["zeitschrift"] == "Nature"
+    papers.library.import_documents(request_)
+    metadata = papers.document("papers", "plain").metadata
+    assert (metadata["venue"], metadata["volume"]) == ("Nature", "7")
+    assert "zeitschrift" not in metadata
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
         ({"year": "soon"}, "'soon' is not a year"),
         ({"url": "javascript:alert(1)"}, "is not a web address"),
-        ({"title": "", "text": " "}, "the text is empty"),
+        ({"title": "", "text": " "}, "The abstract is empty"),
+        ({"doc_id": "other"}, "The ID of a document cannot be changed"),
         ({"title": "x" * 100_000}, "the title has 100,000 characters"),
     ],
 )
