@@ -31,7 +31,7 @@ PAGES = {
     "table": ("/?view=table&from=2015", "table"),  # a filter unfolds the facets
     "map": ("/map?marks=results&colour=year&chosen=demo-0001", ".cluster"),
     "compare": ("/compare", ".st-key-compare_flow_chart, .js-plotly-plot, svg"),
-    "annotate": ("/annotate?part=new", "textarea"),
+    "annotate": ("/annotate?part=new", "[role=radiogroup]"),
     "evaluate": ("/evaluate?collection=demo&systems=dense&seeds=1", "h2, h3"),
     "build": ("/build", "h2, h3"),
     "ask": ("/ask", "h2, textarea"),
