@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "components"
-_SHARED = ("base.js", "vendor/lit-html.js")
+_SHOWN = {
+    "": ["menu", "skip", "trail", "help", "seed", "reading", "results"],
+    "map": ["menu", "map", "map_part"],
+    "compare": ["menu", "compare_variants", "compare_flow", "compare_papers", "save_chart"],
+    "annotate": ["menu", "annotate"],
+    "other": ["menu"],
+}
+"""Components that pages show at once."""
 
 
 def _version() -> str:
@@ -22,8 +30,29 @@ def _version() -> str:
 
 ADDRESS = f"components/{_version()}"
 """Where the modules are, relative to a page; after a change of any of them, elsewhere."""
-PRELOAD = ", ".join(f"<{ADDRESS}/{name}>; rel=modulepreload" for name in _SHARED)
-"""The ``Link`` header of a page: what all components import is there before the first of them."""
+
+
+def _with_imports(name: str) -> set[str]:
+    """A module and all that it imports."""
+    imported = re.findall(r'from "\./([\w/-]+\.js)"', (FOLDER / name).read_text("utf-8"))
+    return {name}.union(*map(_with_imports, imported))
+
+
+def _link(components: list[str]) -> str:
+    names = set().union(*(_with_imports(f"{name}.js") for name in components))
+    return ", ".join(f"<{ADDRESS}/{name}>; rel=modulepreload" for name in sorted(names))
+
+
+_LINKS = {page: _link(components) for page, components in _SHOWN.items()}
+
+
+def preload(page: str) -> str:
+    """The ``Link`` header of a page: its modules load while Streamlit's scripts do.
+
+    Args:
+        page: the last part of its path, "" for Explore.
+    """
+    return _LINKS.get(page, _LINKS["other"])
 
 
 class _Modules(StaticFiles):
