@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import streamlit as st
@@ -11,9 +12,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "components"
-_SHARED = ("base.js", "vendor/lit-html.js")
-
-
+_SHOWN = {
+    "": ["menu", "skip", "trail", "help", "seed", "reading", "results"],
+    "map": ["menu", "map", "map_part"],
+    "compare": ["menu", "compare_variants", "compare_flow", "compare_papers", "save_chart"],
+    "annotate": ["menu", "annotate"],
+    "other": ["menu"],
+}
+"""Components that pages show at once."""
 _FILES = {
     file.relative_to(FOLDER).as_posix(): file.read_bytes() for file in sorted(FOLDER.rglob("*.js"))
 }
@@ -21,8 +27,29 @@ _FILES = {
 VERSION = hashlib.sha256(repr(_FILES).encode()).hexdigest()[:16]
 ADDRESS = f"components/{VERSION}"
 """Where the modules are, relative to a page; after a change of any of them, elsewhere."""
-PRELOAD = ", ".join(f"<{ADDRESS}/{name}>; rel=modulepreload" for name in _SHARED)
-"""The ``Link`` header of a page: what all components import is there before the first of them."""
+
+
+def _with_imports(name: str) -> set[str]:
+    """A module and all that it imports."""
+    imported = re.findall(r'from "\./([\w/-]+\.js)"', _FILES[name].decode())
+    return {name}.union(*map(_with_imports, imported))
+
+
+def _link(components: list[str]) -> str:
+    names = set().union(*(_with_imports(f"{name}.js") for name in components))
+    return ", ".join(f"<{ADDRESS}/{name}>; rel=modulepreload" for name in sorted(names))
+
+
+_LINKS = {page: _link(components) for page, components in _SHOWN.items()}
+
+
+def preload(page: str) -> str:
+    """The ``Link`` header of a page: its modules load while Streamlit's scripts do.
+
+    Args:
+        page: the last part of its path, "" for Explore.
+    """
+    return _LINKS.get(page, _LINKS["other"])
 
 
 def _module(request: Request) -> Response:

@@ -16,7 +16,6 @@ from engine.text import counted
 from engine.types.corpora import Progress
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
-from pages._common.components import dark
 from pages._common.document_view import by_role
 from pages._common.kit import Html, el, line, select
 from pages._common.shared import ASSETS, error_boundary, escape_label, note
@@ -203,12 +202,12 @@ def _show_progress(place: Any, now: Progress) -> None:
 def tally(documents: Sequence[Document], lens: Lens) -> Html:
     """How many sentences each aspect has, beside its letter in its colour."""
     roles = Counter(sentence.role for document in documents for sentence in document.sentences)
+    colour = "--role: var(--role-{})"
     each = [
-        el(f"span.role-{i}", el("span.letter", a.letter), f" {a.name} {roles[i]:,}")
+        el("span", el("span.letter", a.letter), f" {a.name} {roles[i]:,}", style=colour.format(i))
         for i, a in enumerate(lens.aspects)
     ]
     without = roles[None] and el("span", f"{roles[None]:,} without aspect")
     total = counted(sum(roles.values()), "sentence")
     head = el("span", f"{counted(len(documents), 'document')}, {total}:")
-    kind = "div.sl-facts.sl-tally" + (".dark" if dark() else "")
-    return el(kind, head, each, without or None, role="status")
+    return el("div.sl-facts.sl-tally", head, each, without or None, role="status")

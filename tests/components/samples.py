@@ -85,7 +85,7 @@ def result(rank: int, **more: Any) -> dict[str, Any]:
         "terms": [],
         "facts": [],
         "scenario": None,
-        "evidence": [PAIR],
+        "evidence": [PAIR, PAIR],
         "explanation": HOSTILE,
         "sentences": sentences(),
         "fact_marks": [[], []],

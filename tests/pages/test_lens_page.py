@@ -44,7 +44,9 @@ def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
     run(page)
     names = [aspect.name for aspect in before.aspects]
     assert f"{names[2]} " in shown(page)
-    assert shown(page).count('<span class="role-0"><span class="letter">') == 1, "a legend"
+    assert shown(page).count('<span style="--role: var(--role-0)"><span class="letter">') == 1, (
+        "a legend"
+    )
     assert "&lt;b&gt;Place&lt;/b&gt;" in shown(page)
     assert "<b>Place" not in shown(page)
     assert small_copy.library.lens("small") == before, "a preview stores nothing"
