@@ -14,7 +14,7 @@ from typing import Any
 from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora import importing, indexing, registry, uploads
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.scenario_store import has_scenarios, settings_stamp
+from engine.corpora.scenario_store import settings_stamp
 from engine.corpora.selections import Selections
 from engine.errors import (
     BadInputError,
@@ -23,9 +23,12 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
-from engine.ingest.documents import citation_fields
+from engine.ingest import previews
+from engine.ingest.documents import FIELDS, citation_fields
+from engine.ingest.files import ENCODINGS
+from engine.ingest.formats import FORMATS
 from engine.ingest.previews import Reading
+from engine.ingest.tables import DELIMITERS
 from engine.jobs.imports import ImportJobs
 from engine.lenses import definitions as lenses
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
@@ -455,15 +458,9 @@ class Library(ForPerson):
     def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
         """Sort a corpus's sentences by another lens; nothing is encoded again. An error leaves the
         corpus as it was; searches under way go on. False when it has that lens already."""
-        name = self._row(name).name
-        with registry.writing(self._home, self._ledger, name):
-            row = self._row(name)
+        with self._changing(name) as row:
             if lens_from_json(row.lens) == lens:
                 return False
-            if row.state != "ready":
-                raise BadInputError(
-                    f"The import of '{name}' is not finished.", "Finish it, then change the lens."
-                )
             place = (self._home, self._ledger, self._settings)
             importing.change_lens(*place, row, lens, self._own_encoder, on_progress)
         return True
@@ -504,8 +501,6 @@ class Library(ForPerson):
         """
         stored = self.open(name).document(doc_id)
         with self._changing(name) as row:
-            if row.state != "ready":
-                raise BadInputError(f"The import of '{name}' is not finished.", "Finish it first.")
             place = (self._home, self._ledger, self._settings)
             importing.edit_document(*place, row, stored, fields, self._own_encoder)
         return self.open(name).document(doc_id)
@@ -524,11 +519,14 @@ class Library(ForPerson):
 
     @contextmanager
     def _changing(self, name: str) -> Iterator[CorpusRow]:
-        """A corpus that no import is running for, to be written."""
+        """A whole corpus that no import is running for, to be written."""
         name = self._row(name).name
         self.jobs.check_idle(name)
         with registry.writing(self._home, self._ledger, name):
-            yield self._row(name)
+            row = self._row(name)
+            if row.state != "ready":
+                raise BadInputError(f"The import of '{name}' is not finished.", "Finish it first.")
+            yield row
 
     # -- deleting ----------------------------------------------------------------------
 
@@ -617,7 +615,7 @@ class Library(ForPerson):
                 size, prepared = generation.bytes, generation.has(ScenarioTable.name)
             else:
                 stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
-                (documents, size), prepared = _size(path, stamp), has_scenarios(path)
+                (documents, size), prepared = _size(path, stamp), ScenarioTable.is_stored(path)
         except CorpusMissingError:
             pass  # nothing is stored yet
         except StorageError:

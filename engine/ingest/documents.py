@@ -46,12 +46,6 @@ NESTED = ("metadata", "fields", "data", "inputs", "meta")
 """Objects in which JSON of other programs (Argilla, Label Studio, Prodigy) has a document's fields;
 ``data.text`` is the text where no column is called so."""
 FIELDS = tuple(NAMES)
-_LIKE = {
-    "title": re.compile("tit|head|name|subject|betreff|标题|题"),
-    "year": re.compile("year|date|publ|jahr|datum|annee|fecha|年|日期|时间"),
-    "authors": re.compile("auth|creat|writ|aut|verf|作者"),
-}
-"""What is in the names of columns that may hold a field, though no name is known."""
 
 
 def resolve(
@@ -66,14 +60,6 @@ def resolve(
     each another value: one of them is the id where there is such a one."""
     columns = tuple(columns)
     chosen = {"doc_id" if f == "id" else f: column for f, column in (chosen or {}).items()}
-    _verify(chosen, columns)
-    free = [column for column in columns if column not in chosen.values()]
-    if preset is None:
-        preset = _guess(free, [field for field in FIELDS if field not in chosen], identifying)
-    return {field: column for field, column in ({**preset, **chosen}).items() if column}
-
-
-def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:
     for field, column in chosen.items():
         if field not in FIELDS:
             raise UnknownNameError(
@@ -85,6 +71,10 @@ def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:
                 f"The source has no column {column!r} (chosen for {field}).",
                 f"Its columns are: {listed(columns)}.",
             )
+    free = [column for column in columns if column not in chosen.values()]
+    if preset is None:
+        preset = _guess(free, [field for field in FIELDS if field not in chosen], identifying)
+    return {field: column for field, column in ({**preset, **chosen}).items() if column}
 
 
 def _guess(columns: list[str], fields: list[str], identifying: Collection[str]) -> dict[str, str]:
@@ -158,19 +148,6 @@ def value_at(values: Mapping[str, Any], column: str) -> Any:
     if column in values or not dot or not isinstance(inner, Mapping):
         return values.get(column)
     return value_at(inner, rest)
-
-
-def likely(field: str, values: Mapping[str, Any]) -> list[str]:
-    """Columns of a row that may hold a title, a year or authors, by their names or values."""
-    return [
-        column
-        for column, value in values.items()
-        if value not in (None, "")
-        and (
-            _LIKE[field].search(plain_name(column))
-            or (field == "year" and len(str(value)) < 30 and year_in(value) is not None)
-        )
-    ]
 
 
 Scalar = str | int | float | bool
@@ -538,7 +515,9 @@ class _Document:
         elif value is None and given:
             text, spans = join(self.where, given, self.corrected)
         else:
-            text = clean(_as_text(self.where, value), self.corrected)
+            if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+                raise BadInputError(f"{self.where}: the text is {kind(value)}.", _TEXT_REMEDY)
+            text = clean("" if value is None else str(value), self.corrected)
             if given and text.strip():
                 spans = locate(self.where, text, given, self.corrected)
         return ("", None) if states_absence(text) else (text, spans)
@@ -642,14 +621,6 @@ class _Document:
 def is_doi(column: str) -> bool:
     """Whether a DOI is looked for in a column of this name."""
     return plain_name(column).removeprefix("metadata.") in DOIS
-
-
-def _as_text(where: str, value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    raise BadInputError(f"{where}: the text is {kind(value)}.", _TEXT_REMEDY)
 
 
 # -- sentences that a source has, as spans into the text -------------------------------------

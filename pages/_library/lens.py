@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -176,12 +175,16 @@ def lens_page(explorer: Explorer) -> bool:
             place = st.empty()
             look: Any = {"type": "primary", "disabled": not changed}
             if st.button("Apply lens", "lens_use", **look) and lens is not None:
-                with error_boundary():
-                    show = partial(_show_progress, place)
-                    if library.set_lens(corpus, lens, show) and explorer.settings.maps:
-                        explorer.maps.start(corpus, owner=login.owner())
-                    del st.session_state["lens_begun"]
-                    st.rerun()
+
+                def show(now: Progress) -> None:
+                    steps = f"{now.done:,} of {now.total:,}"
+                    with place:
+                        progress(f"Changing the lens: {steps}", now.share, "Changing the lens")
+
+                if library.set_lens(corpus, lens, show) and explorer.settings.maps:
+                    explorer.maps.start(corpus, owner=login.owner())
+                del st.session_state["lens_begun"]
+                st.rerun()
         with right, error_boundary():
             # Computed for what is written, stored nowhere.
             with st.spinner("Predicting roles of ten documents"):
@@ -192,12 +195,6 @@ def lens_page(explorer: Explorer) -> bool:
                     kicker = f"Document {number} of {len(documents)}"
                     st.html(by_role(kicker, document, lens or info.lens))
     return True
-
-
-def _show_progress(place: Any, now: Progress) -> None:
-    words = "Building the indexes" if now.phase == "finishing" else "Predicting roles"
-    with place:
-        progress(f"{words}: {now.done:,} of {now.total:,}", now.share, "Changing the lens")
 
 
 def tally(documents: Sequence[Document], lens: Lens) -> Html:
