@@ -504,7 +504,7 @@ def edit_document(
     values = {name: getattr(stored, name) for name in own} | {"metadata": dict(stored.metadata)}
     for name, value in fields.items():
         (values if name in own else values["metadata"])[name] = value
-    lens, spec = lens_from_json(row.lens), EncoderSpec.from_json(row.encoder)
+    lens = lens_from_json(row.lens)
     columns = {name: name if name in own else "" for name in DOCUMENT_FIELDS}
     source = open_source([values], mapping=columns, lens=lens)
     (document,) = unique_documents(source, max_chars=settings.max_document_chars)
@@ -517,7 +517,7 @@ def edit_document(
     table = DocumentTable.open(registry.store_of(home, row))
     hashes = table.rows([stored.doc_id], ["content_hash"])["content_hash"].to_pylist()
     known = {stored.doc_id: f"{hashes[0].partition(EDITED)[0]}{EDITED}{content_hash(document)}"}
-    before, encoder = table.version, load(row.name, spec)
+    before, encoder = table.version, load(row.name, EncoderSpec.from_json(row.encoder))
     table.write(encode_batch([document], encoder, lens, table.schema, known), replace=True)
     if home.mirror is None:
         table.mark(BEFORE, before)

@@ -14,7 +14,7 @@ from typing import Any
 from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora import importing, indexing, registry, uploads
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.scenario_store import settings_stamp
+from engine.corpora.scenario_store import SETTINGS
 from engine.corpora.selections import Selections
 from engine.errors import (
     BadInputError,
@@ -24,7 +24,7 @@ from engine.errors import (
     UnknownNameError,
 )
 from engine.ingest import previews
-from engine.ingest.documents import FIELDS, citation_fields
+from engine.ingest.documents import citation_fields
 from engine.ingest.files import ENCODINGS
 from engine.ingest.formats import FORMATS
 from engine.ingest.previews import Reading
@@ -65,7 +65,7 @@ from storage.files import folder_bytes
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
-from storage.removal import delete_leftovers
+from storage.removal import changed_at, delete_leftovers
 from storage.vectors import DocumentTable, Remote, ScenarioTable
 
 TITLES = 8
@@ -82,7 +82,6 @@ class Library(ForPerson):
 
     lenses = SHIPPED
     formats = FORMATS
-    fields = FIELDS
     services = SERVICES
     encodings = ENCODINGS
     delimiters = DELIMITERS
@@ -211,7 +210,7 @@ class Library(ForPerson):
         """Equal until a corpus or its scenarios change."""
         opened = self.open(name)
         path = opened.table.path
-        return opened.identity, ScenarioTable.stamp(path), settings_stamp(path)
+        return opened.identity, ScenarioTable.stamp(path), changed_at(path / SETTINGS)
 
     def encoder(self, corpus: OpenCorpus) -> Encoder:
         """The model that the corpus was indexed with, or ModelMissingError."""
@@ -492,13 +491,8 @@ class Library(ForPerson):
 
     @leads_only
     def edit(self, name: str, doc_id: str, fields: Mapping[str, Any]) -> Document:
-        """Change fields of one document, which alone is encoded again; :meth:`undo_import` takes
-        it back.
-
-        Args:
-            fields: ``title``, ``text``, ``year``, ``authors`` (names, or a text with them) or
-                ``url``, and any of the metadata; None or "" for none.
-        """
+        """Change ``title``, ``text``, ``year``, ``authors``, ``url`` or metadata of a document,
+        which alone is encoded again; "" is for none. :meth:`undo_import` takes it back."""
         stored = self.open(name).document(doc_id)
         with self._changing(name) as row:
             place = (self._home, self._ledger, self._settings)

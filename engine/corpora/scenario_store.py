@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -61,15 +61,6 @@ def read_settings(path: Path) -> ScenarioSettings:
         return _SETTINGS.validate_json((path / SETTINGS).read_bytes())
     except FileNotFoundError:
         return ScenarioSettings()
-
-
-def settings_stamp(path: Path) -> Hashable:
-    """Changes when the settings of the corpus in a folder are replaced."""
-    try:
-        stored = (path / SETTINGS).stat()
-    except OSError:
-        return None
-    return stored.st_ino, stored.st_mtime_ns
 
 
 def write_settings(path: Path, settings: ScenarioSettings) -> None:

@@ -79,9 +79,9 @@ def resolve(
 
 def _guess(columns: list[str], fields: list[str], identifying: Collection[str]) -> dict[str, str]:
     named: dict[str, str] = {}
-    for spelled in (plain_name, _joined):
+    for sign in ("_", ""):  # "PublicationYear" and "pub-year" are known, too
         for column in columns:
-            named.setdefault(spelled(column), column)
+            named.setdefault(plain_name(column).replace("_", sign), column)
     if {"ti", "py"} <= named.keys():
         named.pop("id", None)  # of Web of Science, where these are keywords
     guessed: dict[str, str] = {}
@@ -89,9 +89,8 @@ def _guess(columns: list[str], fields: list[str], identifying: Collection[str]) 
         spellings = (one for name in NAMES[field] for one in (name, name.replace("_", "")))
         own = [named[name] for name in spellings if name in named]
         if field == "doc_id":
-            own = [
-                column for column in own if column != named.get("number") or "volume" not in named
-            ]
+            issue = named.get("number") if "volume" in named else None
+            own = [column for column in own if column != issue]
             own.sort(key=lambda column: column not in identifying)
         else:
             nested = (f"{key}.{name}" for key in NESTED for name in NAMES[field])
@@ -113,32 +112,23 @@ def plain_name(column: str) -> str:
     return re.sub(r"[^\w.]+", "_", re.sub(r"\(s\)|/s\b", "s", letters)).rstrip("_")
 
 
-def _joined(column: str) -> str:
-    """A column's plain name without signs between words: ``PublicationYear``, ``pub-year``."""
-    return plain_name(column).replace("_", "")
-
-
 def is_known(column: str) -> bool:
     """Whether columns of that name serve a field."""
     return plain_name(column) in _KNOWN
 
 
 def citation_fields(metadata: Mapping[str, Any]) -> list[str]:
-    """The fields of metadata that citations need, under the names that a document has for them,
-    then its others.
+    """The fields that citations need, under the names that a document has for them, and others.
 
     >>> citation_fields({"journal": "Nature", "grant": "7"})[:3]
     ['journal', 'doi', 'keywords']
     """
-    named: dict[str, str] = {}
-    for name in metadata:
-        named.setdefault(plain_name(name), name)
+    named = {plain_name(name): name for name in metadata if name not in _UNDIVIDED}
     cited = (
         next((named[own] for own in names["own"].split() if own in named), field)
         for field, names in CITED.items()
     )
-    others = (name for name in metadata if name not in ("family names", "organisations"))
-    return list(dict.fromkeys([*cited, *others]))
+    return list(dict.fromkeys([*cited, *named.values()]))
 
 
 def value_at(values: Mapping[str, Any], column: str) -> Any:
@@ -248,10 +238,13 @@ def authors(value: Any, corrected: set[str]) -> tuple[Author, ...]:
     return tuple(author for author in found if author[0])
 
 
+_UNDIVIDED = ("family names", "organisations")
+
+
 def undivided(authors: Iterable[Author]) -> dict[str, str]:
     """What :mod:`engine.explorations.exports` cannot tell from the names alone: family names of
     several words, and organisations."""
-    names: dict[str, dict[str, None]] = {"family names": {}, "organisations": {}}
+    names: dict[str, dict[str, None]] = {kind: {} for kind in _UNDIVIDED}
     for name, family in authors:
         words = family.split()
         while len(words) > 1 and words[0][0].islower():  # van der Berg

@@ -35,12 +35,12 @@ class Reading:
 
 def preview(reading: Reading) -> Preview:
     """The first rows as :func:`engine.ingest.source.preview` has them, every value as text."""
-    return cast("Preview", _kept("preview", reading, PREVIEW_BYTES, PREVIEW_SECONDS))
+    return cast("Preview", _kept("preview", pickle.dumps(reading), _state(reading.path)))
 
 
 def examine(reading: Reading) -> CheckReport:
     """What :func:`engine.ingest.source.examine` finds."""
-    return cast("CheckReport", _kept("examine", reading, CHECK_BYTES, CHECK_SECONDS))
+    return cast("CheckReport", _kept("examine", pickle.dumps(reading), _state(reading.path)))
 
 
 def check(reading: Reading) -> CheckReport:
@@ -48,13 +48,10 @@ def check(reading: Reading) -> CheckReport:
     return cast("CheckReport", _found("check", reading, CHECK_BYTES, None))
 
 
-def _kept(task: str, reading: Reading, memory: int, seconds: float) -> Any:
-    return _remembered(task, pickle.dumps(reading), _state(reading.path), memory, seconds)
-
-
 @lru_cache(MOST_KEPT)
-def _remembered(task: str, reading: bytes, _: Hashable, memory: int, seconds: float) -> Any:
-    return _found(task, pickle.loads(reading), memory, seconds)  # noqa: S301 - our own
+def _kept(task: str, reading: bytes, _: Hashable) -> Any:
+    limits = (PREVIEW_BYTES, PREVIEW_SECONDS) if task == "preview" else (CHECK_BYTES, CHECK_SECONDS)
+    return _found(task, pickle.loads(reading), *limits)  # noqa: S301 - our own
 
 
 def _state(path: Path) -> Hashable:

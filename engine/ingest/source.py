@@ -68,17 +68,6 @@ def pass_over(_: FaultKind, __: BadInputError) -> None:
     """A :data:`Refuse` that leaves such rows out."""
 
 
-def _check_choices(repairs: Repairs) -> None:
-    for name, known in (("duplicates", DUPLICATES), ("pdf", PDF_PARTS)):
-        if (value := getattr(repairs, name)) not in known:
-            choices = ", ".join(filter(None, known))
-            raise BadInputError(f"{name} cannot be {value!r}.", f"Choose one of {choices}.")
-    if len(repairs.delimiter) > 1 or repairs.delimiter in ("\r", "\n", '"'):
-        raise BadInputError(
-            f"{repairs.delimiter!r} is no delimiter.", "Give one character, such as ; or a tab."
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """One reading of a source. `refuse`: called with rows that nothing was chosen for."""
@@ -298,14 +287,22 @@ def open_source(
     the sentence roles of the source may name. `repairs`: how a file is read, and what to do about
     rows that cannot be used as they are.
     """
-    _check_choices(repairs)
+    for choice, known in (("duplicates", DUPLICATES), ("pdf", PDF_PARTS)):
+        if (value := getattr(repairs, choice)) not in known:
+            choices = ", ".join(filter(None, known))
+            raise BadInputError(f"{choice} cannot be {value!r}.", f"Choose one of {choices}.")
+    if len(repairs.delimiter) > 1 or repairs.delimiter in ("\r", "\n", '"'):
+        raise BadInputError(
+            f"{repairs.delimiter!r} is no delimiter.", "Give one character, such as ; or a tab."
+        )
     file = None
     if isinstance(source, Path | str):
         name = source_format if source_format != "auto" else detect_format(source)
         read_as, path = named(name), existing(source)
         repairs = replace(repairs, skip_broken=True) if read_as.files else repairs
         file = _input_file(path, read_as, repairs)
-        name, location, rows = path.name, str(path.resolve()), partial(read_as.rows, file)
+        name, location = path.name, str(path.resolve())
+        rows: Callable[[], Iterator[Row]] = partial(read_as.rows, file)
         if path.is_dir() and not read_as.folders:
             found = files_in(path).get(read_as.name)
             if not found:

@@ -171,12 +171,12 @@ def _records(explorer: Explorer, info: CorpusInfo, disabled: bool) -> None:
             st.text_area("Authors, one per line", authors, key=fields("authors"), height=90)
             year = "" if document.year is None else str(document.year)
             with st.container(horizontal=True, gap="small"):
-                st.text_input("Year", year, key=fields("year"), width=180)
+                st.text_input("Year", year, key=fields("year"), width=160)
                 st.text_input("Link", document.url or "", key=fields("url"), width=380)
                 for name in names:
                     value = "" if known.get(name) is None else str(known[name])
                     label = _LABELS.get(name, escape_label(name.capitalize()))
-                    st.text_input(label, value, key=fields(name), width=180)
+                    st.text_input(label, value, key=fields(name), width=160)
             show_problem(at, keep=True)
             if submit("Save", f"library_save_{info.name}", save, place=at, disabled=disabled):
                 st.rerun()

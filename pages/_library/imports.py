@@ -17,7 +17,6 @@ from engine.types.corpora import (
     DEFAULT_DOCUMENTS,
     CheckReport,
     CorpusInfo,
-    DatasetInfo,
     Fault,
     FaultKind,
     Found,
@@ -56,10 +55,9 @@ from pages._common.shared import (
     show_error,
     show_problem,
 )
-from pages._library.lens import choose_lens
 from pages._login import login
 
-_KEYS = ("library_way", "library_into", "library_name_", "library_new_lens", "library_new_field_")
+_KEYS = ("library_way", "library_into", "library_name_", "library_new_lens")
 """Keys of what each import goes by; see :func:`as_drawn`."""
 
 
@@ -116,39 +114,36 @@ class Naming:
                 )
                 name = library.stored_name(" ".join(typed.split()))
             place = st.empty()
-        lens = None
-        if self._fits(name):
-            if name in self.corpora:  # it keeps its own
-                lens = self.corpora[name].lens
-            else:
-                with fold("Lens", "library_new_fold", opened=False):
-                    lens = choose_lens(self.explorer, "library_new")
-
-        def do() -> None:
-            if lens is not None:
-                start(name, lens)
-                st.session_state[INTO] = NEW
-
-        look: Any = {"type": "primary", "disabled": lens is None or not ready}
-        with place:
-            button(label, key, as_drawn((*_KEYS, *chosen), do), place="imports", **look)
-
-    def _fits(self, name: str) -> bool:
-        """Whether a corpus can have this name; what becomes of one that has it is shown."""
-        library, known = self.explorer.library, self.corpora.get(name)
-        try:
-            library.check_name(name)
-        except SeedLensError as error:
-            show_error(error)
-            return False
-        if known is not None:
+        lenses = {lens.key: lens for lens in library.lenses}
+        if known := self.corpora.get(name):  # it keeps its own
+            lens = known.lens
             facts(
                 f"Adds to {known.title} ({counted(known.documents, 'document')}). Documents with "
                 "the same ID are updated and keep fields that the source lacks."
             )
-        elif name in library.deleted():
-            note(f"A corpus {name} was deleted.", "This permanently replaces the deleted corpus.")
-        return True
+        else:
+            try:
+                library.check_name(name)
+            except SeedLensError as error:
+                show_error(error)
+                ready = False
+            if name in library.deleted():
+                note(f"A corpus {name} was deleted.", "This permanently replaces it.")
+            with fold("Lens", "library_new_fold", opened=False):
+                words = "Aspects that documents can be similar in. Can be changed and edited later."
+                look: Any = {"persist_state": "session", "help": words, "width": 420}
+                called = {key: lens.name for key, lens in lenses.items()}
+                lens = lenses[select("Lens", called, "library_new_lens", **look)]
+                for aspect in lens.aspects:
+                    st.text(f"{aspect.letter} · {aspect.name}: {aspect.definition}")
+
+        def do() -> None:
+            start(name, lens)
+            st.session_state[INTO] = NEW
+
+        look = {"type": "primary", "disabled": not ready}
+        with place:
+            button(label, key, as_drawn((*_KEYS, *chosen), do), place="imports", **look)
 
 
 _DATASET = "library_dataset"
@@ -282,19 +277,6 @@ def from_datasets(naming: Naming) -> None:
     if chosen is None:
         return
     info = explorer.library.describe_dataset(chosen)
-    st.html(dataset_card(info))
-
-    def start(name: str, lens: Lens) -> None:
-        dataset = NamedDataset(info.name)
-        explorer.library.start_import(dataset, name, lens=lens, owner=login.owner())
-        st.session_state[_DATASET] = None  # an empty form says that this one is under way
-
-    label = "Import" if info.is_there else "Download and import"
-    naming.start(info.name, info.name, "library_dataset_start", start, (_DATASET,), label=label)
-
-
-def dataset_card(info: DatasetInfo) -> Html:
-    """What a data set brings, in a few lines."""
 
     def many(number: int | None, one: str, more: str) -> str:
         return more if number is None else counted(number, one, more)
@@ -305,13 +287,19 @@ def dataset_card(info: DatasetInfo) -> Html:
         part = "" if info.judged == info.name else f", those of {info.judged}"
         judged = many(info.judgments, "judgment", "judgments")
         brings = f"{queries} and {judged}{part}, available on Evaluate once indexed."
-    there = (
-        "Already downloaded."
-        if info.is_there
-        else "Downloaded from the publisher; its terms apply."
-    )
+    terms = "Downloaded from the publisher; its terms apply."
+    there = "Already downloaded." if info.is_there else terms
     head = el("strong", f"{info.name}: {many(info.documents, 'document', 'documents')}")
-    return el("div.lib-card", head, el("div", brings), el("div", there), role="status")
+    card = el("div.lib-card", head, el("div", brings), el("div", there), role="status")
+    st.html(card)
+
+    def start(name: str, lens: Lens) -> None:
+        dataset = NamedDataset(info.name)
+        explorer.library.start_import(dataset, name, lens=lens, owner=login.owner())
+        st.session_state[_DATASET] = None  # an empty form says that this one is under way
+
+    label = "Import" if info.is_there else "Download and import"
+    naming.start(info.name, info.name, "library_dataset_start", start, (_DATASET,), label=label)
 
 
 SENTENCES, SENTENCE_CHARACTERS = 12, 400
@@ -545,8 +533,17 @@ def _from_file(naming: Naming, path: Path) -> None:
     unread = report is None or not report.abstracts
     with fold("Columns and format", f"library_options_{key}", opened=unread), error_boundary():
         _ask_format(naming.explorer, guess, key)
-        if guess.source_format != PDF:
-            _ask_columns(guess, columns_key)
+        found = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
+        with st.container(horizontal=True, gap="small"):
+            for field, label in FIELDS.items() if guess.source_format != PDF else ():
+                select(
+                    label,
+                    {column: column or "(none)" for column in found},
+                    f"library_map_{field}_{columns_key}",
+                    index=found.index(guess.mapping.get(field, NO_COLUMN)),
+                    persist_state="session",
+                    width=170,
+                )
         shown = library.preview(path, source_format, mapping, repairs)
         if shown.mapping.get("roles"):
             keep = {"key": f"library_roles_{key}", "persist_state": "session", "value": True}
@@ -647,16 +644,6 @@ def _mapping(guess: Preview, key: str) -> dict[str, str]:
     # All of them: a choice for one field must not move the guess for another behind one's back.
     known = {NO_COLUMN, *guess.columns}
     return {field: column for field, column in chosen.items() if column in known}
-
-
-def _ask_columns(guess: Preview, key: str) -> None:
-    columns = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
-    names = {column: column or "(none)" for column in columns}
-    with st.container(horizontal=True, gap="small"):
-        for field, label in FIELDS.items():
-            at = columns.index(guess.mapping.get(field, NO_COLUMN))
-            look: Any = {"index": at, "persist_state": "session", "help": "Source column."}
-            select(label, names, f"library_map_{field}_{key}", width=170, **look)
 
 
 def _check(
