@@ -40,6 +40,8 @@ def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
     assert "aspect 3: name: it is empty" in shown(page)
     page.text_input(key="lens_field_3_name").set_value("<b>Place</b>")
     page.text_area(key="lens_field_3_definition").set_value("Sentences that say where.")
+    page.text_area(key="lens_field_3_examples").set_value("In Paris.")
+    assert "give at least 2 sentences" in shown(run(page))
     page.text_area(key="lens_field_3_examples").set_value("In Paris.\nAt the coast.")
     run(page)
     names = [aspect.name for aspect in before.aspects]
