@@ -13,7 +13,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.figures import Figure
 from benchmarks.homes import CORPUS, app, cache
-from tests.browser.conftest import ARGUMENTS, CHROMIUM, WIDE
+from tests.browser.conftest import WIDE
+from tests.support import ARGUMENTS, CHROMIUM
 
 # What the page is known by. Streamlit says on stApp whether a script is running.
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"

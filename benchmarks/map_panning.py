@@ -16,8 +16,9 @@ from playwright.sync_api import Page
 from benchmarks.browser import chromium
 from benchmarks.figures import Figure
 from engine.types.maps import ClusterLevel, Layout
-from pages._common.components import _assets
-from pages._map.map_parts import PARTS, layout_part, titles_part
+from pages._common.modules import FOLDER
+from pages._map.map_parts import layout_part, titles_part
+from tests.components.conftest import ADDRESS, serve
 
 DOCUMENTS = 100_000
 SECONDS = 3
@@ -43,9 +44,8 @@ PAN = """async (seconds) => {
   return { frames: 1000 * gaps.length / (times.at(-1) - times[0]), slowest: gaps.at(-1),
     median: gaps[gaps.length >> 1] }
 }"""
-SHOW = """async ({ scripts, parts, data }) => {
-  const load = (code) => import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
-  const [part, map] = await Promise.all(scripts.map(load))
+SHOW = """async ({ parts, data }) => {
+  const [part, map] = await Promise.all([import("/map_part.js"), import("/map.js")])
   const own = (cls) => document.body.appendChild(Object.assign(document.createElement("div"),
     { className: cls, innerHTML: '<div class="root"></div>' }))
   for (const bytes of parts) await part.default({ parentElement: own("part"),
@@ -86,16 +86,14 @@ def show(page: Page, documents: int, **change: Any) -> dict[str, int]:
     colour = {"label": "cluster", "scale": "clusters", "key": "", "entries": []}
     colour |= {"none": 0, "none_label": "in no cluster"}
     data = {"corpus": "synthetic", "size": documents, "layout": "document", "titles": "titles"}
-    data |= {"colour": colour, "layers": [], "selected": "", "dark": False, "received": 0, **change}
-    page.set_content(
-        '<body style="margin: 20px; --st-background-color: #fbfaf6; --st-text-color: #23211c;'
-        f' --st-primary-color: #7a2e3a"><style>{_assets(("common", "map"), "css")}</style>'
-    )
-    scripts = [
-        _assets(names, "js") for names in (("map_store", "map_part"), ("common", *PARTS, "map"))
-    ]
+    data |= {"colour": colour, "layers": [], "selected": "", "received": 0, **change}
+    page.route("**/*", serve)
+    page.goto(ADDRESS)
+    sheets = "".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("base", "map"))
+    theme = "--st-background-color: #fbfaf6; --st-text-color: #23211c; --st-primary-color: #7a2e3a"
+    page.add_style_tag(content=f"body {{ margin: 20px; {theme} }} {sheets}")
     encoded = [base64.b64encode(part).decode() for part in parts.values()]
-    page.evaluate(SHOW, {"scripts": scripts, "parts": encoded, "data": data})
+    page.evaluate(SHOW, {"parts": encoded, "data": data})
     page.wait_for_selector(".root:not(.waiting) .cluster, .missing")
     return {name: len(part) for name, part in parts.items()} | {"data": len(json.dumps(data))}
 

@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages._common import shared, waiting  # noqa: E402 - needs the path above
+from pages._common import components, shared, waiting  # noqa: E402 - needs the path above
 from pages._login import login_view  # noqa: E402 - needs the path above
 
 st.set_page_config(
     page_title="SeedLens", page_icon=str(ROOT / "assets" / "logo.png"), layout="wide"
 )
-shared.apply_style()
+components.apply_style()
 person = login_view.gate()
 waiting.renew_when_connected()
 st.logo(shared.ASSETS / "logo.svg", size="large")  # its name beside it is in style.css

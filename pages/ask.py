@@ -5,14 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._ask import answer, ask_page
+from pages._common.kit import purpose
 from pages._common.shared import error_boundary
 from pages._common.state import open_page
 
 with open_page("ask_page.css") as (explorer, names):
-    view = ask_page.open_view(explorer, names)
-    job = ask_page.shown_job(explorer)
-    left, right = st.columns([4, 8], gap="medium")
-    with left, st.container(key="ask_left"), error_boundary():
-        ask_page.controls(explorer, view, names, job)
-    with right, st.container(key="ask_right"), error_boundary():
-        answer.answer(explorer, view, job)
+    purpose("Get an answer from the documents of a corpus, with the passages that support it.")
+    view, thread = ask_page.open_view(explorer, names)
+    left, right = st.columns([8, 4], gap="large")
+    with left, st.container(key="ask_thread"), error_boundary():
+        answer.show_thread(explorer, view, thread)
+    with left, st.container(key="ask_box"), error_boundary():
+        ask_page.box(explorer, view, thread[-1] if thread else None)
+    with left, error_boundary():
+        if not thread:
+            ask_page.examples(explorer, view)
+    with right, st.container(key="ask_settings"), error_boundary():
+        ask_page.settings(explorer, view, names)

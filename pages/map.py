@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._common.filter_panel import PageFilters
+from pages._common.kit import purpose
 from pages._common.shared import error_boundary
 from pages._common.state import corpus_box, open_page
 from pages._map import map_page
@@ -12,6 +13,7 @@ from pages._map.map_state import MapView
 from pages._map.selection import selection_panel
 
 with open_page("map_page.css") as (explorer, names):
+    purpose("See what a corpus contains: similar documents are close to each other.")
     view = map_page.open_view(explorer, names)
     drawn = explorer.maps.view(view.corpus)
     map_page.job_card(explorer, view.corpus)

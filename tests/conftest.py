@@ -24,7 +24,7 @@ from tests.fakes import postgres_server
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.small_corpus import DOCUMENTS, write_collection
 from tests.fakes.tiny_models import save_bert
-from tests.support import made_once, make_explorer, root_of_all, write_jsonl
+from tests.support import ARGUMENTS, CHROMIUM, made_once, make_explorer, root_of_all, write_jsonl
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     from engine.explorer import Explorer
 
 BROWSER = ("tests/browser/", "tests/components/")
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-open"
 
 

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+
 
 class HasState(Protocol):
     """A job of any kind."""

@@ -1,15 +1,17 @@
 // What was said and is not stored yet. A message carries all of it, one message at a time: what
 // is said meanwhile goes with the next one, and a message that got lost is sent again. Every
 // event has an id of its own, so what arrives twice is stored once.
-const TIMEOUT = 8000 // least ms without an answer until the page is asked to run, and the message sent again
+const TIMEOUT = 8000 // least ms without an answer until the page runs and the message is sent again
 const LONGEST = 60000 // and most
 const SLOWEST = 4 // times as long as the slowest of the last answers took
 const RETRY = 2000 // ms until the app is asked again when it could not store
 
-const eventId = () =>
-  Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, "0")).join("")
+export const eventId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) =>
+    b.toString(16).padStart(2, "0"),
+  ).join("")
 
-class Outbox {
+export class Outbox {
   events = []
   turn = 0 // number of the last message; 0 for none
   sent = performance.now() // when it was sent

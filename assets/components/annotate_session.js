@@ -1,14 +1,15 @@
 // What an annotator sees, what comes next and what was before. The next documents are here
 // already, so a key shows the next one at once; what was said goes to Python through the
 // outbox.
+import { eventId, Outbox } from "./annotate_outbox.js"
 
 // Outlives a redraw and a look at another part of the page; nothing said is forgotten by that.
-const sessions = (globalThis.seedlensSessions ??= new Map())
+export const sessions = new Map()
 
 const LOOK_AGAIN = 5000 // ms until the app is asked whether others left items that are needed here
 const STIRRED = 20000 // ms after which somebody who reads is known to be still here
 
-class Session {
+export class Session {
   items = new Map() // key -> document with what it is asked for; everything seen on this visit
   seeds = new Map()
   said = new Map() // key -> what was said on this visit
@@ -58,7 +59,11 @@ class Session {
   lookAgain() {
     if (this.waits && this.timer) return
     this.stop()
-    if (this.waits) this.timer = setTimeout(() => { this.timer = 0; this.outbox.ask({ at: null }) }, LOOK_AGAIN)
+    if (this.waits)
+      this.timer = setTimeout(() => {
+        this.timer = 0
+        this.outbox.ask({ at: null })
+      }, LOOK_AGAIN)
   }
 
   stop() {
@@ -68,7 +73,8 @@ class Session {
 
   // What lies here stays here while somebody moves, scrolls or types.
   stirred() {
-    if (this.at !== null && performance.now() - this.outbox.sent > STIRRED) this.outbox.ask({ at: this.at })
+    if (this.at !== null && performance.now() - this.outbox.sent > STIRRED)
+      this.outbox.ask({ at: this.at })
   }
 
   // Others judged the item at hand as often as it needs, or have it before them.
@@ -158,7 +164,18 @@ class Session {
     this.message = ""
     this.show(this.review.shift() ?? this.front())
     const { key, query_id, doc_id } = item
-    const event = { kind: "judge", key, query_id, doc_id, verdict, relevance, note, marks, seconds, first }
+    const event = {
+      kind: "judge",
+      key,
+      query_id,
+      doc_id,
+      verdict,
+      relevance,
+      note,
+      marks,
+      seconds,
+      first,
+    }
     this.outbox.put(event, { at: this.at })
   }
 

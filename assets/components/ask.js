@@ -1,154 +1,127 @@
 // An answer with its citations, and the passages that it was made from. Citations open passages
 // here; only leaving for another page goes to Python.
-const kept = new WeakMap()
+import { button, component, html, render } from "./base.js"
 
-// Pieces of a text between all borders of its spans: [[start, end, classes], ...].
-const pieces = (length, spans) => {
-  const borders = new Set([0, length])
-  for (const { span } of spans) for (const at of span) borders.add(Math.max(0, Math.min(length, at)))
+// A text in pieces between all borders of its spans; offsets count code points, as Python's do.
+// Args: marks: spans that are marked; given: the span that the model was given.
+const pieces = (text, marks, given) => {
+  const points = Array.from(text)
+  const within = (at) => Math.max(0, Math.min(points.length, at))
+  const borders = new Set([0, points.length, ...[...marks, given].flat().map(within)])
   const sorted = [...borders].sort((a, b) => a - b)
   return sorted.slice(0, -1).map((start, i) => {
     const end = sorted[i + 1]
-    return [start, end, spans.filter(({ span }) => span[0] <= start && end <= span[1]).map((s) => s.cls)]
+    const isIn = ([from, to]) => from <= start && end <= to
+    const words = points.slice(start, end).join("")
+    const cls = isIn(given) ? "given" : "around"
+    return marks.some(isIn)
+      ? html`<mark class=${cls}>${words}</mark>`
+      : html`<span class=${cls}>${words}</span>`
   })
 }
 
-const documentNode = (passage, marks) => {
-  const node = make("div", "document")
-  const points = Array.from(passage.text) // offsets count code points, as Python's do
-  const spans = marks.map((span) => ({ span, cls: "mark" }))
-  spans.push({ span: passage.passage, cls: "given" })
-  if (passage.before) node.append(make("span", "around", "… "))
-  for (const [start, end, classes] of pieces(points.length, spans)) {
-    const text = points.slice(start, end).join("")
-    const tag = classes.includes("mark") ? "mark" : "span"
-    node.append(make(tag, classes.includes("given") ? "given" : "around", text))
-  }
-  if (passage.after) node.append(make("span", "around", " …"))
-  node.tabIndex = 0
-  node.setAttribute("role", "region")
-  setLabel(node, `Passage ${passage.number} in its document`)
-  return node
+const documentOf = ({ number, text, passage, before, after }, marks) => {
+  const cut = (is, dots) => (is ? html`<span class="around">${dots}</span>` : "")
+  const words = [cut(before, "… "), pieces(text, marks, passage), cut(after, " …")]
+  return html`<div class="document" role="region" tabindex="0"
+    aria-label="Passage ${number} in its document">${words}</div>`
 }
 
-const markWords = (passage, opened) => {
-  if (opened.marks?.length) return "Highlighted: closest sentence. Check whether it supports the claim."
+const aboutMarks = (passage, opened) => {
+  if (opened.marks?.length) {
+    return "Highlighted: closest sentence. Check whether it supports the claim."
+  }
   const matched = passage.marks.length ? "Highlighted: best match with the question." : ""
-  return opened.cited ? `No sentence is close to the claim. ${matched}`.trim() : matched
+  return opened.cited ? `No sentence is close to the claim. ${matched}` : matched
 }
 
-const passageNode = (passage, state, actions) => {
-  const node = make("article")
-  node.dataset.passage = passage.number
-  const opened = state.open.get(passage.number)
-  const row = make("div", "row")
-  const title = button("title text", passage.title, null, () => actions.toggle(passage.number))
-  title.setAttribute("aria-expanded", String(Boolean(opened)))
-  title.dataset.key = `title-${passage.number}`
-  row.append(make("span", "num", `[${passage.number}]`), title)
-  row.append(make("span", "uncited", passage.cited || !state.answered ? "" : "not cited"))
-  node.append(row)
-  if (!opened) return node
-  const body = make("div", "body")
-  if (passage.meta) body.append(make("div", "meta text", passage.meta))
-  body.append(documentNode(passage, opened.marks?.length ? opened.marks : passage.marks))
-  const words = markWords(passage, opened)
-  if (words) body.append(make("div", "key", words))
-  if (passage.scenarios.length) {
-    body.append(make("div", "key", "Scenarios in the context:"))
-    const list = make("ul", "notes")
-    for (const text of passage.scenarios) list.append(make("li", "text", text))
-    body.append(list)
-  }
-  const bar = make("div", "bar")
-  const seed = button("plain", "Use as seed", "Open this document as the seed on Explore", () => actions.seed(passage.doc_id))
-  seed.dataset.key = `seed-${passage.number}`
-  bar.append(seed)
-  body.append(bar)
-  node.append(body)
-  return node
-}
-
-const chipNode = (citation, at, actions) => {
-  const chip = button("chip", String(citation.number), `Passage ${citation.number}: ${citation.title}`, () => actions.cite(citation, at))
-  chip.dataset.key = `chip-${at}-${citation.number}`
-  return chip
-}
-
-const answerNode = (data, actions) => {
-  const node = make("div", "answer")
-  node.setAttribute("role", "region")
-  setLabel(node, "Answer")
-  node.setAttribute("aria-live", "polite")
-  node.setAttribute("aria-busy", String(data.state === "running"))
-  data.parts.forEach((part, at) => {
-    const text = at ? part.text : part.text.trimStart()
-    const doubtful = part.unfounded ? text.lastIndexOf(part.unfounded) : text.length
-    node.append(document.createTextNode(withMarks(text.slice(0, doubtful))))
-    if (part.unfounded) {
-      const marked = make("span", "unfounded", withMarks(text.slice(doubtful)))
-      setTip(marked, "Cites a passage that does not exist")
-      node.append(marked)
-    }
-    if (!part.citations.length) return
-    const chips = make("span", "chips")
-    for (const citation of part.citations) chips.append(chipNode(citation, at, actions))
-    node.append(chips)
-  })
-  if (data.state === "running") node.append(make("span", "caret"))
-  return node
-}
-
-const madeBy = (data) => {
-  const node = make("div", "made")
+export default component(({ data, root, state, send }) => {
+  const { parts, passages, remarks } = data
   const running = data.state === "running"
-  node.append(make("span", "tag", `generated by ${data.model}`))
-  const said = running
-    ? data.parts.length ? "Writing…" : "Reading the passages…"
-    : "May be wrong. Check the passages."
-  node.append(make("span", "dim", said))
-  return node
-}
+  if (state.id !== data.id) {
+    // Passages without an answer begin unfolded.
+    const unfolded = data.bare ? passages : []
+    Object.assign(state, { id: data.id, open: new Map(unfolded.map(({ number }) => [number, {}])) })
+  }
 
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector(".root")
-  root.classList.toggle("dark", Boolean(data.dark))
-  const before = kept.get(parentElement)
-  // Passages without an answer begin unfolded.
-  const unfolded = data.bare ? data.passages : []
-  const state = {
-    id: data.id,
-    answered: data.state !== "running" && data.parts.length > 0,
-    open: before?.id === data.id ? before.open : new Map(unfolded.map(({ number }) => [number, {}])),
+  const toggle = (number) => {
+    state.open.has(number) ? state.open.delete(number) : state.open.set(number, {})
+    redraw()
   }
-  kept.set(parentElement, state)
-  const actions = {
-    toggle: (number) => {
-      state.open.has(number) ? state.open.delete(number) : state.open.set(number, {})
-      redraw()
-    },
-    cite: (citation) => {
-      state.open.set(citation.number, { marks: citation.marks, cited: true })
-      redraw()
-      const shown = root.querySelector(`article[data-passage="${citation.number}"]`)
-      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches
-      shown?.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" })
-      shown?.querySelector("mark")?.scrollIntoView({ block: "nearest" })
-      shown?.querySelector("button.title")?.focus({ preventScroll: true })
-    },
-    // Two equal triggers in a row are two events: a number that grows tells them apart.
-    seed: (doc_id) => setTriggerValue("seed", { doc_id, at: Date.now() }),
+
+  const cite = ({ number, marks }) => {
+    state.open.set(number, { marks, cited: true })
+    redraw()
+    const shown = root.querySelector(`article[data-passage="${number}"]`)
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches
+    shown?.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" })
+    shown?.querySelector("mark")?.scrollIntoView({ block: "nearest" })
+    shown?.querySelector("button.title")?.focus({ preventScroll: true })
   }
+
+  const bodyOf = (passage, opened) => {
+    const { doc_id, meta, scenarios } = passage
+    const words = aboutMarks(passage, opened)
+    const needs = html`<div class="key">Scenarios in the context:</div>
+      <ul class="notes">${scenarios.map((text) => html`<li class="text">${text}</li>`)}</ul>`
+    const label = "Open this document as the seed on Explore"
+    return html`<div class="body">
+      ${meta ? html`<div class="meta text">${meta}</div>` : ""}
+      ${documentOf(passage, opened.marks?.length ? opened.marks : passage.marks)}
+      ${words ? html`<div class="key">${words}</div>` : ""}${scenarios.length ? needs : ""}
+      <div class="bar">${button("plain", "Use as seed", label, () => send("seed", { doc_id }))}</div>
+    </div>`
+  }
+
+  const passageOf = (passage) => {
+    const { number, title, cited } = passage
+    const opened = state.open.get(number)
+    const left = !cited && !running && parts.length
+    const expanded = Boolean(opened)
+    return html`<article data-passage=${number}>
+      <div class="row">
+        <span class="num">[${number}]</span>
+        ${button("title text", title, null, () => toggle(number), { expanded })}
+        <span class="uncited">${left ? "not cited" : ""}</span>
+      </div>
+      ${opened ? bodyOf(passage, opened) : ""}
+    </article>`
+  }
+
+  const chip = (citation) => {
+    const { number, title } = citation
+    return button("chip", number, `Passage ${number}: ${title}`, () => cite(citation))
+  }
+
+  const partOf = ({ text, unfounded, mark, why, label, citations }, at) => {
+    const words = at ? text : text.trimStart()
+    const doubtful = unfounded ? words.lastIndexOf(unfounded) : words.length
+    const rest = words.slice(doubtful)
+    return [
+      words.slice(0, doubtful),
+      rest ? html`<span class="unfounded ${mark}" title=${why}>${rest}</span>` : "",
+      rest ? html`<span class="doubt">${label}</span>` : "",
+      citations.length ? html`<span class="chips">${citations.map(chip)}</span>` : "",
+    ].map((one) => html`${one}`)
+  }
+
+  const answer = () => {
+    const writing = parts.length ? "Writing…" : "Reading the passages…"
+    return html`<div class="made">
+        <span class="tag">generated by ${data.model}</span>
+        <span class="dim">${running ? writing : "May be wrong. Check the passages."}</span>
+      </div>
+      <div class="answer" role="region" aria-label="Answer" aria-live="polite" aria-busy=${running}
+        >${parts.map(partOf)}${running ? html`<span class="caret"></span>` : ""}</div>`
+  }
+
   const redraw = () => {
-    const list = make("div", "passages")
-    for (const passage of data.passages) list.append(passageNode(passage, state, actions))
-    const said = make("div", "said")
-    if (data.parts.length || data.state === "running") said.append(madeBy(data), answerNode(data, actions))
-    for (const text of data.remarks) said.append(make("div", "remark", text))
-    const nodes = said.childElementCount ? [said] : []
-    if (data.passages.length) nodes.push(make("div", "heading", "Passages, best first"), list)
-    redrawn(root, focusKey(root), nodes)
+    const answered = parts.length || running
+    const notes = remarks.map((text) => html`<div class="remark">${text}</div>`)
+    const said = html`<div class="said">${answered ? answer() : ""}${notes}</div>`
+    const list = html`<div class="heading">Passages, best first</div>
+      <div class="passages">${passages.map(passageOf)}</div>`
+    render(html`${answered || remarks.length ? said : ""}${passages.length ? list : ""}`, root)
   }
   redraw()
-}
+})

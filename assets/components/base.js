@@ -1,8 +1,9 @@
 // What all components use: the frame of a component, templates in which outside text is text, and
 // the parts of documents.
-import { html as asHtml, svg as asSvg, live, nothing, render, repeat } from "./vendor/lit-html.js"
+import { html as asHtml, svg as asSvg, live, nothing, repeat } from "./vendor/lit-html.js"
+import { render as draw } from "./vendor/lit-html.js"
 
-export { live, nothing, render, repeat }
+export { live, nothing, repeat }
 
 // Characters that turn the order of what follows, unseen, are seen: one mark each.
 export const withMarks = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, "\u25ca")
@@ -20,6 +21,16 @@ const marking =
 export const html = marking(asHtml)
 export const svg = marking(asSvg)
 
+export const activeIn = (root) => root.getRootNode().activeElement
+
+// Draws a template; what had the focus keeps it where its node moves.
+export const render = (template, root) => {
+  const focused = activeIn(root)
+  draw(template, root)
+  if (focused?.isConnected && activeIn(root) !== focused) focused.focus({ preventScroll: true })
+  for (const bar of root.querySelectorAll("[role=toolbar]")) stopAt(bar)
+}
+
 // Whether the theme is dark: its letters are light then.
 const isDark = (root) => {
   const [red, green, blue] = getComputedStyle(root).color.match(/[\d.]+/g)
@@ -27,10 +38,10 @@ const isDark = (root) => {
 }
 
 // The default export of a module. Streamlit calls it with new data, and when the theme changes.
-// Args: draw: gets the data, the root to draw in, `state`, which lasts from one call to the next,
+// Args: show: gets the data, the root to draw in, `state`, which lasts from one call to the next,
 //   and ways to tell Python; returns what ends it, if anything does.
 export const component =
-  (draw) =>
+  (show) =>
   ({ data, parentElement, setTriggerValue, setStateValue }) => {
     const root = parentElement.querySelector(".root")
     root.end?.()
@@ -41,7 +52,7 @@ export const component =
     // Two equal triggers in a row are two events: a number that grows tells them apart.
     const send = (name, event) => setTriggerValue(name, { ...event, at: Date.now() })
     const tell = { send, post: outbox(root, data, setTriggerValue), setState: setStateValue }
-    root.end = draw({ data, root, parent: parentElement, state: root.state, dark, ...tell })
+    root.end = show({ data, root, parent: parentElement, state: root.state, dark, ...tell })
     return () => root.end?.()
   }
 
@@ -59,12 +70,6 @@ export const outbox = (root, data, setTriggerValue) => {
     setTriggerValue("events", root.sent)
   }
 }
-
-export const activeIn = (root) => root.getRootNode().activeElement
-
-// Puts the focus on the node of this key.
-export const focusOn = (root, key) =>
-  root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true })
 
 // As many roles as a lens may have; base.css gives each a colour.
 export const roleClass = (role) => `role-${role ?? "none"}`
@@ -119,10 +124,10 @@ export const options = (all, chosen) =>
   })
 
 // Args: label: says more than the words, as tooltip and to screen readers.
-export const button = (cls, words, label, onclick, { pressed, expanded, disabled, key } = {}) =>
+export const button = (cls, words, label, onclick, { pressed, expanded, disabled, popup } = {}) =>
   html`<button class=${cls} title=${label ?? nothing} aria-label=${label ?? nothing}
     aria-pressed=${pressed ?? nothing} aria-expanded=${expanded ?? nothing}
-    data-key=${key ?? nothing} ?disabled=${disabled} @click=${onclick}>${words}</button>`
+    aria-haspopup=${popup ?? nothing} ?disabled=${disabled} @click=${onclick}>${words}</button>`
 
 // A passage with the letter of its role, and whose it is.
 export const passage = (letter, role, whose, words) =>
@@ -130,13 +135,16 @@ export const passage = (letter, role, whose, words) =>
     <span class="letter">${letter}</span><span class="who">${whose}</span>${words}
   </div>`
 
-// Evidence: a passage of the seed and the passage of a document that is closest to it.
-export const pairOf = (pair) => html`
-  ${passage(pair.seed_letter, pair.seed_role, "seed", marked(pair.seed_text, pair.seed_marks, "seedtext"))}
-  ${passage(pair.letter, pair.role, "this", marked(pair.doc_text, pair.doc_marks))}
-`
-
 export const cosine = ({ score }) => `Cosine of the two passages: ${score.toFixed(2)}`
+
+// Evidence: a passage of the seed, and the passage of a document that is closest to it.
+export const evidence = (pair, cls = "", about = "") => {
+  const own = marked(pair.seed_text, pair.seed_marks, "seedtext")
+  return html`<div class=${cls} title=${pair.score === undefined ? nothing : cosine(pair)}>
+    ${about}${passage(pair.seed_letter, pair.seed_role, "seed", own)}
+    ${passage(pair.letter, pair.role, "this", marked(pair.doc_text, pair.doc_marks))}
+  </div>`
+}
 
 // The first of many rows, and a button for the rest: nothing is cut without a cue.
 // Args: whole: the set of keys that are shown whole, changed by the button.
@@ -153,13 +161,21 @@ export const beginning = (rows, most, whole, key, redraw) => {
   return html`${all ? rows : rows.slice(0, most)}${more}`
 }
 
-// One tab stop for a row of buttons; arrows go from one to the next (ARIA's toolbar).
+// A row of buttons with one tab stop; arrows go from one to the next (ARIA's toolbar).
+export const toolbar = (cls, label, buttons) =>
+  html`<div class=${cls} role="toolbar" aria-label=${label}
+    @focusin=${({ currentTarget, target }) => stopAt(currentTarget, target)}
+    @keydown=${walk}>${buttons}</div>`
+
 const buttonsOf = (bar) => [...bar.querySelectorAll("button:not(:disabled)")]
 
-export const stopAt = ({ currentTarget, target }) =>
-  buttonsOf(currentTarget).forEach((each) => (each.tabIndex = each === target ? 0 : -1))
+const stopAt = (bar, stop) => {
+  const all = buttonsOf(bar)
+  stop ??= all.find(({ tabIndex }) => tabIndex === 0) ?? all[0]
+  for (const each of all) each.tabIndex = each === stop ? 0 : -1
+}
 
-export const walk = (event) => {
+const walk = (event) => {
   const all = buttonsOf(event.currentTarget)
   const from = all.indexOf(event.target)
   const steps = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: all.length - 1 }

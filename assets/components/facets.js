@@ -1,248 +1,226 @@
 // Facets of a corpus: how many documents have what. A choice is sent with the whole choice of its
 // facet; what is drawn is what Python says is set.
-const SVG = "http://www.w3.org/2000/svg"
+import {
+  button,
+  component,
+  counted,
+  html,
+  live,
+  render,
+  roleClass,
+  svg,
+  withMarks,
+} from "./base.js"
+
 const FIRST = 8 // values and units that are shown before anybody asks for more
 const MOST_BARS = 60
+const SPANS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 const figure = (number) => Number(number).toLocaleString("en", { maximumSignificantDigits: 6 })
-const documents = (count) => `${count.toLocaleString("en")} ${count === 1 ? "document" : "documents"}`
-
-const draw = (tag, attributes) => {
-  const node = document.createElementNS(SVG, tag)
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  return node
-}
 
 // Bars of equal numbers of years: [first year, last year, documents] each.
 const binned = (bars) => {
   if (!bars.length) return []
-  const first = bars[0][0]
-  const span = bars.at(-1)[0] - first + 1
-  const size = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((years) => span / years <= MOST_BARS) ?? 1000
-  const last = bars.at(-1)[0]
-  const bins = Array.from({ length: Math.ceil(span / size) }, (_, i) =>
-    [first + i * size, Math.min(last, first + (i + 1) * size - 1), 0])
+  const [first, last] = [bars[0][0], bars.at(-1)[0]]
+  const span = last - first + 1
+  const size = SPANS.find((years) => span / years <= MOST_BARS)
+  const bins = Array.from({ length: Math.ceil(span / size) }, (_, i) => {
+    const from = first + i * size
+    return [from, Math.min(last, from + size - 1), 0]
+  })
   for (const [year, count] of bars) bins[Math.floor((year - first) / size)][2] += count
   return bins
 }
 
 // A number field of a bound, which is sent when it is left or at Enter.
-const bound = (key, name, value, about, send) => {
-  const label = make("label", "bound", name)
-  const field = make("input")
-  Object.assign(field, { type: "text", inputMode: "decimal", value, placeholder: about })
-  field.dataset.key = key
-  field.onchange = () => send(field.value.trim())
-  label.append(field)
-  return label
+const bound = (name, value, placeholder, send) => {
+  const change = ({ target }) => send(target.value.trim())
+  return html`<label class="bound"
+    >${name}<input inputmode="decimal" .value=${live(value)} placeholder=${placeholder}
+      @change=${change}
+  /></label>`
 }
 
-const rangeFields = (section, about, send) => {
-  const row = make("div", "bounds")
-  row.append(
-    bound(`${section.field}-low`, "from", section.low, about[0], (low) => send(low, section.high)),
-    bound(`${section.field}-high`, "to", section.high, about[1], (high) => send(section.low, high)))
-  setLabel(row, `${section.title ?? section.unit}: range`)
-  row.setAttribute("role", "group")
-  return row
-}
+const rangeFields = ({ title, low, high }, [least, most], send) =>
+  html`<div class="bounds" role="group" aria-label="${title}: range">
+    ${bound("from", low, least, (from) => send(from, high))}
+    ${bound("to", high, most, (to) => send(low, to))}
+  </div>`
 
 // Year bars. Dragging over them chooses from the first to the last; a click chooses one.
-const histogram = (root, section, send) => {
+const histogram = (section, state, send, redraw) => {
+  const { title, low, high } = section
   const bins = binned(section.bars)
+  if (!bins.length) return ""
   const most = Math.max(1, ...bins.map(([, , count]) => count))
-  const svg = draw("svg", { viewBox: `0 0 ${bins.length} 100`, preserveAspectRatio: "none", role: "img", class: "bars" })
-  const year = (text) => Number.parseInt(text, 10)
-  const chosen = () => (section.low || section.high)
-    ? bins.map(([first, last]) => !(last < year(section.low || -1e9)) && !(first > year(section.high || 1e9)))
-    : bins.map(() => true)
-  const rects = bins.map(([first, last, count], i) => {
+  const dragged = (i) => i >= Math.min(...state.drag) && i <= Math.max(...state.drag)
+  const chosen = ([first, last]) => !(last < parseInt(low, 10)) && !(first > parseInt(high, 10))
+  const bar = (bin, i) => {
+    const [first, last, count] = bin
     const height = count ? Math.max(4, (count / most) * 100) : 0
-    const bar = draw("rect", { x: i + 0.08, width: 0.84, y: 100 - height, height })
-    const tip = draw("title", {})
-    tip.textContent = withMarks(`${first === last ? first : `${first} to ${last}`}: ${documents(count)}`)
-    const whole = draw("rect", { x: i, width: 1, y: 0, height: 100, class: "all" })
-    whole.append(tip)
-    svg.append(bar, whole)
-    return bar
-  })
-  const mark = (flags) => rects.forEach((bar, i) => bar.setAttribute("class", flags[i] ? "in" : "out"))
-  mark(chosen())
-  const top = bins.find(([, , count]) => count === most)
-  setLabel(svg, bins.length
-    ? `${section.title}: ${bins[0][0]} to ${bins.at(-1)[1]}, most in ${top[0]} (${documents(top[2])}). Drag to choose a range, or type it below.`
-    : section.title)
-  const at = (event) => {
-    const box = svg.getBoundingClientRect()
-    const place = Math.floor(((event.clientX - box.left) / box.width) * bins.length)
+    const isIn = state.drag ? dragged(i) : chosen(bin)
+    const years = first === last ? first : `${first} to ${last}`
+    return svg`<rect x=${i + 0.08} width="0.84" y=${100 - height} height=${height}
+        class=${isIn ? "in" : "out"}></rect>
+      <rect x=${i} width="1" y="0" height="100" class="all"
+        ><title>${years}: ${counted(count)}</title></rect>`
+  }
+  const at = ({ clientX, currentTarget }) => {
+    const box = currentTarget.getBoundingClientRect()
+    const place = Math.floor(((clientX - box.left) / box.width) * bins.length)
     return Math.min(bins.length - 1, Math.max(0, place))
   }
-  let from = null
-  let to = null
-  svg.onpointerdown = (event) => {
-    if (event.button || !bins.length) return
-    svg.setPointerCapture(event.pointerId)
-    from = to = at(event)
-    mark(bins.map((_, i) => i === from))
+  const drag = (value) => {
+    state.drag = value
+    redraw()
   }
-  svg.onpointermove = (event) => {
-    if (from === null) return
-    to = at(event)
-    mark(bins.map((_, i) => i >= Math.min(from, to) && i <= Math.max(from, to)))
+  const begin = (event) => {
+    if (event.button) return
+    event.currentTarget.setPointerCapture(event.pointerId)
+    drag([at(event), at(event)])
   }
-  svg.onpointerup = () => {
-    if (from === null) return
-    const [low, high] = [String(bins[Math.min(from, to)][0]), String(bins[Math.max(from, to)][1])]
-    const every = Math.abs(to - from) + 1 === bins.length
-    const same = low === section.low && high === section.high
-    from = to = null
-    if (every || same) send("", "")
-    else send(low, high)
+  const move = (event) => state.drag && drag([state.drag[0], at(event)])
+  const end = () => {
+    if (!state.drag) return
+    const [from, to] = state.drag.toSorted((a, b) => a - b)
+    const years = [String(bins[from][0]), String(bins[to][1])]
+    const every = to - from + 1 === bins.length
+    const same = years[0] === low && years[1] === high
+    state.drag = null
+    send(...(every || same ? ["", ""] : years))
   }
-  svg.onpointercancel = () => { from = to = null; mark(chosen()) }
-  const axis = make("div", "axis")
-  axis.append(make("span", "", bins.length ? String(bins[0][0]) : ""), make("span", "", bins.length ? String(bins.at(-1)[1]) : ""))
-  return bins.length ? [svg, axis] : []
+  const [first, last] = [bins[0][0], bins.at(-1)[1]]
+  const [peak, , count] = bins.find((bin) => bin[2] === most)
+  const how = "Drag to choose a range, or type it below."
+  return html`<svg class="bars" viewBox="0 0 ${bins.length} 100" preserveAspectRatio="none"
+      role="img"
+      aria-label="${title}: ${first} to ${last}, most in ${peak} (${counted(count)}). ${how}"
+      @pointerdown=${begin} @pointermove=${move} @pointerup=${end}
+      @pointercancel=${() => drag(null)}>${bins.map(bar)}</svg>
+    <div class="axis"><span>${first}</span><span>${last}</span></div>`
 }
 
-const range = (root, section, change) => {
+const range = (section, state, change, redraw) => {
   const send = (low, high) => change({ field: section.field, low, high })
   const years = section.bars.map(([year]) => year)
-  const about = years.length ? [String(years[0]), String(years.at(-1))] : ["", ""]
-  return [...histogram(root, section, send), rangeFields(section, about, send)]
+  const about = [years[0] ?? "", years.at(-1) ?? ""]
+  return html`${histogram(section, state, send, redraw)}${rangeFields(section, about, send)}`
 }
 
 // Dots where the places lie, on squares of land that have cities; the list below says the same.
-const worldMap = (section, toggle) => {
-  const svg = draw("svg", { viewBox: "0 8 360 140", class: "world", "aria-hidden": "true" })
-  svg.append(draw("path", { d: section.land, class: "land" }))
-  const most = Math.max(1, ...section.values.map(({ count }) => count))
-  for (const place of [...section.values].filter(({ at }) => at)) {
-    const [latitude, longitude] = place.at
-    const r = 2.5 + 8 * Math.sqrt(place.count / most)
-    const dot = draw("circle", { cx: longitude + 180, cy: 90 - latitude, r, class: place.on ? "on" : "" })
-    const tip = draw("title", {})
-    tip.textContent = withMarks(`${place.name}: ${documents(place.count)}`)
-    dot.append(tip)
-    dot.onclick = () => toggle(place.value)
-    svg.append(dot)
+const worldMap = ({ land, values: places }, toggle) => {
+  const most = Math.max(1, ...places.map(({ count }) => count))
+  const dot = ({ at: [latitude, longitude], count, name, on, value }) =>
+    svg`<circle cx=${longitude + 180} cy=${90 - latitude} r=${2.5 + 8 * Math.sqrt(count / most)}
+      class=${on ? "on" : ""} @click=${() => toggle(value)}
+      ><title>${name}: ${counted(count)}</title></circle>`
+  return html`<svg class="world" viewBox="0 8 360 140" aria-hidden="true">
+    <path class="land" d=${land}></path>
+    ${places.filter(({ at }) => at).map(dot)}
+  </svg>`
+}
+
+const row = ({ of, every }, { value, name, role, on, count }, toggle) => {
+  const share = Math.round(of ? (count / of) * 100 : 0)
+  const number = count.toLocaleString("en")
+  return html`<li>
+    <label class="value ${role === undefined ? "" : roleClass(role)}"
+      style="--share: ${Math.min(100, share)}%">
+      <input type="checkbox" .checked=${live(on)} @change=${() => toggle(value)} />
+      <span class="name text">${name}</span>
+      <span class="count">${every && of ? `${share} % · ${number}` : number}</span>
+    </label>
+  </li>`
+}
+
+// More of a list, or less of it.
+const moreButton = (state, redraw, words, label) => {
+  const turn = () => {
+    state.all = !state.all
+    redraw()
   }
-  return svg
+  return button("more plain", words, label, turn)
 }
 
-const row = (section, value, toggle) => {
-  const label = make("label", `value ${value.role === undefined ? "" : roleClass(value.role)}`)
-  const box = make("input")
-  Object.assign(box, { type: "checkbox", checked: value.on })
-  box.dataset.key = `${section.field}=${value.value}`
-  box.onchange = () => toggle(value.value)
-  const share = section.of ? value.count / section.of : 0
-  const count = section.every && section.of
-    ? `${Math.round(share * 100)} % · ${value.count.toLocaleString("en")}`
-    : value.count.toLocaleString("en")
-  label.style.setProperty("--share", `${Math.min(100, share * 100)}%`)
-  label.append(box, make("span", "name text", value.name), make("span", "count", count))
-  const item = make("li")
-  item.append(label)
-  return item
-}
-
-const values = (root, section, change, again) => {
-  const state = root.facets.get(section.field) ?? {}
-  root.facets.set(section.field, state)
-  const on = section.values.filter((value) => value.on).map(({ value }) => value)
-  const send = (chosen) => change({ field: section.field, values: chosen })
-  const toggle = (value) => send(on.includes(value) ? on.filter((one) => one !== value) : [...on, value])
-  const parts = section.land ? [worldMap(section, toggle)] : []
-  const many = section.values.length > FIRST || section.typed
+const values = (section, state, change, redraw) => {
+  const { distinct, field, land, title, typed, values: all } = section
+  const chosen = all.filter(({ on }) => on).map(({ value }) => value)
+  const send = (these) => change({ field, values: these })
+  const toggle = (value) =>
+    send(chosen.includes(value) ? chosen.filter((one) => one !== value) : [...chosen, value])
   const words = (state.words ?? "").trim().toLowerCase()
-  const list = make("ul", "values")
-  const fill = () => {
-    const found = section.values.filter(({ name }) => !words || withMarks(name).toLowerCase().includes(words))
-    const shown = state.all || words ? found : found.filter((value, i) => value.on || i < FIRST)
-    list.replaceChildren(...shown.map((value) => row(section, value, toggle)))
-    if (!shown.length) {
-      const why = !words ? "No matches with the current filters"
-        : section.typed ? "Press Enter to filter by this value" : "No such value"
-      list.append(make("li", "none", why))
-    }
+  const find = ({ target }) => {
+    state.words = target.value
+    redraw()
   }
-  fill()
-  if (many) {
-    const search = make("input", "search")
-    Object.assign(search, { type: "search", value: state.words ?? "", placeholder: `Search ${(section.distinct ?? section.values.length).toLocaleString("en")} values` })
-    setLabel(search, `Search the values of ${section.title}`)
-    search.dataset.key = `${section.field}-search`
-    search.oninput = () => { state.words = search.value; again() }
-    search.onkeydown = (event) => {
-      const typed = search.value.trim()
-      if (event.key !== "Enter" || !typed || !section.typed) return
-      state.words = ""
-      send([...on, typed])
-    }
-    parts.push(search)
+  const enter = ({ key, target }) => {
+    const own = target.value.trim()
+    if (key !== "Enter" || !own || !typed) return
+    state.words = ""
+    send([...chosen, own])
+    redraw()
   }
-  parts.push(list)
-  if (section.values.length > FIRST && !words) {
-    const more = button("more", state.all ? "Show fewer" : `Show all ${section.values.length}`, null,
-      () => { state.all = !state.all; again() })
-    setLabel(more, `${more.textContent} values of ${section.title}`)
-    more.dataset.key = `${section.field}-more`
-    parts.push(more)
-  }
-  return parts
+  const count = (distinct ?? all.length).toLocaleString("en")
+  const search = html`<input type="search" class="search" .value=${live(state.words ?? "")}
+    placeholder="Search ${count} values" aria-label="Search the values of ${title}"
+    @input=${find} @keydown=${enter} />`
+  const found = all.filter(({ name }) => withMarks(name).toLowerCase().includes(words))
+  const shown = state.all || words ? found : found.filter(({ on }, i) => on || i < FIRST)
+  const why = typed ? "Press Enter to filter by this value" : "No such value"
+  const none = html`<li class="none">${words ? why : "No matches with the current filters"}</li>`
+  const rows = shown.map((value) => row(section, value, toggle))
+  const turn = state.all ? "Show fewer" : `Show all ${all.length}`
+  return html`${land ? worldMap(section, toggle) : ""}
+    ${all.length > FIRST || typed ? search : ""}
+    <ul class="values">${rows.length ? rows : none}</ul>
+    ${
+      all.length > FIRST && !words
+        ? moreButton(state, redraw, turn, `${turn} values of ${title}`)
+        : ""
+    }`
 }
 
-const amounts = (root, section, change, again) => {
-  const state = root.facets.get(section.field) ?? {}
-  root.facets.set(section.field, state)
-  const shown = state.all ? section.units : section.units.filter((unit, i) => unit.set || i < 4)
-  const parts = shown.map((unit) => {
-    const part = make("div", "unit")
-    const [least, quarter, , threeQuarters, most] = unit.quantiles
-    part.append(make("div", "", `${unit.unit} · ${documents(unit.count)}`),
-      make("div", "dim", `${figure(least)} to ${figure(most)}; half of them ${figure(quarter)} to ${figure(threeQuarters)}`),
-      rangeFields({ ...unit, title: `Amounts in ${unit.unit}` }, [figure(least), figure(most)].map((text) => text.replaceAll(",", "")),
-        (low, high) => change({ field: unit.field, low, high })))
-    return part
-  })
-  if (section.units.length > shown.length || state.all) {
-    const more = button("more", state.all ? "Show fewer units" : `Show all ${section.units.length} units`, null,
-      () => { state.all = !state.all; again() })
-    more.dataset.key = `${section.field}-more`
-    parts.push(more)
+const amounts = ({ units }, state, change, redraw) => {
+  const shown = state.all ? units : units.filter(({ set }, i) => set || i < 4)
+  const one = (unit) => {
+    const { field, quantiles } = unit
+    const [least, quarter, , threeQuarters, most] = quantiles.map(figure)
+    const fields = { ...unit, title: `Amounts in ${unit.unit}` }
+    const about = [least, most].map((text) => text.replaceAll(",", ""))
+    return html`<div class="unit">
+      <div>${unit.unit} · ${counted(unit.count)}</div>
+      <div class="dim">${least} to ${most}; half of them ${quarter} to ${threeQuarters}</div>
+      ${rangeFields(fields, about, (low, high) => change({ field, low, high }))}
+    </div>`
   }
-  return parts
+  const words = state.all ? "Show fewer units" : `Show all ${units.length} units`
+  const more = units.length > shown.length || state.all
+  return html`${shown.map(one)}${more ? moreButton(state, redraw, words) : ""}`
 }
 
 const KINDS = { range, values, amounts }
 
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector(".root")
-  root.classList.toggle("dark", Boolean(data.dark))
-  root.facets ??= new Map()
-  root.unfolded ??= new Map()
-  const change = (event) => setTriggerValue("change", { ...event, at: Date.now() })
-  const redraw = () => {
-    const key = focusKey(root)
-    const active = root.getRootNode().activeElement
-    const caret = active?.type === "search" ? active.selectionStart : null
-    const parts = data.sections.map((section) => {
-      const part = make("details", "facet")
-      part.open = root.unfolded.get(section.field) ?? section.open
-      part.ontoggle = () => root.unfolded.set(section.field, part.open)
-      const head = make("summary")
-      head.dataset.key = `${section.field}-head`
-      head.append(make("span", "head text", section.title))
-      if (section.set) head.append(make("span", "isset", "set"))
-      if (section.note) head.append(make("span", "dim", section.note))
-      part.append(head, ...KINDS[section.kind](root, section, change, redraw))
-      return part
-    })
-    const total = make("div", "dim total", `${data.documents.toLocaleString("en")} of ${documents(data.total)}${data.documents === data.total ? "" : " match the filters"}`)
-    total.setAttribute("role", "status")
-    redrawn(root, key, [total, ...parts])
-    if (caret !== null) root.getRootNode().activeElement?.setSelectionRange?.(caret, caret)
+export default component(({ data, root, state, send }) => {
+  const facets = (state.facets ??= new Map()) // what is unfolded and sought in each
+  const change = (event) => send("change", event)
+  const facet = (section) => {
+    const { field, kind, note, open, set, title } = section
+    const own = facets.get(field) ?? {}
+    facets.set(field, own)
+    return html`<details class="facet" .open=${live(own.open ?? open)}
+      @toggle=${({ target }) => (own.open = target.open)}>
+      <summary>
+        <span class="head text">${title}</span>${set ? html`<span class="isset">set</span>` : ""}
+        ${note ? html`<span class="dim">${note}</span>` : ""}
+      </summary>
+      ${KINDS[kind](section, own, change, redraw)}
+    </details>`
   }
-  drawWhenReleased(root, redraw)
-}
+  const redraw = () => {
+    const { documents, sections, total } = data
+    const rest = documents === total ? "" : " match the filters"
+    const of = `${documents.toLocaleString("en")} of ${counted(total)}${rest}`
+    const status = html`<div class="dim total" role="status">${of}</div>`
+    render(html`${status}${sections.map(facet)}`, root)
+  }
+  redraw()
+})

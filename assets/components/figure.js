@@ -1,19 +1,14 @@
 // Files of a figure: SVG, PNG at the size of a slide, CSV. On white, between title and caption,
 // with letters as outlines: whoever opens the file needs no font.
+import { button, html, icon, render, svg, withMarks } from "./base.js"
+
 const NS = "http://www.w3.org/2000/svg"
 const XLINK = "http://www.w3.org/1999/xlink"
 const SLIDE = { width: 1280, height: 720, scale: 1.5, side: 40 }
-const FILE_FONT = "SeedLens Figure"
-
-const draw = (tag, attributes, text) => {
-  const node = document.createElementNS(NS, tag)
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  if (text !== undefined) node.textContent = withMarks(text)
-  return node
-}
+export const FILE_FONT = '"SeedLens Figure"'
 
 const ruler = document.createElement("canvas").getContext("2d")
-const widthOf = (text, { size, weight = 400, family }) => {
+export const widthOf = (text, { size, weight = 400, family }) => {
   ruler.font = `${weight} ${size}px ${family}`
   return ruler.measureText(text).width
 }
@@ -29,14 +24,17 @@ const fitting = (points, pixels, font, end = "") => {
   return low
 }
 
-const cut = (text, pixels, font) => {
+export const cut = (text, pixels, font) => {
   if (widthOf(text, font) <= pixels) return text
   const points = Array.from(text)
-  return `${points.slice(0, fitting(points, pixels, font, "…")).join("").trimEnd()}…`
+  return `${points
+    .slice(0, fitting(points, pixels, font, "…"))
+    .join("")
+    .trimEnd()}…`
 }
 
 // A text on lines of so many pixels; the last of `most` ends in an ellipsis where it is cut.
-const wrap = (text, pixels, font, most) => {
+export const wrap = (text, pixels, font, most) => {
   const lines = []
   let line = ""
   const parts = text.trim().match(/\S+?(?:-(?=\S)|(?=\s|$))\s*/gu) ?? []
@@ -45,7 +43,8 @@ const wrap = (text, pixels, font, most) => {
       line += part
       continue
     }
-    if (lines.length + 1 >= most) return [...lines, cut(line + parts.slice(i).join(""), pixels, font)]
+    if (lines.length + 1 >= most)
+      return [...lines, cut(line + parts.slice(i).join(""), pixels, font)]
     if (line) lines.push(line.trimEnd())
     line = part
     while (widthOf(line.trimEnd(), font) > pixels && lines.length + 1 < most) {
@@ -60,11 +59,7 @@ const wrap = (text, pixels, font, most) => {
 
 // -- letters as outlines ---------------------------------------------------------------------
 
-// The font is asked for once a page: with the first file.
-const figureFont = () => (globalThis.seedlensFigureFont ??= loadFont().catch((error) => {
-  globalThis.seedlensFigureFont = undefined
-  throw error
-}))
+let figureFont = null // that is loaded with the first file
 
 const loadFont = async () => {
   const answer = await fetch(new URL("figures/font.json", document.baseURI))
@@ -74,100 +69,112 @@ const loadFont = async () => {
     const face = new FontFace(font.family, `url(data:font/woff2;base64,${woff2})`, { weight })
     document.fonts.add(await face.load())
   }
-  return font
+  figureFont = font
+}
+
+const draw = (tag, attributes) => {
+  const node = document.createElementNS(NS, tag)
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
+  return node
 }
 
 // Letters become uses of outlines that are defined once. A text with a letter that the font has
 // not (Chinese, say) stays a text.
-const outline = (svg, font) => {
-  const defined = draw("defs", {})
-  const ids = new Map()
+const outline = (sheet, { weights, units }) => {
+  const glyphs = new Map()
   const glyph = (weight, letter) => {
     const id = `g${weight}-${letter.codePointAt(0).toString(16)}`
-    if (!ids.has(id)) defined.append(draw("path", { id, d: font.weights[weight].glyphs[letter][1] }))
-    ids.set(id, true)
-    return id
+    glyphs.set(id, weights[weight].glyphs[letter][1])
+    return `#${id}`
   }
-  for (const text of svg.querySelectorAll("text")) {
-    if (!text.getNumberOfChars()) {
-      text.remove()
-      continue
-    }
-    const known = Array.from(text.textContent).every((c) => font.weights[400].glyphs[c])
-    if (known) text.replaceWith(outlined(text, font, glyph))
-    else text.style.fontFamily = `"${FILE_FONT}", sans-serif`
-  }
-  svg.prepend(defined)
-}
 
-const outlined = (text, font, glyph) => {
-  const group = draw("g", { class: "letters", "aria-label": text.textContent, opacity: getComputedStyle(text).opacity })
-  if (text.hasAttribute("transform")) group.setAttribute("transform", text.getAttribute("transform"))
-  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
-  let at = 0
-  while (walker.nextNode()) {
-    const style = getComputedStyle(walker.currentNode.parentElement)
-    const weight = Number(style.fontWeight) >= 550 ? 600 : 400
-    const scale = parseFloat(style.fontSize) / font.units
-    const run = draw("g", { fill: style.fill, "fill-opacity": style.fillOpacity })
-    for (const letter of walker.currentNode.data) {
-      const { x, y } = text.getStartPositionOfChar(at)
-      at += letter.length
-      if (!font.weights[weight].glyphs[letter][1]) continue
-      const use = draw("use", { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${scale.toFixed(5)})` })
-      use.setAttributeNS(XLINK, "xlink:href", `#${glyph(weight, letter)}`)
-      run.append(use)
+  const outlined = (text) => {
+    const { opacity } = getComputedStyle(text)
+    const group = draw("g", {
+      class: "letters",
+      "aria-label": withMarks(text.textContent),
+      opacity,
+    })
+    if (text.hasAttribute("transform"))
+      group.setAttribute("transform", text.getAttribute("transform"))
+    const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
+    let at = 0
+    while (walker.nextNode()) {
+      const style = getComputedStyle(walker.currentNode.parentElement)
+      const weight = Number(style.fontWeight) >= 550 ? 600 : 400
+      const scale = (parseFloat(style.fontSize) / units).toFixed(5)
+      const run = draw("g", { fill: style.fill, "fill-opacity": style.fillOpacity })
+      for (const letter of walker.currentNode.data) {
+        const { x, y } = text.getStartPositionOfChar(at)
+        at += letter.length
+        if (!weights[weight].glyphs[letter][1]) continue
+        const place = `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${scale})`
+        const use = draw("use", { transform: place })
+        use.setAttributeNS(XLINK, "xlink:href", glyph(weight, letter))
+        run.append(use)
+      }
+      group.append(run)
     }
-    group.append(run)
+    return group
   }
-  return group
+
+  for (const text of sheet.querySelectorAll("text")) {
+    const known = Array.from(text.textContent).every((letter) => weights[400].glyphs[letter])
+    if (!text.getNumberOfChars()) text.remove()
+    else if (known) text.replaceWith(outlined(text))
+    else text.style.fontFamily = `${FILE_FONT}, sans-serif`
+  }
+  const defined = draw("defs", {})
+  for (const [id, d] of glyphs) defined.append(draw("path", { id, d }))
+  sheet.prepend(defined)
 }
 
 // -- the sheet -------------------------------------------------------------------------------
 
-const lines = (texts, x, y, step, font, fill) =>
-  texts.map((text, i) => draw("text", { x, y: y + i * step, "font-size": font.size, "font-weight": font.weight ?? 400, "font-family": font.family, fill, "xml:space": "preserve", style: "white-space: pre" }, text))
-
 // Title, drawing and caption on a slide; `paint` gets the pixels it has, and returns a drawing
 // { node, width, height } in pixels of its own, which is fitted in.
-const sheet = async ({ title, caption, ink }, paint) => {
-  const font = await figureFont()
-  const family = `"${FILE_FONT}"`
-  const [heading, small] = [{ size: 28, weight: 600, family }, { size: 16, family }]
-  const wide = SLIDE.width - 2 * SLIDE.side
-  const top = wrap(title, wide, heading, 3)
-  const under = wrap(caption, wide, small, 5)
+const sheetOf = async ({ title, caption, ink }, paint) => {
+  if (!figureFont) await loadFont()
+  const { width, height, side } = SLIDE
+  const wide = width - 2 * side
+  const top = wrap(title, wide, { size: 28, weight: 600, family: FILE_FONT }, 3)
+  const under = wrap(caption, wide, { size: 16, family: FILE_FONT }, 5)
   const before = 36 + top.length * 34
-  const after = 22 + under.length * 22
-  const room = { width: wide, height: SLIDE.height - before - after }
+  const room = { width: wide, height: height - before - 22 - under.length * 22 }
   const drawing = await paint(room)
   const scale = Math.min(room.width / drawing.width, room.height / drawing.height)
-  const { width, height } = SLIDE
-  const svg = draw("svg", { xmlns: NS, "xmlns:xlink": XLINK, width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": withMarks(title) })
-  const left = SLIDE.side + (room.width - scale * drawing.width) / 2
-  const place = draw("g", { transform: `translate(${left.toFixed(2)} ${before}) scale(${scale.toFixed(4)})` })
-  place.append(drawing.node)
-  svg.append(
-    draw("title", {}, title), draw("desc", {}, caption),
-    draw("rect", { width, height, fill: ink.paper }),
-    ...lines(top, SLIDE.side, 50, 34, heading, ink.text), place,
-    ...lines(under, SLIDE.side, height - 14 - (under.length - 1) * 22, 22, small, ink.text),
-  )
+  const left = side + (room.width - scale * drawing.width) / 2
+  const place = `translate(${left.toFixed(2)} ${before}) scale(${scale.toFixed(4)})`
+  const line = (y, step, size, weight) => (text, i) =>
+    svg`<text x=${side} y=${y + i * step} font-size=${size} font-weight=${weight} fill=${ink.text}
+      font-family=${FILE_FONT} xml:space="preserve" style="white-space: pre">${text}</text>`
   // Only what is in the page has places of letters.
-  const stage = make("div")
+  const stage = document.createElement("div")
   stage.style.cssText = "position: absolute; left: -9999px; top: 0; visibility: hidden"
-  stage.append(svg)
   document.body.append(stage)
+  render(
+    html`<svg width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="img"
+      aria-label=${title}
+      ><title>${title}</title><desc>${caption}</desc>
+      <rect width=${width} height=${height} fill=${ink.paper}></rect>
+      ${top.map(line(50, 34, 28, 600))}<g transform=${place}>${drawing.node}</g>
+      ${under.map(line(height - 14 - (under.length - 1) * 22, 22, 16, 400))}
+    </svg>`,
+    stage,
+  )
+  const sheet = stage.querySelector("svg")
   try {
-    outline(svg, font)
+    outline(sheet, figureFont)
   } finally {
     stage.remove()
   }
-  return svg
+  const comments = document.createNodeIterator(sheet, NodeFilter.SHOW_COMMENT)
+  for (let node = comments.nextNode(); node; node = comments.nextNode()) node.remove()
+  return sheet
 }
 
 const save = (blob, name) => {
-  const link = make("a")
+  const link = document.createElement("a")
   link.href = URL.createObjectURL(blob)
   link.download = name
   link.click()
@@ -178,7 +185,7 @@ const asImage = async (text) => {
   const image = new Image(SLIDE.width, SLIDE.height)
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`
   await image.decode()
-  const canvas = make("canvas")
+  const canvas = document.createElement("canvas")
   canvas.width = SLIDE.scale * SLIDE.width
   canvas.height = SLIDE.scale * SLIDE.height
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
@@ -187,49 +194,48 @@ const asImage = async (text) => {
 
 const ICON = "M8 1.5v8M4.8 6.7 8 9.9l3.2-3.2M2 11v3h12v-3"
 const KINDS = {
-  svg: ["SVG", "SVG, for slides and print"],
-  png: ["PNG", `PNG, ${SLIDE.scale * SLIDE.width} × ${SLIDE.scale * SLIDE.height}`],
-  csv: ["CSV", "CSV, the data, safe for spreadsheets"],
+  SVG: "SVG, for slides and print",
+  PNG: `PNG, ${SLIDE.scale * SLIDE.width} × ${SLIDE.scale * SLIDE.height}`,
+  CSV: "CSV, the data, safe for spreadsheets",
 }
 
-// The menu of one chart; `paint` as in `sheet`.
-const exportMenu = (file, paint) => {
-  const panel = make("div", "files")
-  panel.popover = "auto"
-  const status = make("div", "status")
-  status.setAttribute("role", "status")
+// The menu of one chart; `paint` as in `sheetOf`.
+export const exportMenu = (file, paint) => {
   const write = async (kind) => {
-    const name = `seedlens-${file.name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}.${kind}`
-    if (kind === "csv") return save(new Blob([file.csv], { type: "text/csv" }), name)
-    const text = new XMLSerializer().serializeToString(await sheet(file, paint))
-    save(kind === "svg" ? new Blob([text], { type: "image/svg+xml" }) : await asImage(text), name)
+    const name = file.name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")
+    const saveAs = (blob) => save(blob, `seedlens-${name}.${kind.toLowerCase()}`)
+    if (kind === "CSV") return saveAs(new Blob([file.csv], { type: "text/csv" }))
+    const text = new XMLSerializer().serializeToString(await sheetOf(file, paint))
+    saveAs(kind === "SVG" ? new Blob([text], { type: "image/svg+xml" }) : await asImage(text))
   }
-  for (const [kind, [short, words]] of Object.entries(KINDS)) {
-    panel.append(button("file", words, `Download ${file.name} as ${short}`, async () => {
-      status.textContent = "Creating the file…"
-      try {
-        await write(kind)
-        panel.hidePopover()
-        status.textContent = ""
-      } catch (error) {
-        status.textContent = `Export failed. Reload the page and try again. (${error.message})`
-      }
-    }))
+  const download = async (kind, panel) => {
+    const status = panel.querySelector(".status")
+    status.textContent = "Creating the file…"
+    try {
+      await write(kind)
+      panel.hidePopover()
+      status.textContent = ""
+    } catch (error) {
+      status.textContent = `Export failed. Reload the page and try again. (${error.message})`
+    }
   }
-  panel.append(status)
-  const opener = button("menu", "", `Export chart: ${file.name}`, () => {})
-  const icon = draw("svg", { viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": 1.6, "aria-hidden": "true" })
-  icon.append(draw("path", { d: ICON }))
-  opener.append(icon, "Export chart")
-  opener.dataset.key = "export"
-  opener.popoverTargetElement = panel
-  panel.addEventListener("beforetoggle", (event) => {
-    if (event.newState !== "open") return
-    const box = opener.getBoundingClientRect()
-    panel.style.top = `${box.bottom + 4}px`
-    panel.style.right = `${Math.max(8, document.documentElement.clientWidth - box.right)}px`
-  })
-  const bar = make("div", "bar")
-  bar.append(opener, panel)
-  return bar
+  const choice = ([kind, words]) =>
+    button("file", words, `Download ${file.name} as ${kind}`, ({ currentTarget }) =>
+      download(kind, currentTarget.parentNode),
+    )
+  const place = ({ newState, target }) => {
+    if (newState !== "open") return
+    const { bottom, right } = target.previousElementSibling.getBoundingClientRect()
+    target.style.top = `${bottom + 4}px`
+    target.style.right = `${Math.max(8, document.documentElement.clientWidth - right)}px`
+  }
+  const label = `Export chart: ${file.name}`
+  return html`<div class="bar">
+    <button class="menu" popovertarget="files" title=${label} aria-label=${label}
+      >${icon(ICON)}Export chart</button>
+    <div class="files" id="files" popover @beforetoggle=${place}>
+      ${Object.entries(KINDS).map(choice)}
+      <div class="status" role="status"></div>
+    </div>
+  </div>`
 }

@@ -1,154 +1,110 @@
 // Finding a document to start from: a field for words with the list of what Python found for them
 // (ARIA's combobox), the documents of the corpus in turn where there are no words, and a text of
 // one's own.
+import { button, component, html, marked, nothing, render } from "./base.js"
+
 const TYPING = 150 // ms of rest after which what was typed is looked up
-const WHERE = new Map([["title", "in the title"], ["text", "in the text"], ["meaning", "similar meaning"]])
-const finders = new WeakMap()
+const WHERE = { title: "in the title", text: "in the text", meaning: "similar meaning" }
 
-const optionNode = (found, index, finder) => {
-  const node = make("div", "option")
-  node.id = `option-${index}`
-  node.setAttribute("role", "option")
-  const top = make("div", "top")
-  top.append(marked(found.title, found.title_marks, "name"))
-  const about = [found.year, WHERE.get(found.where)].filter(Boolean).join(" · ")
-  top.append(make("span", "about", about))
-  node.append(top)
-  if (found.snippet) node.append(marked(found.snippet, found.marks, "snippet"))
-  node.onclick = () => finder.pick(index)
-  return node
-}
+export default component(({ data, root, state, send }) => {
+  const { found, page, pages } = data
+  const field = (name) => root.querySelector(name)
+  const words = () => field(".words").value.trim()
+  const ask = (to) => send("search", { words: words(), page: to })
+  const isOld = () => data.words !== words() // what was typed since is looked up
+  state.at = -1 // the option that Enter takes
 
-class Finder {
-  constructor(root) {
-    this.root = root
-    this.at = -1 // the option that Enter takes
-    this.input = make("input", "words")
-    Object.assign(this.input, { type: "text", autocomplete: "off", spellcheck: false, placeholder: "Words, topic or id" })
-    for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "true"], ["aria-controls", "options"]]) {
-      this.input.setAttribute(name, value)
-    }
-    this.input.oninput = () => this.typed()
-    this.input.onkeydown = (event) => this.key(event)
-    this.status = make("div", "status")
-    this.status.setAttribute("role", "status")
-    this.list = make("div", "options")
-    this.list.id = "options"
-    this.list.setAttribute("role", "listbox")
-    setLabel(this.list, "Documents")
-    this.pager = make("div", "pager")
-    const label = make("label", "field")
-    label.append(make("span", "", "Search titles, texts and meaning"), this.input)
-    root.replaceChildren(label, this.status, this.list, this.pager, this.ownText())
+  const typed = () => {
+    clearTimeout(state.rest)
+    state.rest = setTimeout(() => ask(0), TYPING)
+    redraw()
   }
 
-  ownText() {
-    const section = make("div", "own")
-    const label = make("label", "field")
-    this.text = make("textarea")
-    this.text.rows = 3
-    this.text.placeholder = "An abstract, a paragraph, an idea"
-    label.append(make("span", "", "Or paste a text"), this.text)
-    this.missing = make("span", "missing")
-    this.missing.setAttribute("role", "alert")
-    this.text.oninput = () => { this.missing.textContent = "" }
-    this.text.onkeydown = (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.useText()
-    }
-    const row = make("div", "ownrow")
-    row.append(button("use", "Start from this text", null, () => this.useText()), this.missing)
-    section.append(label, row)
-    return section
-  }
-
-  take(data, send) {
-    Object.assign(this, { data, send })
-    const fits = data.words === this.words
-    this.list.ariaBusy = fits ? null : "true"
-    this.at = -1
-    this.list.replaceChildren(...data.found.map((found, index) => optionNode(found, index, this)))
-    this.mark()
-    if (fits) this.status.textContent = data.status
-    this.pager.replaceChildren(...this.pages())
-  }
-
-  // Where no words are given, the corpus page by page.
-  pages() {
-    const { page, pages } = this.data
-    if (pages < 2) return []
-    const turn = (to, text) => {
-      const node = button("", text, `${text} documents of the corpus`, () => this.ask(to))
-      node.disabled = to < 0 || to >= pages
-      node.dataset.key = text
-      return node
-    }
-    return [turn(page - 1, "Previous"), make("span", "", `Page ${page + 1} of ${pages}`), turn(page + 1, "Next")]
-  }
-
-  get words() {
-    return this.input.value.trim()
-  }
-
-  ask(page = 0) {
-    this.send("search", { words: this.words, page, at: Date.now() })
-  }
-
-  typed() {
-    this.list.ariaBusy = "true"
-    clearTimeout(this.rest)
-    this.rest = setTimeout(() => this.ask(), TYPING)
-  }
-
-  mark() {
-    ;[...this.list.children].forEach((node, index) => node.setAttribute("aria-selected", String(index === this.at)))
-    const node = this.list.children[this.at]
-    node ? this.input.setAttribute("aria-activedescendant", node.id) : this.input.removeAttribute("aria-activedescendant")
-    node?.scrollIntoView({ block: "nearest" })
-  }
-
-  key(event) {
-    const count = this.list.children.length
+  const keys = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const count = found.length
     if (step && count) {
-      this.at = this.at < 0 ? (step > 0 ? 0 : count - 1) : (this.at + step + count) % count
-      this.mark()
+      state.at = state.at < 0 && step < 0 ? count - 1 : (state.at + step + count) % count
+      redraw()
+      field("[aria-selected=true]").scrollIntoView({ block: "nearest" })
     } else if (event.key === "Enter") {
       // Without a choice, the first of what was found for these very words.
-      if (this.at >= 0) this.pick(this.at)
-      else if (this.words && this.data.words === this.words && count) this.pick(0)
+      if (state.at >= 0) pick(state.at)
+      else if (words() && !isOld() && count) pick(0)
     } else return
     event.preventDefault()
   }
 
-  pick(index) {
-    this.finish("pick", { doc_id: this.data.found[index].doc_id })
-  }
-
-  useText() {
-    const text = this.text.value
-    if (text.trim()) return this.finish("paste", { text })
-    this.missing.textContent = "Enter a text."
-    this.text.focus()
-  }
-
-  finish(name, value) {
-    clearTimeout(this.rest)
-    this.input.value = this.text.value = ""
-    this.send(name, { ...value, at: Date.now() })
+  const finish = (name, value) => {
+    clearTimeout(state.rest)
+    field(".words").value = field("textarea").value = ""
+    send(name, value)
     // Once that is on its way, the popover is closed as a person would: it goes by this key.
-    setTimeout(() => document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true })))
+    const escape = new KeyboardEvent("keydown", { key: "Escape", bubbles: true })
+    setTimeout(() => document.dispatchEvent(escape))
   }
-}
 
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector(".root")
-  root.classList.toggle("dark", Boolean(data.dark))
-  if (!finders.has(root)) {
-    const finder = new Finder(root)
-    finders.set(root, finder)
-    finder.input.value = data.words
-    requestAnimationFrame(() => finder.input.focus())
+  const pick = (index) => finish("pick", { doc_id: found[index].doc_id })
+
+  const useText = () => {
+    const text = field("textarea").value
+    if (text.trim()) return finish("paste", { text })
+    redraw("Enter a text.")
+    field("textarea").focus()
   }
-  finders.get(root).take(data, setTriggerValue)
-}
+
+  const ownKeys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && useText()
+
+  const option = (one, index) => {
+    const about = [one.year, WHERE[one.where]].filter(Boolean).join(" · ")
+    return html`<div class="option" role="option" id="option-${index}"
+      aria-selected=${index === state.at} @click=${() => pick(index)}>
+      <div class="top">${marked(one.title, one.title_marks, "name")}<span class="about">${about}</span></div>
+      ${one.snippet ? marked(one.snippet, one.marks, "snippet") : ""}
+    </div>`
+  }
+
+  // Where no words are given, the corpus page by page.
+  const turn = (to, name) => {
+    const disabled = to < 0 || to >= pages
+    return button("", name, `${name} documents of the corpus`, () => ask(to), { disabled })
+  }
+  const pager = () =>
+    html`${turn(page - 1, "Previous")}<span>Page ${page + 1} of ${pages}</span>${turn(page + 1, "Next")}`
+
+  const redraw = (missing = "") => {
+    const isNew = !field(".words")
+    const busy = !isNew && isOld()
+    if (!busy) state.status = data.status
+    const active = state.at < 0 ? nothing : `option-${state.at}`
+    render(
+      html`<label class="field">
+          <span>Search titles, texts and meaning</span>
+          <input class="words" autocomplete="off" spellcheck="false" @input=${typed}
+            placeholder="Words, topic or id" role="combobox" aria-autocomplete="list"
+            aria-expanded="true" aria-controls="options" aria-activedescendant=${active}
+            @keydown=${keys} />
+        </label>
+        <div class="status" role="status">${state.status}</div>
+        <div class="options" id="options" role="listbox" aria-label="Documents"
+          aria-busy=${busy || nothing}>${found.map(option)}</div>
+        <div class="pager">${pages < 2 ? "" : pager()}</div>
+        <div class="own">
+          <label class="field">
+            <span>Or paste a text</span>
+            <textarea rows="3" placeholder="An abstract, a paragraph, an idea"
+              @input=${() => redraw()} @keydown=${ownKeys}></textarea>
+          </label>
+          <div class="ownrow">
+            <button class="use" @click=${useText}>Start from this text</button>
+            <span class="missing" role="alert">${missing}</span>
+          </div>
+        </div>`,
+      root,
+    )
+    if (!isNew) return
+    field(".words").value = data.words
+    requestAnimationFrame(() => field(".words").focus())
+  }
+  redraw()
+})

@@ -1,56 +1,58 @@
 // The help of Explore: a button for its keys and its tour, and the keys that need no result.
-const helps = new WeakMap()
+import { button, component, html, render } from "./base.js"
+import { isCovered, isForPage, keyList, showDialog } from "./keys.js"
+import { Tour } from "./tour.js"
 
-const listKeys = (help) => {
-  const { grades } = help.data
-  const start = button("start", "Start the tour", null, () => {
-    start.closest("dialog").close()
-    help.tour.go(0)
-  })
-  const offer = make("div", "offer")
-  offer.append(make("span", "", "Three steps: seed, aspect, results."), start)
-  showKeys(help.parent, [
-    [["J", "K"], "Next result, previous result"],
-    [grades, "Grade; press again to clear"],
-    [["X"], "Keep or unkeep"],
-    [["Enter"], "Show or hide details"],
-    [["←", "→"], "Move between actions"],
-    [["/"], "Choose another seed"],
-  ], [make("h3", "", "Tour"), offer, make("h3", "", "Keys")])
-}
+const rows = (grades) => [
+  [["J", "K"], "Next result, previous result"],
+  [grades, "Grade; press again to clear"],
+  [["X"], "Keep or unkeep"],
+  [["Enter"], "Show or hide details"],
+  [["←", "→"], "Move between actions"],
+  [["/"], "Choose another seed"],
+]
 
-const openFinder = (key) => document.querySelector(`.st-key-${key} button`)?.click()
-
-const pressed = (help) => (event) => {
-  const { tour, data } = help // as they are when a key is pressed
-  if (event.key === "Escape" && event.isTrusted && tour.open && !isCovered()) return tour.leave()
-  if (event.repeat || !isForPage(event)) return
-  const does = { "/": () => openFinder(data.finder), "?": () => listKeys(help) }[event.key]
-  if (!does) return
-  event.preventDefault()
-  does()
-}
-
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector(".root")
-  root.classList.toggle("dark", Boolean(data.dark))
-  if (!helps.has(parentElement)) {
-    const help = { parent: parentElement, tour: new Tour(parentElement) }
-    helps.set(parentElement, help)
-    const open = button("open", "Help", "Help: keys and tour (?)", () => listKeys(help))
-    open.setAttribute("aria-haspopup", "dialog")
-    root.append(open)
-    help.tour.home = open
+export default component(({ data, root, parent, state, send }) => {
+  const left = (hadFocus) => {
+    if (hadFocus) root.querySelector(".open").focus({ preventScroll: true })
+    if (state.due) send("left", {})
   }
-  const help = helps.get(parentElement)
-  help.data = data
-  help.tour.take(data, () => setTriggerValue("left", { at: Date.now() }))
-  help.onKey ??= pressed(help)
-  document.addEventListener("keydown", help.onKey) // once: it is the same each time
-  help.tour.show()
+  const tour = (state.tour ??= new Tour(parent, left))
+  // It begins by itself once, where it is due.
+  if (data.tour && !state.due) Object.assign(tour, { at: 0, fresh: true })
+  state.due ||= data.tour
+
+  const listKeys = () =>
+    showDialog(parent, "keysdialog", "Help", (close) => {
+      const start = () => {
+        close()
+        tour.go(0)
+      }
+      return html`<h3>Tour</h3>
+        <div class="offer">
+          <span>Three steps: seed, aspect, results.</span>
+          <button class="start" @click=${start}>Start the tour</button>
+        </div>
+        <h3>Keys</h3>
+        ${keyList(rows(data.grades))}`
+    })
+  const openFinder = () => document.querySelector(`.st-key-${data.finder} button`)?.click()
+
+  const onKey = (event) => {
+    const isOpen = tour.at !== null
+    if (event.key === "Escape" && event.isTrusted && isOpen && !isCovered()) return tour.leave()
+    const does = { "/": openFinder, "?": listKeys }[event.key]
+    if (event.repeat || !does || !isForPage(event)) return
+    event.preventDefault()
+    does()
+  }
+
+  const label = "Help: keys and tour (?)"
+  render(button("open", "Help", label, listKeys, { popup: "dialog" }), root)
+  document.addEventListener("keydown", onKey)
+  tour.show()
   return () => {
-    document.removeEventListener("keydown", help.onKey)
-    help.tour.hide()
+    document.removeEventListener("keydown", onKey)
+    tour.hide()
   }
-}
+})

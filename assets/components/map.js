@@ -1,157 +1,201 @@
 // The map: all documents as points, which move from one layout to another.
+import { component, counted, html, render, withMarks } from "./base.js"
+import { Camera, cameraKey, listenToPointers, ofLink } from "./map_camera.js"
+import { colourBytes, colourOf, css, LAYERS, NONE, rgb, theme } from "./map_colours.js"
+import { Painter } from "./map_gl.js"
+import { ClusterLabels } from "./map_labels.js"
+import { legendOf, searchOf, toolsOf } from "./map_panel.js"
+import { LOOSE, Places } from "./map_places.js"
+import { fromBits, parts, toBits, watching } from "./map_store.js"
+
 const MOVE_MS = 1100
 const FAINT = 0.22 // of points that are not selected or found, while others are
 const OUTSIDE = 0.08 // of points that filters rule out
 const REACH = { mouse: 9, pen: 12, touch: 22 } // pixels from a point that still choose it
-const LAYER_SHAPES = new Map([["seed", "ring"], ["pool", "ring"], ["judged", "square"], ["holes", "diamond"], ["results", "triangle"]])
+const SHAPES = {
+  pool: "ring",
+  judged: "square",
+  holes: "diamond",
+  results: "triangle",
+  seed: "ring",
+}
 // Many points take a while to draw without a graphics card, so that they are drawn beyond the edges
 // too: while the map is moved, the picture is moved, and drawn again when it ends or rests.
 const MANY = 20_000
 const BEYOND = 0.35 // of width and height, on each side
 const REST_MS = 140
 const LATE_MS = 60 // between two frames: fewer points are drawn while they move
-const maps = new WeakMap()
+const FIND_MS = 120 // of rest after which typed words are looked for
+const FEWEST_LETTERS = 2
 
 const slow = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2)
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
 
+// The rows whose titles have all the words.
+const withWords = (titles, words) => {
+  const wanted = words.toLowerCase().split(/\s+/)
+  const rows = []
+  titles.forEach((title, row) => {
+    const lower = title.toLowerCase()
+    if (wanted.every((word) => lower.includes(word))) rows.push(row)
+  })
+  return rows
+}
+
 class DocumentMap {
+  camera = new Camera()
+  mode = "pan"
+  selected = []
+  matches = [] // rows whose titles have the words
+  words = ""
+  layers = []
+  status = ""
+  hovered = null
+  within = null // rows that filters let through; null without filters
+  layout = null
+  moving = null
+
   constructor(root) {
     this.root = root
-    this.camera = new Camera()
-    this.mode = "pan"
-    Object.assign(this, { selected: [], matches: [], hovered: null, within: null, layout: null, places: null, moving: null, shownColour: null })
-    this.build()
-    this.painter = new Painter(this.canvas)
-    this.canvas.addEventListener("webglcontextlost", (event) => event.preventDefault())
-    this.canvas.addEventListener("webglcontextrestored", () => this.restore())
-    this.labels = new ClusterLabels(this.names, (level, cluster, event) => this.choose(level, cluster, event))
-    this.listen()
-    this.setMode("pan")
-  }
-
-  build() {
-    this.tools = toolsNode(this)
-    this.search = searchNode(this)
-    this.stage = make("div", "stage")
-    this.canvas = make("canvas")
-    this.canvas.tabIndex = 0
-    this.canvas.setAttribute("role", "img")
-    this.names = make("div", "names")
-    this.names.setAttribute("role", "group")
-    setLabel(this.names, "Clusters; each name selects its documents")
-    this.outline = document.createElementNS("http://www.w3.org/2000/svg", "svg")
-    this.outline.setAttribute("class", "outline")
-    this.outline.setAttribute("aria-hidden", "true")
-    this.outline.append(document.createElementNS("http://www.w3.org/2000/svg", "polygon"))
-    this.ring = make("div", "ring")
-    this.ring.hidden = true
-    this.tip = make("div", "tip text")
-    this.tip.hidden = true
-    this.margin = make("div", "margin text")
-    this.legend = make("div", "legend")
-    this.status = make("div", "unseen")
-    this.status.setAttribute("role", "status")
-    this.stage.append(this.canvas, this.names, this.outline, this.ring, this.tip, this.margin)
-    const bar = make("div", "above")
-    bar.append(this.tools, this.search)
-    this.root.replaceChildren(bar, this.stage, this.legend, this.status)
-  }
-
-  listen() {
-    listenToPointers(this.stage, this.camera, {
+    this.path = location.pathname
+    this.panel()
+    const [stage, canvas, names, ring, tip] = ["stage", "points", "names", "ring", "tip"].map(
+      (name) => root.querySelector(`.${name}`),
+    )
+    Object.assign(this, { stage, canvas, names, ring, tip })
+    this.painter = new Painter(canvas)
+    canvas.addEventListener("webglcontextlost", (event) => event.preventDefault())
+    canvas.addEventListener("webglcontextrestored", () => this.restore())
+    this.labels = new ClusterLabels(names, (...chosen) => this.choose(...chosen))
+    listenToPointers(stage, this.camera, {
       mode: () => this.mode,
       moved: () => this.moved(),
       hover: (pixel, event) => this.hover(pixel, event),
-      leave: () => this.hover(null),
+      leave: () => this.point(null),
       click: (pixel, event) => this.click(pixel, event),
       outline: (path, done, event) => this.drawOutline(path, done, event),
     })
-    this.stage.onkeydown = (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return
-      const does = event.key === "Escape" ? () => this.clear() : event.target === this.canvas ? cameraKey(event.key, this.camera) : null
-      if (!does) return
-      event.preventDefault()
-      does()
-      this.moved()
-    }
-    this.resizing = new ResizeObserver(() => this.resize())
-    this.resizing.observe(this.stage)
+    new ResizeObserver(() => this.resize()).observe(stage)
   }
 
-  // -- what Python said ------------------------------------------------------------------------
+  // What stands around the points.
+  panel() {
+    const { data, dark, layout } = this
+    const keys = "Arrows move it, + and - zoom, 0 shows all."
+    const select = "Select documents by title search, or clusters by name."
+    const label = data && `Map of ${data.corpus}: ${counted(data.size)}. ${keys} ${select}`
+    const absent = layout?.absent
+    const missing = absent
+      ? `${counted(absent)} without ${layout.label} ${absent === 1 ? "is" : "are"} not on this map`
+      : ""
+    const shown = this.layers.map(({ rows, ...layer }) => ({ ...layer, count: rows.length }))
+    for (const layer of shown) if (layer.name === "seed") delete layer.count
+    render(
+      html`<div class="above">${toolsOf(this)}${searchOf(this)}</div>
+        <div class="stage" data-mode=${this.mode} @keydown=${(event) => this.key(event)}>
+          <canvas class="points" tabindex="0" role="img" aria-label=${label ?? ""}></canvas>
+          <div class="names" role="group"
+            aria-label="Clusters; each name selects its documents"></div>
+          <svg class="outline" aria-hidden="true"><polygon points=""></polygon></svg>
+          <div class="ring" hidden></div>
+          <div class="tip text" hidden></div>
+          <div class="margin text" ?hidden=${!absent}>${missing}</div>
+        </div>
+        <div class="legend">${data ? legendOf(data.colour, shown, dark) : ""}</div>
+        <div class="unseen" role="status">${this.status}</div>`,
+      this.root,
+    )
+  }
 
-  show(data, send) {
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const move = event.target === this.canvas && cameraKey(event.key, this.camera)
+    const does = event.key === "Escape" ? () => this.clear() : move
+    if (!does) return
+    event.preventDefault()
+    does()
+    this.moved()
+  }
+
+  // -- what Python says ------------------------------------------------------------------------
+
+  show({ data, dark, post }) {
     const before = this.data
-    Object.assign(this, { data, send })
-    setLabel(this.canvas, `Map of ${data.corpus}: ${counted(data.size)}. Arrows move it, + and - zoom, 0 shows all. Select documents by title search, or clusters by name.`)
-    if (before && before.dark !== data.dark) this.shownColour = null
+    if (before && this.dark !== dark) this.shownColour = null
+    Object.assign(this, { data, dark, post })
     if (before?.within !== data.within) this.setWithin(data.within ? fromBits(data.within) : null)
-    if (!this.root.sent.length && before?.selected !== data.selected) this.setSelected(fromBits(data.selected))
+    if (!this.root.sent.length && before?.selected !== data.selected) {
+      this.setSelected(fromBits(data.selected))
+    }
     this.take()
   }
 
   // Takes what has come of what is to be shown.
   take() {
-    const layout = mapStore.parts.get(this.data?.layout)
+    const layout = parts.get(this.data?.layout)
     this.root.classList.toggle("waiting", !layout)
     if (!layout) return
     if (layout !== this.layout) this.setLayout(layout)
     this.setColour()
-    this.setLayers()
-    this.setMargin()
-    this.search.again()
+    const colours = LAYERS[theme(this.dark)]
+    this.layers = this.data.layers.map((layer) => {
+      this.painter.setGroup(layer.name, layer.rows)
+      return { ...layer, shape: SHAPES[layer.name], colour: colours[layer.name] }
+    })
+    if (this.words) this.look()
+    this.panel()
     this.redraw()
   }
 
+  // The link is another one: where it is about the same corpus, so is what is seen of the map.
+  goBack() {
+    const { corpus } = this.layout ?? {}
+    if (location.pathname !== this.path || ofLink("corpus") !== corpus) return
+    this.camera.recall(corpus)
+    this.moved()
+  }
+
   setLayout(layout) {
-    const { positions } = layout.arrays
-    const moves = this.layout && this.layout.corpus === layout.corpus
+    const { positions, coarse, fine } = layout.arrays
+    const moves = this.layout?.corpus === layout.corpus
     if (!moves) this.camera.recall(layout.corpus)
     this.painter.set("before", moves ? this.layout.arrays.positions : positions)
     this.painter.set("after", positions)
     this.layout = layout
     this.places = new Places(positions)
-    this.painter.setGroup("sample", Array.from({ length: MANY }, () => Math.floor(Math.random() * this.places.count)))
+    const some = Array.from({ length: MANY }, () => Math.floor(Math.random() * this.places.count))
+    this.painter.setGroup("sample", some)
     if (this.data.size > MANY !== this.beyond > 0) this.resize()
     this.labels.set({
-      coarse: this.places.clusters(layout.arrays.coarse, layout.coarse),
-      fine: this.places.clusters(layout.arrays.fine, layout.fine),
+      coarse: this.places.clusters(coarse, layout.coarse),
+      fine: this.places.clusters(fine, layout.fine),
     })
-    this.hover(null)
+    this.partOf = [] // by fine cluster, the coarse one
+    fine.forEach((label, row) => (this.partOf[label] = coarse[row]))
+    this.point(null)
     this.moving = moves && !still() ? {} : null
     this.root.dataset.layout = layout.name
   }
 
   // Where the new layout's colours wait for a message, the former ones stay until it is there.
   setColour() {
-    const { colour, dark } = this.data
-    const ofClusters = colour.scale === "clusters"
-    const part = ofClusters ? this.layout : mapStore.parts.get(colour.key)
+    const { scale, key } = this.data.colour
+    const ofClusters = scale === "clusters"
+    const part = ofClusters ? this.layout : parts.get(key)
     if (!part || this.shownColour === part) return
     const { coarse, values } = part.arrays
-    const each = ofClusters ? Uint8Array.from(coarse, (label) => (label === LOOSE ? NONE : label % 240)) : values
-    const opaque = this.data.size > 20_000 ? 175 : 225
-    this.painter.set("colour", coloursOf(each, colour.scale, dark, opaque))
+    const ofCluster = (label) => (label === LOOSE ? NONE : label % 240)
+    const each = ofClusters ? Uint8Array.from(coarse, ofCluster) : values
+    const opaque = this.data.size > MANY ? 175 : 225
+    this.painter.set("colour", colourBytes(each, scale, this.dark, opaque))
     this.shownColour = part
+    const colourOfCluster = (level, { label }) => {
+      const value = level === "fine" ? this.partOf[label] : label
+      return css(colourOf(value % 240, scale, this.dark))
+    }
+    this.labels.paint(ofClusters ? colourOfCluster : null)
   }
 
-  setLayers() {
-    const { layers, dark, colour } = this.data
-    const colours = new Map(Object.entries(LAYERS[theme(dark)]))
-    this.layers = layers.map((layer) => ({ ...layer, shape: LAYER_SHAPES.get(layer.name), colour: colours.get(layer.name) }))
-    for (const { name, rows } of this.layers) this.painter.setGroup(name, rows)
-    const shown = this.layers.map((layer) => ({ ...layer, count: layer.name === "seed" ? undefined : layer.rows.length }))
-    this.legend.replaceChildren(...legendNodes(colour, shown, dark))
-  }
-
-  setMargin() {
-    const absent = this.layout.absent
-    this.margin.hidden = !absent
-    this.margin.textContent = absent ? withMarks(`${counted(absent)} without ${this.layout.label} ${absent === 1 ? "is" : "are"} not on this map`) : ""
-  }
-
-  // Args: rows: what filters let through; null without filters.
   setWithin(rows) {
     this.within = rows && new Set(rows)
     this.painter.setGroup("within", rows ?? [])
@@ -163,7 +207,7 @@ class DocumentMap {
   }
 
   titles() {
-    return mapStore.parts.get(this.data?.titles)?.arrays.titles ?? []
+    return parts.get(this.data?.titles)?.arrays.titles ?? []
   }
 
   // -- selecting -------------------------------------------------------------------------------
@@ -171,104 +215,110 @@ class DocumentMap {
   setSelected(rows) {
     this.selected = rows
     this.painter.setGroup("selected", rows)
-    this.root.querySelector(".clear").disabled = !rows.length
+    this.panel()
     this.redraw()
   }
 
   // Args: add: to what is selected already; show: move the map to where they lie.
   select(rows, { add = false, show = false } = {}) {
-    rows = rows.filter((row) => this.passes(row))
-    if (add) rows = [...new Set([...this.selected, ...rows])]
-    this.setSelected(rows)
-    if (show) this.zoomTo(rows)
-    const one = rows.length === 1 ? `“${this.titles()[rows[0]] ?? "document"}”` : counted(rows.length)
-    this.say(`Selected: ${one}`)
-    this.send("select", { rows: toBits(rows, this.data.size) })
+    const own = rows.filter((row) => this.passes(row))
+    const all = add ? [...new Set([...this.selected, ...own])] : own
+    const [first] = all
+    const what = all.length > 1 ? counted(all.length) : `“${this.titles()[first] ?? "document"}”`
+    this.status = all.length ? `Selected: ${what}` : "Nothing selected"
+    this.setSelected(all)
+    if (show) this.zoomTo(all)
+    this.post("select", { rows: toBits(all, this.data.size) })
   }
 
   clear() {
-    if (!this.selected.length) return
-    this.setSelected([])
-    this.say("Nothing selected")
-    this.send("select", { rows: toBits([], this.data.size) })
-  }
-
-  say(words) {
-    this.status.textContent = withMarks(words)
+    if (this.selected.length) this.select([])
   }
 
   choose(level, cluster, event) {
-    const labels = this.layout.arrays[level]
     const rows = []
-    labels.forEach((label, row) => label === cluster.label && this.places.has(row) && rows.push(row))
+    this.layout.arrays[level].forEach((label, row) => {
+      if (label === cluster.label && this.places.has(row)) rows.push(row)
+    })
     this.select(rows, { add: event.shiftKey })
   }
 
   // The document at a pixel; null for none.
-  find(pixel, type = "mouse") {
+  rowAt(pixel, type) {
     if (!this.places || this.moving) return null
-    const scale = this.camera.scale
     const reach = Math.max(REACH[type] ?? 9, this.pointSize / 2 + 2)
-    return this.places.nearest(this.camera.toPlace(pixel), scale.map((side) => reach / side), (row) => this.passes(row))
+    const sides = this.camera.scale.map((side) => reach / side)
+    return this.places.nearest(this.camera.toPlace(pixel), sides, (row) => this.passes(row))
   }
 
-  click(pixel, event) {
-    const row = this.find(pixel, event.pointerType)
+  click(pixel, { pointerType, shiftKey }) {
+    const row = this.rowAt(pixel, pointerType)
     this.canvas.focus({ preventScroll: true })
     if (row === null) return
-    const known = this.selected.includes(row)
-    if (event.shiftKey && known) this.select(this.selected.filter((one) => one !== row))
-    else this.select([row], { add: event.shiftKey })
-    if (event.pointerType === "touch") this.point(row)
+    const others = this.selected.filter((one) => one !== row)
+    if (shiftKey && others.length < this.selected.length) this.select(others)
+    else this.select([row], { add: shiftKey })
+    if (pointerType === "touch") this.point(row)
   }
 
   drawOutline(path, done, event) {
     const points = path.map((pixel) => pixel.map((part) => part.toFixed(1)).join(",")).join(" ")
-    this.outline.firstChild.setAttribute("points", done ? "" : points)
+    this.stage.querySelector("polygon").setAttribute("points", done ? "" : points)
     if (!done || !this.places) return
     const rows = this.places.inside(path.map(this.camera.toPlace)).filter((row) => this.passes(row))
-    if (rows.length) this.select(rows, { add: event.shiftKey })
-    else this.say("Nothing selected")
+    if (rows.length) return this.select(rows, { add: event.shiftKey })
+    this.status = "Nothing selected"
+    this.panel()
   }
 
-  found(rows) {
-    this.matches = rows
-    this.painter.setGroup("found", rows)
-    this.redraw()
+  // Args: now: without waiting for more to be typed.
+  find(text, now = false) {
+    clearTimeout(this.finding)
+    const words = text.trim()
+    this.words = words.length >= FEWEST_LETTERS ? words : ""
+    const look = () => {
+      this.look()
+      this.panel()
+      this.redraw()
+    }
+    if (now) look()
+    else this.finding = setTimeout(look, FIND_MS)
+  }
+
+  look() {
+    const rows = this.words ? withWords(this.titles(), this.words) : []
+    this.matches = rows.filter((row) => this.passes(row))
+    this.painter.setGroup("found", this.matches)
   }
 
   zoomTo(rows) {
     const places = rows.filter((row) => this.places?.has(row)).map((row) => this.places.at(row))
     if (!places.length) return
-    const ends = (i) => places.reduce(([low, high], place) => [Math.min(low, place[i]), Math.max(high, place[i])], [1, 0])
+    const ends = (i) =>
+      places.reduce(([a, b], at) => [Math.min(a, at[i]), Math.max(b, at[i])], [1, 0])
     const [[left, right], [bottom, top]] = [ends(0), ends(1)]
     this.camera.show([left, bottom, right, top])
     this.redraw()
   }
 
   hover(pixel, event) {
-    if (event?.target.closest?.("button")) pixel = null
-    const row = pixel && this.mode === "pan" ? this.find(pixel, event.pointerType) : null
-    this.point(row)
+    const free = this.mode === "pan" && !event.target.closest?.("button")
+    this.point(free ? this.rowAt(pixel, event.pointerType) : null)
   }
 
   // Shows the title of a document, and marks it.
   point(row) {
     if (row === this.hovered) return
     this.hovered = row
-    this.tip.hidden = row === null
-    this.ring.hidden = row === null
+    this.tip.hidden = this.ring.hidden = row === null
     this.stage.classList.toggle("over", row !== null)
-    if (row !== null) this.tip.textContent = withMarks(this.titles()[row] ?? "Loading titles…")
+    this.tip.textContent = withMarks(this.titles()[row] ?? "Loading titles…")
     this.placeTip()
   }
 
-  // -- tools -----------------------------------------------------------------------------------
-
   setMode(mode) {
     this.mode = mode
-    this.stage.dataset.mode = mode
-    for (const one of this.tools.querySelectorAll("[data-mode]")) one.setAttribute("aria-pressed", String(one.dataset.mode === mode))
+    this.panel()
   }
 
   zoom(change) {
@@ -277,7 +327,7 @@ class DocumentMap {
   }
 
   moved() {
-    this.hover(null)
+    this.point(null)
     this.redraw(this.beyond > 0)
   }
 
@@ -289,12 +339,13 @@ class DocumentMap {
     this.density = Math.min(devicePixelRatio || 1, this.beyond ? 1.5 : 2)
     this.camera.size = [clientWidth, clientHeight]
     this.area = this.camera.size.map((side) => Math.round(side * (1 + 2 * this.beyond)))
-    const [wide, high] = this.area
-    this.canvas.width = Math.round(wide * this.density)
-    this.canvas.height = Math.round(high * this.density)
-    const style = { width: wide, height: high, left: (clientWidth - wide) / 2, top: (clientHeight - high) / 2 }
-    const node = this.canvas
-    for (const [name, pixels] of Object.entries(style)) node.style[name] = `${pixels}px`
+    const [width, height] = this.area
+    this.canvas.width = Math.round(width * this.density)
+    this.canvas.height = Math.round(height * this.density)
+    const [left, top] = [(clientWidth - width) / 2, (clientHeight - height) / 2]
+    for (const [name, pixels] of Object.entries({ width, height, left, top })) {
+      this.canvas.style[name] = `${pixels}px`
+    }
     this.paint(performance.now())
   }
 
@@ -322,8 +373,8 @@ class DocumentMap {
   shifted() {
     if (!this.drawnAt || this.moving) return false
     const { shift, size } = this.camera.since(this.drawnAt)
-    const covers = this.camera.size.every((side, i) => this.area[i] * size - 2 * Math.abs(shift[i]) >= side)
-    if (!covers || size > 2) return false
+    const room = (side, i) => this.area[i] * size - 2 * Math.abs(shift[i]) >= side
+    if (!this.camera.size.every(room) || size > 2) return false
     this.canvas.style.transform = `translate(${shift[0]}px, ${shift[1]}px) scale(${size})`
     clearTimeout(this.rests)
     this.rests = setTimeout(() => this.redraw(), REST_MS)
@@ -336,31 +387,45 @@ class DocumentMap {
     return Math.min(14, size * Math.sqrt(Math.max(1, this.camera.zoom)))
   }
 
-  layersToDraw() {
-    const size = this.pointSize * this.density
-    const colours = LAYERS[theme(this.data.dark)]
+  passesToDraw() {
+    const { density } = this
+    const size = this.pointSize * density
+    const colours = LAYERS[theme(this.dark)]
+    const big = Math.max(size + 7 * density, 13 * density)
     const rest = this.selected.length || this.matches.length ? FAINT : 1
-    const all = this.sampled ? "sample" : undefined
-    const big = Math.max(size + 7 * this.density, 13 * this.density)
-    const above = this.layers.filter(({ name }) => name !== "seed")
+    const all = { group: this.sampled ? "sample" : undefined, size, faint: rest }
+    const ring = (group, more, faint = 1) => {
+      return { group, shape: "ring", size: more, tint: rgb(colours[group]), faint }
+    }
+    const marked = this.layers
+      .filter(({ name }) => name !== "seed")
+      .map(({ name, shape, colour }) => ({ group: name, shape, size: big, tint: rgb(colour) }))
+    const few = this.selected.length <= 200
     return [
-      { group: all, size, faint: this.within ? OUTSIDE : rest },
-      ...(this.within ? [{ group: "within", size, faint: rest }] : []),
-      ...["found", "selected"].map((group) => ({ group, size: 1.3 * size + this.density })),
-      ...above.map(({ name, shape, colour }) => ({ group: name, shape, size: big, tint: rgb(colour) })),
-      { group: "found", shape: "ring", size: size + 5 * this.density, tint: rgb(colours.found), faint: 0.8 },
-      ...(this.selected.length > 200 ? [] : [{ group: "selected", shape: "ring", size: size + 6 * this.density, tint: rgb(colours.selected) }]),
+      ...(this.within
+        ? [
+            { ...all, faint: OUTSIDE },
+            { group: "within", size, faint: rest },
+          ]
+        : [all]),
+      { group: "found", size: 1.3 * size + density },
+      { group: "selected", size: 1.3 * size + density },
+      ...marked,
+      ring("found", size + 5 * density, 0.8),
+      ...(few ? [ring("selected", size + 6 * density)] : []),
       { group: "seed", size: 1.5 * size, tint: rgb(colours.seed) },
-      { group: "seed", shape: "ring", size: big + 8 * this.density, tint: rgb(colours.seed) },
+      ring("seed", big + 8 * density),
     ]
   }
 
   paint(now) {
-    if (!this.layout || !this.layers || !this.area) return
+    if (!this.layout || !this.area) return
     const moved = this.progress(now)
     const paper = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim()
     this.painter.draw({
-      camera: this.camera.matrix(this.area), moved: slow(moved), passes: this.layersToDraw(),
+      camera: this.camera.matrix(this.area),
+      moved: slow(moved),
+      passes: this.passesToDraw(),
       paper: rgb(/^#[0-9a-f]{6}$/i.test(paper) ? paper : "#ffffff"),
     })
     clearTimeout(this.rests)
@@ -373,8 +438,24 @@ class DocumentMap {
   }
 
   placeNames() {
-    this.labels.draw(this.camera.toScreen, this.camera.size, this.camera.zoom)
+    const { size, toScreen, zoom } = this.camera
+    this.labels.draw(toScreen, size, zoom, () => this.middles())
     this.placeTip()
+  }
+
+  // The middle of what is seen of each fine cluster, by its label.
+  middles() {
+    const { size, toPlace } = this.camera
+    const [[left, top], [right, bottom]] = [toPlace([0, 0]), toPlace(size)]
+    const sums = new Map()
+    this.places.within([left, bottom, right, top], (row) => {
+      const [x, y] = this.places.at(row)
+      if (x < left || x > right || y < bottom || y > top) return
+      const label = this.layout.arrays.fine[row]
+      const [sx, sy, count] = sums.get(label) ?? [0, 0, 0]
+      sums.set(label, [sx + x, sy + y, count + 1])
+    })
+    return new Map([...sums].map(([label, [x, y, n]]) => [label, { x: x / n, y: y / n }]))
   }
 
   // How far the move between two layouts is, 0 to 1; it begins with its first frame. Where frames
@@ -392,33 +473,34 @@ class DocumentMap {
   placeTip() {
     if (this.hovered === null || !this.places.has(this.hovered)) return
     const [x, y] = this.camera.toScreen(this.places.at(this.hovered))
-    const [wide] = this.camera.size
-    const across = this.pointSize + 10
-    Object.assign(this.ring.style, { width: `${across}px`, height: `${across}px`, transform: `translate(${x - across / 2}px, ${y - across / 2}px)` })
-    const left = Math.max(8, Math.min(wide - this.tip.offsetWidth - 8, x - this.tip.offsetWidth / 2))
-    const above = y - this.tip.offsetHeight - 14
-    this.tip.style.transform = `translate(${left.toFixed(0)}px, ${(above > 4 ? above : y + 14).toFixed(0)}px)`
+    const { offsetWidth: width, offsetHeight: height } = this.tip
+    const side = this.pointSize + 10
+    this.ring.style.width = this.ring.style.height = `${side}px`
+    this.ring.style.transform = `translate(${x - side / 2}px, ${y - side / 2}px)`
+    const left = Math.max(8, Math.min(this.camera.size[0] - width - 8, x - width / 2))
+    const above = y - height - 14
+    const top = above > 4 ? above : y + 14
+    this.tip.style.transform = `translate(${left.toFixed(0)}px, ${top.toFixed(0)}px)`
   }
 }
 
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector(".root")
-  root.classList.toggle("dark", Boolean(data.dark))
-  const send = outbox(root, data, setTriggerValue)
-  if (!maps.has(root)) {
-    try {
-      maps.set(root, new DocumentMap(root))
-    } catch (error) {
-      root.replaceChildren(make("p", "missing", `The map needs a browser with WebGL 2. Use Explore instead. (${error.message})`))
-      return undefined
-    }
+export default component((drawn) => {
+  const { root, state } = drawn
+  try {
+    state.map ??= new DocumentMap(root)
+  } catch ({ message }) {
+    const words = "The map needs a browser with WebGL 2. Use Explore instead."
+    render(html`<p class="missing">${words} (${message})</p>`, root)
+    return undefined
   }
-  const map = maps.get(root)
-  map.show(data, send)
-  const look = () => map.take()
-  root.seedlensStop?.()
-  root.seedlensStop = () => mapStore.watching.delete(look)
-  mapStore.watching.add(look)
-  return () => root.seedlensStop()
-}
+  state.map.show(drawn)
+  const look = () => state.map.take()
+  const back = () => state.map.goBack()
+  watching.add(look)
+  addEventListener("popstate", back)
+  return () => {
+    watching.delete(look)
+    removeEventListener("popstate", back)
+    state.map.camera.leave()
+  }
+})

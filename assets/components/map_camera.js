@@ -1,16 +1,24 @@
 // What part of the map is seen, and how pointers, wheel and keys change it.
-const MOST_ZOOM = 200
+const [LEAST_ZOOM, MOST_ZOOM] = [0.6, 200]
 const MARGIN = 26 // pixels about the points when all are seen
 const CLICK_PIXELS = 5 // a press that moves less is a click
 const WIDEST = 1.6 // how much wider than high, or higher than wide, points are drawn
 
-// What this tab saw last of each corpus: it outlives the page of the app, and links that load it
-// again. A page without an origin has no storage.
-const mapsKept = origin === "null" ? {} : sessionStorage
-const seen = (globalThis.seedlensMapsSeen ??= new Map(JSON.parse(mapsKept.seedlensMapsSeen ?? "[]")))
-addEventListener("pagehide", () => { mapsKept.seedlensMapsSeen = JSON.stringify([...seen]) })
+const LINK_MS = 250 // from the last move until the link has it
 
-class Camera {
+// The part that is seen is in the link, as `at`. After a reload and with Back the link decides;
+// otherwise what this tab saw last of the corpus, as the app knows links only from when it was
+// asked. A page without an origin has no storage.
+const kept = origin === "null" ? {} : sessionStorage
+const cameras = new Map(JSON.parse(kept.seedlensMaps ?? "[]"))
+const loaded = performance.getEntriesByType("navigation")[0]?.name ?? location.href
+let byLink = new URL(loaded).pathname // of the page on which the link decides
+addEventListener("popstate", () => (byLink = location.pathname))
+addEventListener("pagehide", () => (kept.seedlensMaps = JSON.stringify([...cameras])))
+
+export const ofLink = (name) => new URLSearchParams(location.search).get(name) ?? ""
+
+export class Camera {
   constructor() {
     this.size = [1, 1]
     this.fit()
@@ -20,13 +28,37 @@ class Camera {
     Object.assign(this, { x: 0.5, y: 0.5, zoom: 1 })
   }
 
+  // As the link has it; empty where all is seen.
+  get text() {
+    const text = `${this.x.toFixed(4)},${this.y.toFixed(4)},${this.zoom.toFixed(2)}`
+    return text === "0.5000,0.5000,1.00" ? "" : text
+  }
+
   remember(corpus) {
-    seen.set(corpus, { x: this.x, y: this.y, zoom: this.zoom })
+    cameras.set(corpus, this.text)
+    clearTimeout(this.links)
+    if (origin !== "null") this.links = setTimeout(() => this.link(corpus), LINK_MS)
+  }
+
+  link(corpus) {
+    const search = new URLSearchParams(location.search)
+    if (search.get("corpus") !== corpus || ofLink("at") === this.text) return
+    search.delete("at")
+    if (this.text) search.set("at", this.text)
+    history.replaceState(history.state, "", `?${search}`)
   }
 
   recall(corpus) {
+    const known = byLink === location.pathname ? undefined : cameras.get(corpus)
+    const [x, y, zoom] = (known ?? ofLink("at")).split(",").map(Number)
     this.fit()
-    Object.assign(this, seen.get(corpus))
+    const near = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, zoom))
+    if (zoom) Object.assign(this, { x, y, zoom: near })
+    byLink = ""
+  }
+
+  leave() {
+    clearTimeout(this.links)
   }
 
   // Pixels for the whole of each direction.
@@ -66,7 +98,7 @@ class Camera {
   // Zooms so that what is at a pixel stays there.
   zoomAt(factor, pixel = this.size.map((side) => side / 2)) {
     const before = this.toPlace(pixel)
-    this.zoom = Math.max(0.6, Math.min(MOST_ZOOM, this.zoom * factor))
+    this.zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, this.zoom * factor))
     const now = this.toPlace(pixel)
     this.x = Math.max(0, Math.min(1, this.x + before[0] - now[0]))
     this.y = Math.max(0, Math.min(1, this.y + before[1] - now[1]))
@@ -76,7 +108,10 @@ class Camera {
   show([left, bottom, right, top]) {
     Object.assign(this, { x: (left + right) / 2, y: (bottom + top) / 2, zoom: 1 })
     const [sx, sy] = this.scale
-    const zoom = Math.min(this.size[0] / (sx * Math.max(right - left, 0.01)), this.size[1] / (sy * Math.max(top - bottom, 0.01)))
+    const zoom = Math.min(
+      this.size[0] / (sx * Math.max(right - left, 0.01)),
+      this.size[1] / (sy * Math.max(top - bottom, 0.01)),
+    )
     this.zoom = Math.max(1, Math.min(30, 0.7 * zoom))
   }
 }
@@ -89,7 +124,7 @@ const pixelOf = (event, stage) => {
 // Pointers on the stage: one pans or draws an outline, two zoom.
 // Args: on: mode() -> "pan", "rectangle" or "lasso"; moved(); hover(pixel, event); leave();
 //   click(pixel, event); outline(pixels, done, event).
-const listenToPointers = (stage, camera, on) => {
+export const listenToPointers = (stage, camera, on) => {
   const down = new Map()
   let [start, path, far] = [null, [], false]
 
@@ -107,7 +142,8 @@ const listenToPointers = (stage, camera, on) => {
   stage.onpointerdown = (event) => {
     if (event.button > 0) return
     down.set(event.pointerId, pixelOf(event, stage))
-    if (down.size === 1) [start, path, far] = [pixelOf(event, stage), [pixelOf(event, stage)], false]
+    if (down.size === 1)
+      [start, path, far] = [pixelOf(event, stage), [pixelOf(event, stage)], false]
     else [far, path] = [true, []]
     on.outline([], false, event)
   }
@@ -143,23 +179,34 @@ const listenToPointers = (stage, camera, on) => {
   stage.onwheel = (event) => {
     event.preventDefault()
     const lines = event.deltaMode === 1 ? 16 : 1
-    camera.zoomAt(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 0.01 : 0.002)), pixelOf(event, stage))
+    camera.zoomAt(
+      Math.exp(
+        -Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 0.01 : 0.002),
+      ),
+      pixelOf(event, stage),
+    )
     on.moved()
   }
 }
 
-const rectangle = ([ax, ay], [bx, by]) => [[ax, ay], [bx, ay], [bx, by], [ax, by]]
+const rectangle = ([ax, ay], [bx, by]) => [
+  [ax, ay],
+  [bx, ay],
+  [bx, by],
+  [ax, by],
+]
 
 const STEP = 60 // pixels that an arrow pans by
 
 // What a key does to the camera; null where it does nothing.
-const cameraKey = (key, camera) => ({
-  ArrowLeft: () => camera.pan(STEP, 0),
-  ArrowRight: () => camera.pan(-STEP, 0),
-  ArrowUp: () => camera.pan(0, STEP),
-  ArrowDown: () => camera.pan(0, -STEP),
-  "+": () => camera.zoomAt(1.4),
-  "=": () => camera.zoomAt(1.4),
-  "-": () => camera.zoomAt(1 / 1.4),
-  0: () => camera.fit(),
-})[key] ?? null
+export const cameraKey = (key, camera) =>
+  ({
+    ArrowLeft: () => camera.pan(STEP, 0),
+    ArrowRight: () => camera.pan(-STEP, 0),
+    ArrowUp: () => camera.pan(0, STEP),
+    ArrowDown: () => camera.pan(0, -STEP),
+    "+": () => camera.zoomAt(1.4),
+    "=": () => camera.zoomAt(1.4),
+    "-": () => camera.zoomAt(1 / 1.4),
+    0: () => camera.fit(),
+  })[key] ?? null

@@ -1,7 +1,7 @@
 // Draws points with WebGL. Places are numbers from 0 to 1 (65535 stands for none), those before and
 // those after a move lie on the graphics card together: the card itself puts a point between them.
-const ABSENT = 65535
-const SHAPES = { disc: 0, ring: 1, square: 2, diamond: 3, triangle: 4, cross: 5 }
+export const ABSENT = 65535
+const SHAPES = { disc: 0, ring: 1, square: 2, diamond: 3, triangle: 4 }
 
 const VERTEX = `#version 300 es
 in vec2 before;
@@ -37,19 +37,18 @@ void main() {
     : shape == 4 ? max(0.9 * abs(at.x) - 0.5 * at.y + 0.45, at.y + 0.15)
     : length(at);
   float cover = 1.0 - smoothstep(1.0 - soft, 1.0, far);
-  if (shape == 5) {
-    float arm = min(abs(at.x - at.y), abs(at.x + at.y));
-    cover *= 1.0 - smoothstep(line, line + soft, arm);
-  } else if (shape > 0) {
-    cover *= smoothstep(1.0 - line - soft, 1.0 - line, far);
-  }
+  if (shape > 0) cover *= smoothstep(1.0 - line - soft, 1.0 - line, far);
   ink = vec4(shade.rgb, shade.a * cover);
 }`
 
 // Raises an error where the browser has no WebGL.
-class Painter {
+export class Painter {
   constructor(canvas) {
-    const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, preserveDrawingBuffer: false })
+    const gl = canvas.getContext("webgl2", {
+      alpha: false,
+      antialias: false,
+      preserveDrawingBuffer: false,
+    })
     if (!gl) throw new Error("WebGL is missing")
     Object.assign(this, { canvas, gl, groups: new Map(), size: 0 })
     this.prepare()
@@ -58,23 +57,33 @@ class Painter {
   prepare() {
     const { gl } = this
     const program = gl.createProgram()
-    for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+    for (const [kind, source] of [
+      [gl.VERTEX_SHADER, VERTEX],
+      [gl.FRAGMENT_SHADER, FRAGMENT],
+    ]) {
       const shader = gl.createShader(kind)
       gl.shaderSource(shader, source)
       gl.compileShader(shader)
       gl.attachShader(program, shader)
     }
     gl.linkProgram(program)
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program))
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS))
+      throw new Error(gl.getProgramInfoLog(program))
     gl.useProgram(program)
     gl.enable(gl.BLEND)
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA)
-    const at = (name) => gl.getUniformLocation(program, name)
-    this.uniform = { moved: at("moved"), camera: at("camera"), size: at("size"), tint: at("tint"), faint: at("faint"), shape: at("shape") }
-    this.fields = new Map()
-    for (const [name, count, type] of [["before", 2, gl.UNSIGNED_SHORT], ["after", 2, gl.UNSIGNED_SHORT], ["colour", 4, gl.UNSIGNED_BYTE]]) {
-      this.fields.set(name, { place: gl.getAttribLocation(program, name), count, type, buffer: gl.createBuffer() })
+    const at = (name) => [name, gl.getUniformLocation(program, name)]
+    const names = ["moved", "camera", "size", "tint", "faint", "shape"]
+    this.uniform = Object.fromEntries(names.map(at))
+    const field = (name, count, type) => {
+      const place = gl.getAttribLocation(program, name)
+      return [name, { place, count, type, buffer: gl.createBuffer() }]
     }
+    this.fields = new Map([
+      field("before", 2, gl.UNSIGNED_SHORT),
+      field("after", 2, gl.UNSIGNED_SHORT),
+      field("colour", 4, gl.UNSIGNED_BYTE),
+    ])
     this.groups.clear()
   }
 

@@ -1,10 +1,10 @@
 // Takes one part of a map, which it keeps for the map; nothing of it is seen.
-const taken = new WeakMap()
+import { keepPart, unpacked } from "./map_store.js"
 
-export default async function (component) {
-  const { data, parentElement } = component
-  const root = parentElement.querySelector(".root")
-  if (!data || taken.get(root) === data) return
-  taken.set(root, data)
+const taken = new WeakMap() // by its place on the page
+
+export default async ({ data, parentElement }) => {
+  if (!data || taken.get(parentElement) === data) return
+  taken.set(parentElement, data)
   keepPart(await unpacked(data))
 }

@@ -1,19 +1,24 @@
 // Where points of a layout lie: which is near a place, which lie in an outline, where clusters are.
-const CELLS = 128
-const LOOSE = 65535 // the label of a point that no cluster has
+import { ABSENT } from "./map_gl.js"
 
-class Places {
+const CELLS = 128
+export const LOOSE = 65535 // the label of a point that no cluster has
+
+export class Places {
   // Args: positions: 2n numbers from 0 to 65535.
   constructor(positions) {
     this.positions = positions
     this.count = positions.length / 2
-    const cellOf = (row) => this.cell(positions[2 * row]) * CELLS + this.cell(positions[2 * row + 1])
+    const cellOf = (row) =>
+      this.cell(positions[2 * row]) * CELLS + this.cell(positions[2 * row + 1])
     this.starts = new Uint32Array(CELLS * CELLS + 1)
-    for (let row = 0; row < this.count; row += 1) if (this.has(row)) this.starts[cellOf(row) + 1] += 1
+    for (let row = 0; row < this.count; row += 1)
+      if (this.has(row)) this.starts[cellOf(row) + 1] += 1
     for (let i = 0; i < CELLS * CELLS; i += 1) this.starts[i + 1] += this.starts[i]
     const next = this.starts.slice()
     this.rows = new Uint32Array(this.starts.at(-1))
-    for (let row = 0; row < this.count; row += 1) if (this.has(row)) this.rows[next[cellOf(row)]++] = row
+    for (let row = 0; row < this.count; row += 1)
+      if (this.has(row)) this.rows[next[cellOf(row)]++] = row
   }
 
   has(row) {
@@ -77,7 +82,13 @@ class Places {
     }
     const middle = (values) => Uint16Array.from(values).sort()[values.length >> 1] / 65535
     return members
-      .map(([xs, ys], label) => ({ label, name: names[label], count: xs.length, x: middle(xs), y: middle(ys) }))
+      .map(([xs, ys], label) => ({
+        label,
+        name: names[label],
+        count: xs.length,
+        x: middle(xs),
+        y: middle(ys),
+      }))
       .filter(({ count }) => count)
       .sort((a, b) => b.count - a.count)
   }

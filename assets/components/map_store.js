@@ -1,13 +1,14 @@
 // What has come of maps: each part is a message of its own, sent once, and the map takes what it
 // shows from here by its key.
 const MOST_PARTS = 40
-const mapStore = (globalThis.seedlensMap ??= { parts: new Map(), watching: new Set() })
+export const parts = new Map()
+export const watching = new Set() // what is called when a part has come
 
 const TYPES = { u8: Uint8Array, u16: Uint16Array }
 
 // A part as `packed` (pages/_map/map_parts.py) wrote it: the length of a head in four bytes, the
 // head as JSON, then arrays, each on a multiple of four bytes.
-const unpacked = async (bytes) => {
+export const unpacked = async (bytes) => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const end = 4 + view.getUint32(0, true)
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, end)))
@@ -26,26 +27,24 @@ const inflated = async (bytes) => {
   return (await new Response(stream).text()).split("\n")
 }
 
-const keepPart = (part) => {
-  mapStore.parts.delete(part.key)
-  mapStore.parts.set(part.key, part)
-  for (const key of mapStore.parts.keys()) {
-    if (mapStore.parts.size <= MOST_PARTS) break
-    mapStore.parts.delete(key)
-  }
-  for (const look of mapStore.watching) look()
+export const keepPart = (part) => {
+  parts.delete(part.key)
+  parts.set(part.key, part)
+  for (const key of parts.keys()) if (parts.size > MOST_PARTS) parts.delete(key)
+  for (const look of watching) look()
 }
 
 // A selection as text: a bit for each document, so that all of them are short too.
-const toBits = (rows, size) => {
+export const toBits = (rows, size) => {
   const bytes = new Uint8Array(Math.ceil(size / 8))
   for (const row of rows) bytes[row >> 3] |= 1 << (row & 7)
   let text = ""
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  for (let at = 0; at < bytes.length; at += 8192)
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192))
   return btoa(text)
 }
 
-const fromBits = (text) => {
+export const fromBits = (text) => {
   const rows = []
   const bytes = atob(text)
   for (let at = 0; at < bytes.length; at += 1) {

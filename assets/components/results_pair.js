@@ -1,46 +1,46 @@
 // The seed and a result side by side, aligned by aspect: what each says of it.
+import { html, marked, metaLine, roleClass } from "./base.js"
+import { showDialog } from "./keys.js"
 
-const ofRole = (document_, marks, role) => {
-  const lines = []
-  document_.sentences.forEach((sentence, i) => {
-    if ((sentence.role ?? null) === role) lines.push(marked(sentence.text, marks[i] ?? [], "said"))
-  })
-  return lines
+const ofRole = ({ sentences }, marks, role) =>
+  sentences.flatMap(({ text, role: own }, i) =>
+    (own ?? null) === role ? [marked(text, marks[i], "said")] : [],
+  )
+
+const side = (whose, lines, aspect) => {
+  const none = aspect ? `No sentence of ${aspect}.` : "No other sentence."
+  return html`<div class="side">
+    <span class="who">${whose}</span>
+    ${lines.length ? lines : html`<span class="none">${none}</span>`}
+  </div>`
 }
 
-const sideNode = (who, lines, aspect) => {
-  const node = make("div", "side")
-  node.append(make("span", "who", who))
-  if (lines.length) node.append(...lines)
-  else node.append(make("span", "none", aspect ? `No sentence of ${aspect}.` : "No other sentence."))
-  return node
-}
+const titleSide = (whose, one) =>
+  html`<div class="side">
+    <div class="kicker">${whose}</div>
+    <div class="title text">${one.title || "Pasted text"}</div>
+    ${metaLine(one)}
+  </div>`
 
-const aspectRow = (name, letter, role, [mine, theirs]) => {
-  const row = make("section", `aspectrow ${roleClass(role)}`)
-  const heading = make("h3")
-  heading.append(make("span", "letter", letter), ` ${name ?? "No aspect"}`)
-  row.append(heading, sideNode("Seed", mine, name), sideNode("Result", theirs, name))
-  return row
-}
-
-const titleSide = (who, document_) => {
-  const node = make("div", "side")
-  node.append(make("div", "kicker", who), make("div", "title text", document_.title || "Pasted text"))
-  const meta = metaLine(document_)
-  if (meta) node.append(meta)
-  return node
-}
-
-const showPair = (parent, result, { seed, aspects }) => {
-  const titles = make("div", "aspectrow titles")
-  titles.append(make("div"), titleSide("Seed", seed), titleSide(`Result ${result.rank}`, result))
-  const rows = [titles]
-  const roles = [...aspects.map((aspect, i) => [aspect.name, aspect.letter, i]), [null, "·", null]]
-  for (const [name, letter, role] of roles) {
-    const sides = [ofRole(seed, result.seed_marks, role), ofRole(result, result.own_marks, role)]
-    if (name !== null || sides.some((lines) => lines.length)) rows.push(aspectRow(name, letter, role, sides))
+export const showPair = (parent, result, { seed, aspects }) => {
+  const row = ({ name, letter }, role) => {
+    const own = ofRole(seed, result.seed_marks, role)
+    const its = ofRole(result, result.own_marks, role)
+    if (!name && !own.length && !its.length) return ""
+    return html`<section class="aspectrow ${roleClass(role)}">
+      <h3><span class="letter">${letter}</span> ${name ?? "No aspect"}</h3>
+      ${side("Seed", own, name)}${side("Result", its, name)}
+    </section>`
   }
-  const words = make("p", "small", "Highlighted: matching words in the evidence.")
-  showDialog(parent, "pairdialog", "Side by side, by aspect", [...rows, words])
+  showDialog(
+    parent,
+    "pairdialog",
+    "Side by side, by aspect",
+    html`<div class="aspectrow titles">
+        <div></div>
+        ${titleSide("Seed", seed)}${titleSide(`Result ${result.rank}`, result)}
+      </div>
+      ${aspects.map(row)}${row({ letter: "·" }, null)}
+      <p class="small">Highlighted: matching words in the evidence.</p>`,
+  )
 }

@@ -1,142 +1,186 @@
 // What a result shows of itself: how it moved, evidence, facts, a model's words.
+import {
+  beginning,
+  button,
+  evidence,
+  html,
+  marked,
+  metaLine,
+  passage,
+  roleClass,
+  toolbar,
+} from "./base.js"
+import { showPair } from "./results_pair.js"
+
 const LONGEST = 40 // sentences of a text that are shown at once
 
-const chip = (cls, text, title) => {
-  const node = make("span", `move ${cls}`, text)
-  setTip(node, title)
-  return node
-}
-
 // Where a model has ranked, the moves are against the ranking without it.
-const modelMovement = ({ move, rank }) => {
-  if (!move) return chip("new", "new", "Not in the original ranking")
-  if (!move.read) return chip("", "not read", "Not reranked (below depth)")
-  const sure = move.sure === null ? "" : `; ${Math.round(100 * move.sure)} % sure ${rank <= 20 ? "to belong in" : "not to belong in"} the top 20`
-  const from = `Original rank: ${move.from}${sure}`
-  if (move.by > 0) return chip("up", `↑ ${move.by}`, `Moved up ${move.by} by the model. ${from}`)
-  if (move.by < 0) return chip("down", `↓ ${-move.by}`, `Moved down ${-move.by} by the model. ${from}`)
-  return chip("", "=", `Same rank without the model${sure}`)
+const modelMove = ({ move, rank }) => {
+  if (!move) return ["new", "new", "Not in the original ranking"]
+  if (!move.read) return ["", "not read", "Not reranked (below depth)"]
+  const { by, from, sure } = move
+  const belongs = rank <= 20 ? "to belong in" : "not to belong in"
+  const how = sure === null ? "" : `; ${Math.round(100 * sure)} % sure ${belongs} the top 20`
+  if (!by) return ["", "=", `Same rank without the model${how}`]
+  return moved(by, `by the model. Original rank: ${from}${how}`)
 }
 
-const movement = (result, reads) => {
-  if (result.by_model) return modelMovement(result)
-  if (!reads) return null
-  const change = result.rank_change
-  if (change === null) return chip("new", "new", "Not ranked without aspect and instruction")
-  if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} by aspect and instruction`)
-  if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} by aspect and instruction`)
-  return chip("", "=", "Same rank without aspect and instruction")
+const moved = (by, why) =>
+  by > 0
+    ? ["up", `↑ ${by}`, `Moved up ${by} ${why}`]
+    : ["down", `↓ ${-by}`, `Moved down ${-by} ${why}`]
+
+const aspectMove = ({ rank_change: by }) => {
+  if (by === null) return ["new", "new", "Not ranked without aspect and instruction"]
+  if (by) return moved(by, "by aspect and instruction")
+  return ["", "=", "Same rank without aspect and instruction"]
 }
 
-const line = (letter, role, who, body) => {
-  const row = make("div", `pair ${roleClass(role)}`)
-  row.append(make("span", "letter", letter), make("span", "who", who), body)
-  return row
-}
-
-const pairNode = (pair) => {
-  const node = make("div")
-  setTip(node, `Cosine of the two passages: ${pair.score.toFixed(2)}`)
-  node.append(line(pair.seed_letter, pair.seed_role, "seed", marked(pair.seed_text, pair.seed_marks, "seedtext")))
-  node.append(line(pair.letter, pair.role, "this", marked(pair.doc_text, pair.doc_marks)))
-  return node
+export const movement = (result, reads) => {
+  if (!result.by_model && !reads) return html`<span></span>`
+  const [cls, words, title] = result.by_model ? modelMove(result) : aspectMove(result)
+  return html`<span class="move ${cls}" title=${title}>${words}</span>`
 }
 
 // Whether the document has a term of the wording, and the passage that has it.
-const termNode = (term) => {
-  const node = make("div", "term")
-  const how = term.by_meaning ? `says something close to “${term.name}”` : `mentions “${term.name}”`
-  if (!term.has) node.append(make("span", "text how", `does not mention “${term.name}”`))
-  else if (term.text) node.append(line(term.letter, term.role, "term", marked(term.text, term.marks)))
-  else node.append(make("span", "text how", `mentions “${term.name}” in the title`))
-  setTip(node, `${term.has ? `This ${how}` : "No passage mentions it"}: ${Math.round(100 * term.sure)} % probable`)
-  return node
+const termOf = ({ name, has, by_meaning, text, marks, letter, role, sure }) => {
+  const how = by_meaning ? `says something close to “${name}”` : `mentions “${name}”`
+  const what = has ? `This ${how}` : "No passage mentions it"
+  const title = `${what}: ${Math.round(100 * sure)} % probable`
+  const said = has ? `mentions “${name}” in the title` : `does not mention “${name}”`
+  const words =
+    has && text
+      ? passage(letter, role, "term", marked(text, marks))
+      : html`<span class="text how">${said}</span>`
+  return html`<div class="term" title=${title}>${words}</div>`
 }
 
 // A date, an amount or a place that answers the query, and what it follows from.
-const factNode = (fact) => {
-  const node = make("div", `fact ${fact.kind}`)
-  setTip(node, `Extracted for "${fact.asked}". Precision of this method: ${Math.round(100 * fact.sure)} %.`)
-  node.append(make("span", "tag", fact.kind), make("strong", "text", fact.text), make("span", "text how", fact.how))
-  if (fact.generated) node.append(make("span", "tag", "generated"))
-  return node
+const factOf = ({ kind, asked, sure, text, how, generated }) => {
+  const precision = `Precision of this method: ${Math.round(100 * sure)} %.`
+  return html`<div class="fact ${kind}" title='Extracted for "${asked}". ${precision}'>
+    <span class="tag">${kind}</span><strong class="text">${text}</strong>
+    <span class="text how">${how}</span>${generated ? html`<span class="tag">generated</span>` : ""}
+  </div>`
 }
 
-const SOURCES = new Map(Object.entries({
-  generated: ["generated", "Written by a language model when the corpus was prepared. May be wrong."],
-  distilled: ["generated", "Written by a small model when the corpus was prepared. May be wrong."],
+const BY_MODEL = "when the corpus was prepared. May be wrong."
+const SOURCES = {
+  generated: ["generated", `Written by a language model ${BY_MODEL}`],
+  distilled: ["generated", `Written by a small model ${BY_MODEL}`],
   extractive: ["extract", "Extracted from the document's sentences by rule"],
-}))
+}
 
 // What the document may be of use for: the scenario that was nearest to the query.
-const scenarioNode = (scenario) => {
-  const node = make("div", "scenario")
-  const [word, title] = SOURCES.get(scenario.source)
-  const tag = make("span", "tag", scenario.model ? `${word} by ${scenario.model}` : word)
-  setTip(tag, title)
-  const said = make("span")
-  said.append(make("span", "text", scenario.need), " ", tag)
-  const need = make("div", "need")
-  need.append(make("span", "who", "need"), said)
-  const why = make("div", "why")
-  why.append(make("span", "who", "why"), make("span", "text", scenario.why))
-  node.append(need, why)
-  setTip(node, `An information need that this document meets. Cosine with the query: ${scenario.score.toFixed(2)}`)
-  return node
+const scenarioOf = ({ source, model, need, why, score }) => {
+  const [word, title] = SOURCES[source]
+  const about = "An information need that this document meets. Cosine with the query:"
+  return html`<div class="scenario" title="${about} ${score.toFixed(2)}">
+    <div class="need">
+      <span class="who">need</span>
+      <span
+        ><span class="text">${need}</span>
+        <span class="tag" title=${title}>${model ? `${word} by ${model}` : word}</span></span
+      >
+    </div>
+    <div class="why"><span class="who">why</span><span class="text">${why}</span></div>
+  </div>`
 }
 
-const sentenceLine = (sentence, marks) => {
-  const row = make("div", `line ${roleClass(sentence.role)}`)
-  row.append(make("span", "letter", sentence.letter), marked(sentence.text, marks ?? []))
-  return row
+const reason = (words) => (words ? html`<div class="why text">${words}</div>` : "")
+
+const unfolded = ({ doc_id, evidence: pairs, explanation, sentences, fact_marks }, page) => {
+  const rows = sentences.map(({ role, letter, text }, i) => {
+    return html`<div class="line ${roleClass(role)}">
+      <span class="letter">${letter}</span>${marked(text, fact_marks[i])}
+    </div>`
+  })
+  const { whole } = page.state
+  return html`<div>
+    ${pairs.slice(1).map(evidence)}
+    ${pairs.length ? reason(explanation) : ""}
+    <div class="abstract">
+      ${beginning(rows, LONGEST, whole, doc_id, () => page.redraw())}
+      ${rows.length ? "" : html`<div>Title only.</div>`}
+    </div>
+  </div>`
 }
 
-const unfolded = (result, shown) => {
-  const node = make("div")
-  for (const pair of result.evidence.slice(1)) node.append(pairNode(pair))
-  if (result.explanation && result.evidence.length) node.append(make("div", "why text", result.explanation))
-  const abstract = make("div", "abstract")
-  const rows = result.sentences.map((sentence, i) => sentenceLine(sentence, result.fact_marks[i]))
-  abstract.append(...beginning(rows, LONGEST, shown.whole, result.doc_id, () => shown.redraw()))
-  if (!rows.length) abstract.append(make("div", "", "Title only."))
-  node.append(abstract)
-  return node
-}
+const quotes = (whose, texts) =>
+  texts.length
+    ? html`<div class="quotes">
+        <span class="who">${whose}</span>
+        <span class="text">${texts.map((text) => html`<q class="text">${text}</q>`)}</span>
+      </div>`
+    : ""
 
-const quotes = (who, texts) => {
-  const row = make("div", "quotes")
-  row.append(make("span", "who", who))
-  const list = make("span", "text")
-  for (const text of texts) list.append(make("q", "text", text))
-  row.append(list)
-  return row
-}
-
-const explained = (words) => {
-  const nodes = [make("p", "text", words.text)]
-  if (!words.similar) nodes.unshift(make("p", "", "Not similar, according to the model:"))
-  if (words.seed_quotes.length) nodes.push(quotes("seed", words.seed_quotes))
-  if (words.document_quotes.length) nodes.push(quotes("this", words.document_quotes))
-  nodes.push(make("p", "small", words.checked))
-  return nodes
-}
+const explained = ({ text, similar, seed_quotes, document_quotes, checked }) => html`
+  ${similar ? "" : html`<p>Not similar, according to the model:</p>`}
+  <p class="text">${text}</p>
+  ${quotes("seed", seed_quotes)}${quotes("this", document_quotes)}
+  <p class="small">${checked}</p>
+`
 
 // What a model wrote about a result: never to be taken for the document's own words.
-const generatedNode = (result, words, shown) => {
-  const node = make("section", `generated ${words.state}`)
-  setLabel(node, `Generated explanation of ${result.title}`)
-  node.setAttribute("aria-live", "polite")
-  const head = make("div", "head")
-  head.append(make("span", "tag text", words.title))
-  const hide = button("plain", "hide", null, () => {
-    shown.hidden.add(result.doc_id)
-    shown.redraw()
-  })
-  hide.dataset.key = `hide-${result.doc_id}`
-  if (words.state !== "asking") head.append(hide)
-  node.append(head)
-  if (words.state === "done") node.append(...explained(words))
-  else for (const line of words.lines) node.append(make("p", "text", line))
-  return node
+const generatedBy = ({ doc_id, title }, words, page) => {
+  const hide = button("plain", "hide", null, () => page.toggle(page.state.hidden, doc_id))
+  return html`<section class="generated ${words.state}" aria-live="polite"
+    aria-label="Generated explanation of ${title}">
+    <div class="head">
+      <span class="tag text">${words.title}</span>${words.state === "asking" ? "" : hide}
+    </div>
+    ${
+      words.state === "done"
+        ? explained(words)
+        : words.lines.map((line) => html`<p class="text">${line}</p>`)
+    }
+  </section>`
 }
 
+const actions = (result, page) => {
+  const { doc_id, title } = result
+  const [open, kept] = [page.state.open.has(doc_id), page.kept.has(doc_id)]
+  const grade = ([value, meaning]) => {
+    const pressed = page.grades.get(doc_id) === value
+    return button("", value, `${value}: ${meaning}`, () => page.grade(result, value), { pressed })
+  }
+  const plain = (words, label, does, more) => button("plain", words, label, does, more)
+  const seed = () => page.post("seed", { doc_id })
+  const keep = () => page.keep(result)
+  const turn = () => page.details(result)
+  const compare = () => showPair(page.parent, result, page.data)
+  const explain = () => page.explain(result)
+  const disabled = page.generated.get(doc_id)?.state === "asking"
+  const [sides, why] = ["Compare side by side", "Explain with the model"]
+  const buttons = [
+    html`<span class="grades" role="group" aria-label="Grade">${page.data.grades.map(grade)}</span>`,
+    plain("Use as seed", `Use “${title}” as seed`, seed),
+    plain(kept ? "Kept ✓" : "Keep", `Keep “${title}”`, keep, { pressed: kept }),
+    plain(open ? "Less" : "Details", `Details of “${title}”`, turn, { expanded: open }),
+    plain(sides, `${sides}: the seed and “${title}”`, compare, { popup: "dialog" }),
+  ]
+  const label = `${why}: “${title}” (one request)`
+  if (page.data.explains) buttons.push(plain(why, label, explain, { disabled }))
+  return toolbar("bar", `Actions for “${title}”`, buttons)
+}
+
+// The title unfolds the result, here and in the table.
+export const titleOf = (result, page) => {
+  const expanded = page.state.open.has(result.doc_id)
+  return button("title text", result.title, null, () => page.details(result), { expanded })
+}
+
+// All of a result but what stands in its first line.
+export const bodyOf = (result, page) => {
+  const { doc_id, explanation, facts, scenario, terms } = result
+  const words = page.generated.get(doc_id)
+  const [best] = result.evidence
+  return html`<div class="body">
+    ${metaLine(result)}${terms.map(termOf)}${facts.map(factOf)}
+    ${scenario ? scenarioOf(scenario) : ""}
+    ${best ? evidence(best) : reason(explanation)}
+    ${page.state.open.has(doc_id) ? unfolded(result, page) : ""}
+    ${words && !page.state.hidden.has(doc_id) ? generatedBy(result, words, page) : ""}
+    ${actions(result, page)}
+  </div>`
+}

@@ -1,14 +1,11 @@
 // The export menu of a Plotly chart of the page, which Streamlit's Plotly draws once more: in
 // light colours, as large as the file wants it.
-const LEAST = 337 // pixels; a page's chart is this high where it may be, so that letters are large
-const seen = new WeakMap()
+import { component, render } from "./base.js"
+import { exportMenu } from "./figure.js"
 
-export default function (component) {
-  const { data, parentElement } = component
-  const text = JSON.stringify(data)
-  if (seen.get(parentElement) === text) return
-  seen.set(parentElement, text)
-  const root = parentElement.querySelector(".root")
+const LEAST = 337 // pixels; a page's chart is this high where it may be, so that letters are large
+
+export default component(({ data, root }) => {
   const paint = async (room) => {
     if (!window.Plotly) throw new Error("The chart is not drawn yet.")
     const height = Math.max(LEAST, data.layout.height)
@@ -20,5 +17,5 @@ export default function (component) {
     return { node: document.importNode(node, true), width, height }
   }
   const ink = { paper: data.layout.paper_bgcolor, text: data.layout.font.color }
-  redrawn(root, focusKey(root), [exportMenu({ ...data, ink }, paint)])
-}
+  render(exportMenu({ ...data, ink }, paint), root)
+})

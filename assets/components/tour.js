@@ -1,4 +1,6 @@
 // The tour of Explore: stops beside what they are about, over a page that can be used meanwhile.
+import { button, html, render } from "./base.js"
+
 const inside = (key, selector) => {
   const nodes = [...document.querySelectorAll(`.st-key-${key} *`)]
   return nodes.find((node) => node.shadowRoot)?.shadowRoot.querySelector(selector)
@@ -6,153 +8,143 @@ const inside = (key, selector) => {
 
 // heading, words, what is outlined: the last of them is what the words stand beside
 const STOPS = [
-  ["Seed", [
-    "Start from one document, the seed. Letters and colours mark the aspect of each sentence.",
-    "“Choose another seed” searches by words or meaning, or takes your own text.",
-  ], () => [inside("explore_seed", "section")]],
-  ["Aspect and instruction", [
-    "Choose an aspect, or click its letter in the seed. In the instruction, add or exclude aspects.",
-    "Correct the interpretation below it: remove, turn or add aspects and words.",
-  ], () => [document.querySelector(".st-key-explore_asked")]],
-  ["Result and evidence", [
-    "Each result shows the matching sentences of both documents. The arrow shows how far the aspect moved it.",
-    "“Changed by” counts the top 20 results that your aspect or instruction brought in.",
-  ], () => [document.querySelector(".sl-changed"), inside("explore_results", "[data-doc]")]],
+  [
+    "Seed",
+    [
+      "Start from one document, the seed. Letters and colours mark the aspect of each sentence.",
+      "“Choose another seed” searches by words or meaning, or takes your own text.",
+    ],
+    () => [inside("explore_seed", "section")],
+  ],
+  [
+    "Aspect and instruction",
+    [
+      "Choose an aspect, or click its letter in the seed. In the instruction, add or exclude aspects.",
+      "Correct the interpretation below it: remove, turn or add aspects and words.",
+    ],
+    () => [document.querySelector(".st-key-explore_asked")],
+  ],
+  [
+    "Result and evidence",
+    [
+      "Each result shows the matching sentences of both documents. The arrow shows how far the aspect moved it.",
+      "“Changed by” counts the top 20 results that your aspect or instruction brought in.",
+    ],
+    () => [document.querySelector(".sl-changed"), inside("explore_results", "[data-doc]")],
+  ],
 ]
 const NARROW = 800 // px: below, the words stand at the foot of the window
 const GAP = 14
 
-class Tour {
-  constructor(parent) {
-    this.parent = parent
-    this.at = null // the stop that is shown
-    this.ended = false
-    this.scrolled = new Map() // node -> where it stood
+export class Tour {
+  at = null // the stop that is shown
+  scrolled = new Map() // node -> where it stood
+
+  // Args: left: called when the tour is left.
+  constructor(parent, left) {
+    Object.assign(this, { parent, left })
   }
 
-  get open() {
-    return this.at !== null
-  }
-
-  take(data, tell) {
-    this.tell = tell
-    this.due = data.tour
-    this.dark = data.dark
-    if (data.tour && !this.open && !this.ended) this.at = 0
+  get panel() {
+    return this.layer.querySelector(".panel")
   }
 
   go(at) {
     this.at = at
-    this.layer?.remove()
-    this.layer = null
+    this.fresh = true
     this.show()
-    this.panel.focus({ preventScroll: true })
-  }
-
-  leave() {
-    const hadFocus = this.layer?.matches(":focus-within")
-    this.hide()
-    this.layer = this.at = null
-    this.ended = true
-    this.scrolled.forEach((top, node) => { node.scrollTop = top })
-    this.scrolled.clear()
-    if (hadFocus) this.home.focus({ preventScroll: true })
-    if (this.due) this.tell()
-  }
-
-  // Where all that the tour scrolls stood before it, to be put back at its end.
-  remember(target) {
-    for (let node = target; node; node = node.parentElement ?? node.getRootNode().host) {
-      if (!this.scrolled.has(node)) this.scrolled.set(node, node.scrollTop)
-    }
   }
 
   // Put on the page, and kept in place while it is there: the page moves under it.
   show() {
-    if (!this.open) return
-    const isNew = !this.layer
-    if (isNew) this.draw()
-    this.layer.classList.toggle("dark", Boolean(this.dark))
-    if (!this.layer.isConnected) {
+    if (this.at === null) return
+    if (!this.layer?.isConnected) {
+      this.layer = document.createElement("div")
+      Object.assign(this.layer, { className: "root tour", popover: "manual" })
       this.parent.append(this.layer)
       this.layer.showPopover()
     }
-    if (isNew) {
-      this.reveal = true
-      this.panel.focus({ preventScroll: true })
-    }
     cancelAnimationFrame(this.frame)
     const follow = () => {
-      this.place()
+      this.draw()
       this.frame = requestAnimationFrame(follow)
     }
     follow()
+    if (this.fresh) this.panel.focus({ preventScroll: true })
+    this.fresh = false
   }
 
   hide() {
+    this.fresh ||= Boolean(this.layer?.matches(":focus-within"))
     cancelAnimationFrame(this.frame)
     this.layer?.remove()
   }
 
-  draw() {
-    const [heading, words] = STOPS[this.at]
-    const last = this.at === STOPS.length - 1
-    this.layer = make("div", "root tour")
-    this.layer.popover = "manual"
-    this.panel = make("section", "panel")
-    Object.assign(this.panel, { role: "dialog", tabIndex: -1 })
-    this.panel.setAttribute("aria-labelledby", "tour-heading")
-    this.panel.setAttribute("aria-describedby", "tour-words")
-    const title = make("h2", "", heading)
-    title.id = "tour-heading"
-    const text = make("div")
-    text.id = "tour-words"
-    text.append(...words.map((line) => make("p", "", line)))
-    const bar = make("div", "tourbar")
-    const back = button("", "Back", null, () => this.go(this.at - 1))
-    back.disabled = this.at === 0
-    const next = button("next", last ? "Done" : "Next", null, () => (last ? this.leave() : this.go(this.at + 1)))
-    bar.append(button("plain leave", "Leave", "Leave the tour (Esc)", () => this.leave()), back, next)
-    this.panel.append(make("div", "kicker", `Tour · ${this.at + 1} of ${STOPS.length}`), title, text, bar)
-    this.layer.append(this.panel)
+  leave() {
+    const hadFocus = this.layer.matches(":focus-within")
+    this.hide()
+    this.at = null
+    for (const [node, top] of this.scrolled) node.scrollTop = top
+    this.scrolled.clear()
+    this.left(hadFocus)
   }
 
-  place() {
+  // Where all that is scrolled stood before is put back at the end of the tour.
+  reveal(target, narrow) {
+    for (let node = target; node; node = node.parentElement ?? node.getRootNode().host) {
+      if (!this.scrolled.has(node)) this.scrolled.set(node, node.scrollTop)
+    }
+    Object.assign(target.style, { scrollMarginTop: "5rem", scrollMarginBottom: "1.5rem" })
+    target.scrollIntoView({ block: narrow ? "start" : "nearest" })
+  }
+
+  draw() {
     const targets = STOPS[this.at][2]().filter((node) => node?.getClientRects().length)
     const narrow = window.innerWidth < NARROW
-    if (this.reveal && targets.length) {
-      this.reveal = false
-      this.remember(targets[0])
-      Object.assign(targets[0].style, { scrollMarginTop: "5rem", scrollMarginBottom: "1.5rem" })
-      targets[0].scrollIntoView({ block: narrow ? "start" : "nearest" })
+    if (targets.length && this.seen !== this.at) {
+      this.seen = this.at
+      this.reveal(targets[0], narrow)
     }
     const boxes = targets.map((node) => node.getBoundingClientRect())
-    const rings = [...this.layer.querySelectorAll(".ring")]
-    while (rings.length < boxes.length) {
-      rings.push(make("div", "ring"))
-      this.layer.prepend(rings.at(-1))
-    }
-    rings.splice(boxes.length).forEach((ring) => ring.remove())
-    boxes.forEach((box, i) => moved(rings[i], { left: box.left - 5, top: box.top - 5, width: box.width + 10, height: box.height + 10 }))
+    const rings = boxes.map(({ left, top, width, height }) => {
+      const style = place({ left: left - 5, top: top - 5, width: width + 10, height: height + 10 })
+      return html`<div class="ring" style=${style}></div>`
+    })
     const docked = narrow || !boxes.length
-    this.panel.classList.toggle("docked", docked)
-    if (docked) this.panel.removeAttribute("style")
-    else moved(this.panel, this.beside(boxes.at(-1)))
+    render(html`${rings}${this.words(docked ? null : boxes.at(-1))}`, this.layer)
+  }
+
+  // Args: box: what the words stand beside; null at the foot of the window.
+  words(box) {
+    const [heading, words] = STOPS[this.at]
+    const last = this.at === STOPS.length - 1
+    const next = () => (last ? this.leave() : this.go(this.at + 1))
+    const back = () => this.go(this.at - 1)
+    const style = box && this.panel ? place(this.beside(box)) : ""
+    return html`<section class="panel ${box ? "" : "docked"}" style=${style} role="dialog"
+      tabindex="-1" aria-labelledby="tour-heading" aria-describedby="tour-words">
+      <div class="kicker">Tour · ${this.at + 1} of ${STOPS.length}</div>
+      <h2 id="tour-heading">${heading}</h2>
+      <div id="tour-words">${words.map((line) => html`<p>${line}</p>`)}</div>
+      <div class="tourbar">
+        ${button("plain leave", "Leave", "Leave the tour (Esc)", () => this.leave())}
+        ${button("", "Back", null, back, { disabled: !this.at })}
+        ${button("next", last ? "Done" : "Next", null, next)}
+      </div>
+    </section>`
   }
 
   // To the right of a box, or to its left where that is too near the edge; always in the window.
   beside(box) {
     const { offsetWidth: width, offsetHeight: height } = this.panel
     const right = box.right + GAP
-    const left = right + width + GAP <= window.innerWidth ? right : Math.max(GAP, box.left - GAP - width)
+    const fits = right + width + GAP <= window.innerWidth
+    const left = fits ? right : Math.max(GAP, box.left - GAP - width)
     return { left, top: Math.max(70, Math.min(box.top, window.innerHeight - height - GAP)) }
   }
 }
 
-// In pixels of the window; written only where it changes.
-const moved = (node, box) => {
-  for (const [name, value] of Object.entries(box)) {
-    const px = `${Math.round(value)}px`
-    if (node.style[name] !== px) node.style[name] = px
-  }
-}
+const place = (box) =>
+  Object.entries(box)
+    .map(([name, value]) => `${name}: ${Math.round(value)}px`)
+    .join("; ")

@@ -16,7 +16,8 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402 - needs the path above
 
-from tests.browser.conftest import ARGUMENTS, CHROMIUM, running_app  # noqa: E402
+from tests.browser.conftest import running_app  # noqa: E402
+from tests.support import ARGUMENTS, CHROMIUM  # noqa: E402
 
 SHEET = """<body style="margin: 0; background: #fbfaf6; color: #23211c; font: 15px system-ui">
 <div id="sheet" style="display: flex; gap: 16px; padding: 14px; width: max-content">{}</div>"""

@@ -318,10 +318,11 @@ class Reader(TaskRunner[AskRequest, Answer]):
         """What a question follows up, the first exchange first."""
         former: list[Exchange] = []
         follows = request.follows
-        while follows and len(former) < MOST_FORMER:
-            job = self.find(follows)
-            former.insert(0, Exchange(job.request.question, job.progress.text))
-            follows = job.request.follows
+        with suppress(UnknownNameError):  # one that was deleted
+            while follows and len(former) < MOST_FORMER:
+                job = self.find(follows)
+                former.insert(0, Exchange(job.request.question, job.progress.text))
+                follows = job.request.follows
         return tuple(former)
 
     def _find(

@@ -15,16 +15,13 @@ from engine.types.documents import Document
 from engine.types.searches import Query
 from pages._annotate.annotate_url import is_lead
 from pages._annotate.judging_data import DocumentCache, is_plain, seed_data, seeds_of
+from pages._common.components import component
 from pages._common.document_view import by_role
 from pages._common.kit import Fields, Html, button, el, empty, facts, html, submit
-from pages._common.shared import ASSETS, escape_label
+from pages._common.shared import escape_label
 
 AT = "annotate_disagreement"
-_KEYS = st.components.v2.component(
-    "seedlens_decide",
-    html='<div class="root"></div>',
-    js=(ASSETS / "components" / "annotate_decide.js").read_text("utf-8"),
-)
+_KEYS = component("annotate_decide")
 
 
 def disagreements(explorer: Explorer, project: Project, who: str) -> None:

@@ -30,7 +30,7 @@ from pages._annotate.judging_data import (
     spans_of,
     to_key,
 )
-from pages._common.components import component, dark
+from pages._common.components import component
 from pages._common.shared import error_boundary
 
 BEHIND = 3
@@ -39,7 +39,7 @@ KEY = "annotate_session"
 _ANSWER, _LAST = "annotate_answer", "annotate_last"
 
 
-_COMPONENT = component("annotate", "keys", "annotate_words", "annotate_outbox", "annotate_session")
+_COMPONENT = component("annotate", "keys")
 
 # Outside the fragment, so that what it sends runs the whole page.
 _RUN_PAGE = st.components.v2.component(
@@ -267,7 +267,6 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         "waiting": waiting_words(share.elsewhere, share.minutes) if not due else None,
         "beyond": to_key(at) if at is not None and share.beyond else None,
         "evidence": evidence and evidence_data(explorer, evidence, queries, lens),
-        "dark": dark(),
     }
 
 

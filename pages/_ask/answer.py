@@ -1,55 +1,63 @@
-"""The answer while it is written and afterwards, with the passages that it rests on."""
+"""A thread: questions with their answers and the passages that these rest on, the newest last."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.sentences import split_sentences
 from engine.text import counted
 from engine.types.documents import Span
-from engine.types.limits import LONGEST_QUESTION
-from engine.types.reading import AnswerPart, AskJob, AskRequest, GivenPassage, remarks
-from pages._ask.ask_page import ask, price_of, reopen, shown_job
-from pages._ask.ask_url import AskView
+from engine.types.reading import AnswerPart, AskJob, GivenPassage, remarks
+from pages._ask.ask_page import JOB, AskView, ask, view_of
 from pages._common import document_view
-from pages._common.components import component, dark, listen
-from pages._common.kit import Html, button, dim, el, empty, line
-from pages._common.shared import download, engine, error_boundary, escape_label, note
+from pages._common.components import component, listen
+from pages._common.kit import Html, button, el, empty, line
+from pages._common.shared import download, engine, error_boundary, note, system_label
 from pages._common.tasks import duration, report_line
 from pages._common.waiting import renew_when
 from pages._explore.explore_state import View
 from pages._login import login
 from pages._model.model_settings import endpoint
 
-AROUND = 3_000
-"""Characters of a long document that are shown before and after a passage."""
-LONGEST_HEADING = 240
-"""Characters of a question that stand above its answer; the rest is in the tooltip."""
+AROUND = 3_000  # characters of a long document before and after a passage
+LONGEST_HEADING = 240  # characters of a question; the rest is in the tooltip
+FEWEST_WORDS = 3  # of a sentence that needs a source
+UNSUPPORTED = {
+    "none": ("no source", "No passage is cited for this sentence."),
+    "unknown": ("no such passage", "Cites a passage that does not exist."),
+    "far": ("check", "No sentence of the cited passages is close to this one."),
+}
+"""Sentences that nothing supports, or perhaps nothing: what is written behind them, and why."""
 _SEED = "ask_seed"
 _ANSWER = component("ask")
+_OPENING = re.compile(r"[\s.,;:!?)\]”\"]*")
+"""What may stand between a citation and the next sentence."""
 
 
-def answer(explorer: Explorer, view: AskView, job: AskJob | None) -> None:
-    """The last answer of this visit, or what there will be; without a model, the passages."""
-    if job is None and view.question.strip() and not endpoint(explorer).set_up:
+def show_thread(explorer: Explorer, view: AskView, thread: Sequence[AskJob]) -> None:
+    """The answers of a thread; for a question without a model, the passages."""
+    for job in thread[:-1]:
+        _show(explorer, job, is_last=False)
+    for job in thread[-1:]:
+        if job.running:
+            renew_when(lambda: _running() is None, _live, every=0.3)
+        else:
+            _show(explorer, job)
+    if view.question.strip() and not endpoint(explorer).set_up:
         request = view.request(has_scenarios=explorer.reader.has_scenarios(view.corpus))
         _show(explorer, explorer.reader.passages(request))
-    elif job is None:
-        empty("The answer and its sources appear here. Click a number to check its passage.")
-    elif job.running:
-        renew_when(lambda: _running() is None, _live, every=0.3)  # controls change too
-    else:
-        _show(explorer, job)
 
 
 def _running() -> AskJob | None:
-    job = shown_job(engine())
+    job_id = st.session_state.get(JOB)
+    job = engine().reader.find(job_id) if job_id else None
     return job if job is not None and job.running else None
 
 
@@ -59,7 +67,7 @@ def _live() -> None:
             _show(engine(), job)
 
 
-def _show(explorer: Explorer, job: AskJob) -> None:
+def _show(explorer: Explorer, job: AskJob, *, is_last: bool = True) -> None:
     # A page can be left from a run only, and not from the click on a document.
     if (doc_id := st.session_state.pop(_SEED, None)) is not None:
         View.elsewhere(corpus=job.request.corpus, seed=doc_id, text_id="").go()
@@ -67,22 +75,21 @@ def _show(explorer: Explorer, job: AskJob) -> None:
     def clicked(event: Mapping[str, Any]) -> None:
         st.session_state[_SEED] = event["doc_id"]
 
-    _before(explorer, job)
     _head(explorer, job)
-    with st.container(key="ask_failure"):  # so that the answer keeps its place
+    with st.container(key=f"ask_failure_{job.id}"):  # so that the answer keeps its place
         if job.state == "failed":
             note(job.error, job.remedy, kind="error")
     if not job.id and not job.progress.passages:
         empty("No passage found. Use other words or another retriever.")
-    data, heard = answer_data(job), listen("ask_answer", "seed", clicked)
-    _ANSWER(key="ask_answer", data=data, on_seed_change=heard)
-    if not job.running and job.progress.parts:
+    key, data = f"ask_answer_{job.id}", answer_data(job, is_last=is_last)
+    _ANSWER(key=key, data=data, on_seed_change=listen(key, "seed", clicked))
+    if is_last and job.id and not job.running:
         _after(explorer, job)
 
 
 def _head(explorer: Explorer, job: AskJob) -> None:
-    """What was asked, where, what it costs so far; the button that ends it."""
-    asked = job.request
+    """What was asked, where, what it costs so far; its link, and the button that ends it."""
+    asked, link = job.request, None
     scenarios = ", with scenarios" if asked.use_scenarios else ""
     passages = counted(len(job.progress.passages), "passage")
     took = el("span", f"running, {duration(job.seconds)}")
@@ -91,12 +98,15 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     elif not job.running:
         # The words for runs that end early are about rankings.
         took = Html(report_line(replace(job.progress.report, stopped="")))
+        if job.progress.parts:
+            link = el("a.ask-link", "Link", href=f"./ask{view_of(job).link()}", target="_self")
     question = document_view.shortened(asked.question, LONGEST_HEADING)
     left, right = st.columns([7, 1], vertical_alignment="top")
+    about = f"{asked.corpus} · {passages} by {system_label(asked.system)}{scenarios}"
     left.html(
         el("h2.ask-question", question, title=asked.question)
-        + el("div.sl-dim", f"{asked.corpus} · {passages} by {asked.system}{scenarios}")
-        + el("div.md-line.md-quiet", took)  # one line, so that nothing jumps
+        + el("div.sl-dim", about, link and " · ", link)
+        + el("div.md-line.sl-dim", took)  # one line, so that nothing jumps
     )
     if job.running:
         mine = login.acting().may_end(job.owner)
@@ -107,29 +117,25 @@ def _head(explorer: Explorer, job: AskJob) -> None:
             button("Cancel", "ask_cancel", cancel, disabled=not mine, **look)
 
 
-def _before(explorer: Explorer, job: AskJob) -> None:
-    """For a follow-up, a way back to what it follows."""
-    with st.container(key="ask_before"):
-        if not job.request.follows:
-            return
-        try:
-            former = explorer.reader.find(job.request.follows)
-        except SeedLensError:  # forgotten meanwhile
-            return
-        question = escape_label(document_view.shortened(former.request.question))
-        button(
-            f"Follow-up to: {question}", "ask_former", reopen, explorer, former.id, type="tertiary"
-        )
-
-
 def _after(explorer: Explorer, job: AskJob) -> None:
-    """The answer as a file, a button that forgets it, and a question about it."""
+    """The last answer as a file, and buttons that ask again or take it out of the thread."""
+
+    def back() -> None:
+        AskView.change(lambda now: replace(now, answer=job.request.follows))
 
     def forget() -> None:
         explorer.reader.forget(job.id)
-        AskView.change(lambda now: replace(now, answer=""))
+        back()
+
+    def again() -> None:
+        back()
+        ask(explorer, job.request)
 
     with line("ask_export", "top"):
+        if not job.progress.parts:
+            button("Try again", "ask_again", again, disabled=not endpoint(explorer).set_up)
+            button("Dismiss", "ask_forget", back, type="tertiary")
+            return
         kinds: Any = {"Markdown": ("md", "text/markdown"), "JSON": ("json", "application/json")}
         for name, (kind, mime) in kinds.items():
             made, key = partial(explorer.reader.export, job, kind), f"ask_export_{kind}"
@@ -137,52 +143,66 @@ def _after(explorer: Explorer, job: AskJob) -> None:
                 download(f"Export as {name}", f"answer.{kind}", made, key=key, mime=mime)
         words = "Deletes question and answer."
         button("Delete", "ask_forget", forget, type="tertiary", help=words)
-    key, info = f"ask_follow_{job.id}", endpoint(explorer)
-    words = "Ask a follow-up (includes the previous answer)"
-    look: Any = {"placeholder": words, "max_chars": LONGEST_QUESTION}
-    st.text_area("Follow-up question", key=key, height=72, **look)
-
-    def request() -> AskRequest:
-        words = str(st.session_state.get(key) or "").strip()
-        asked: AskRequest = job.request
-        return replace(asked, question=words, follows=job.id)
-
-    def follow() -> None:
-        ask(explorer, request())
-
-    with line("ask_follow"):
-        button("Ask follow-up", "ask_follow_button", follow, disabled=not info.set_up)
-        dim(price_of(explorer, request(), info))
 
 
 # -- as plain data ---------------------------------------------------------------------------
 
 
-def answer_data(job: AskJob) -> dict[str, Any]:
-    """What the component shows; all texts go in as text."""
+def answer_data(job: AskJob, *, is_last: bool = True) -> dict[str, Any]:
+    """What the component shows, for the last one of a thread also the passages not cited."""
     progress = job.progress
     by_number = {passage.number: passage for passage in progress.passages}
     cited = set(progress.cited)
+    parts = [piece for part in progress.parts for piece in _pieces(part, by_number)]
+    if job.running and parts and not parts[-1]["citations"]:
+        parts[-1] |= {"unfounded": "", "why": ""}  # its citation may be yet to come
+    marked = sum(bool(part["unfounded"]) for part in parts)
+    note = f"{counted(marked, 'sentence')} to check (underlined)."
     return {
         "id": job.id or repr(job.request),
         "bare": not job.id,
         "state": job.state,
         "model": progress.report.model,
-        "parts": [_part(part, by_number) for part in progress.parts],
-        "remarks": remarks(job),
-        "passages": [_passage(p, cited=p.number in cited) for p in progress.passages],
-        "dark": dark(),
+        "parts": parts,
+        "remarks": [*([note] if marked and not job.running else []), *remarks(job)],
+        "passages": [
+            _passage(p, cited=p.number in cited)
+            for p in progress.passages
+            if is_last or p.number in cited
+        ],
     }
 
 
-def _part(part: AnswerPart, by_number: Mapping[int, GivenPassage]) -> dict[str, Any]:
+def _pieces(part: AnswerPart, by_number: Mapping[int, GivenPassage]) -> Iterator[dict[str, Any]]:
+    """The sentences of a part; the last one has its citations."""
     citations = []
     for cited in part.citations:
         if passage := by_number.get(cited.number):
             title = document_view.title_of(passage.document)
             marks = [] if cited.span is None else _shifted([cited.span], passage)
             citations.append({"number": cited.number, "title": title, "marks": marks})
-    return {"text": part.text, "unfounded": part.unfounded, "citations": citations}
+    begun = _OPENING.match(part.text).end()  # type: ignore[union-attr] # it always matches
+    spans = [(begun + a, begun + b) for a, b in split_sentences(part.text[begun:])]
+    at = 0
+    for number, (start, end) in enumerate(spans or [(0, len(part.text))]):
+        is_last = number >= len(spans) - 1
+        kind = "none"
+        if is_last and (part.unfounded or citations):
+            found = any(one["marks"] for one in citations)
+            kind = "unknown" if part.unfounded else "" if found else "far"
+        if len(part.text[start:end].split()) < FEWEST_WORDS and kind != "unknown":
+            kind = ""
+        end = len(part.text) if is_last else end
+        label, why = UNSUPPORTED.get(kind, ("", ""))
+        yield {
+            "text": part.text[at:end],
+            "unfounded": part.text[start:end] if kind else "",
+            "mark": kind,
+            "label": label,
+            "why": why,
+            "citations": citations if is_last else [],
+        }
+        at = end
 
 
 def _passage(passage: GivenPassage, *, cited: bool) -> dict[str, Any]:

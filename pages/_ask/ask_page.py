@@ -1,74 +1,107 @@
-"""The controls of the Ask page: the question, where it is asked, what it costs, earlier ones."""
+"""The state of the Ask page, the box of the question, its settings, and earlier questions."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Self
 
 import streamlit as st
+from pydantic import Field
 
 from engine.errors import BadInputError, NotAllowedError, SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.limits import LONGEST_QUESTION
-from engine.types.models import Estimate
 from engine.types.reading import MOST_PASSAGES, AskedQuestion, AskJob, AskRequest
-from engine.types.reranking import EndpointInfo
-from pages._ask.ask_url import AskView
 from pages._common.document_view import shortened
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import escape_label, show_error, system_label
-from pages._common.state import control
+from pages._common.state import PageView, Shared, control, one_of, pages
 from pages._common.tasks import money, tokens
 from pages._login import login
 from pages._model.model_settings import chosen, endpoint, folded_panel
 
-JOB = "ask_job"
-"""Where the visit keeps the id of the answer that is shown."""
-WITHOUT_SCROLLING = 5
-"""Earlier questions that are shown at full height."""
+JOB = "ask_job"  # where the tab keeps the id of the last answer of the thread
+LONGEST_IN_LINK = 300  # characters of a question
+MOST_IN_THREAD = 50
+WITHOUT_SCROLLING = 5  # earlier questions that are shown at full height
+DEFAULT = AskRequest("", "")
 
 
-def open_view(explorer: Explorer, names: list[str]) -> AskView:
-    """The view of the address, with an answer that is there."""
-    view = AskView.opened_on(explorer, names)
+@dataclass(frozen=True)
+class AskView(PageView):
+    """A question in the box, how it is to be answered, and the last answer of a thread."""
+
+    script = "ask"
+    corpus: Shared = ""
+    question: str = ""
+    system: Annotated[str, one_of(Explorer.systems)] = DEFAULT.system
+    passages: Annotated[int, Field(alias="k", ge=1, le=MOST_PASSAGES)] = DEFAULT.k
+    scenarios: bool = False
+    answer: str = ""  # the id of an answer; those that it follows are shown above it
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters; a long question is only remembered."""
+        short = len(self.question) <= LONGEST_IN_LINK
+        return PageView.to_params(self if short else replace(self, question=""))
+
+    def on_corpus(self, corpus: str) -> Self:
+        """The same question to another corpus."""
+        return replace(self, corpus=corpus)
+
+    @classmethod
+    def read(cls) -> Self:
+        """The state of the URL; with a long question, where the page was left with one."""
+        params, left = st.query_params.to_dict(), pages().last(cls)
+        return left if left and params == left.to_params() else cls.opened_with(params)
+
+    def request(self, *, has_scenarios: bool = True) -> AskRequest:
+        """What is asked: a follow-up where there is an answer, with scenarios if there are some."""
+        along = self.scenarios and has_scenarios
+        question = self.question.strip()
+        return AskRequest(question, self.corpus, self.system, self.passages, along, self.answer)
+
+
+def view_of(job: AskJob, corpus: str = "") -> AskView:
+    """The thread that ends with an answer, with its settings, on its corpus or another one."""
+    asked = job.request
+    return AskView(corpus or asked.corpus, "", asked.system, asked.k, asked.use_scenarios, job.id)
+
+
+def open_view(explorer: Explorer, names: list[str]) -> tuple[AskView, list[AskJob]]:
+    """The view of the address, and the answers of its thread, the first one first."""
+    view, thread = AskView.opened_on(explorer, names), []
     try:
-        if view.answer:
-            explorer.reader.find(view.answer)
+        thread = [explorer.reader.find(view.answer)] if view.answer else []
     except SeedLensError as error:
         show_error(error)
         view = replace(view, answer="")
+    if thread and view.question == thread[0].request.question:  # as older links name it, too
+        view = replace(view, question="")
+    with suppress(SeedLensError):  # one that was deleted
+        while len(thread) < MOST_IN_THREAD and thread and (former := thread[0].request.follows):
+            thread.insert(0, explorer.reader.find(former))
     st.session_state[JOB] = view.answer
     view.write()
-    return view
+    return view, thread
 
 
-def shown_job(explorer: Explorer) -> AskJob | None:
-    """The answer that is shown; None where there is none."""
-    job_id = st.session_state.get(JOB)
-    return explorer.reader.find(job_id) if job_id else None
-
-
-def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | None) -> None:
-    """The question and its settings, the estimate, the button, and the model."""
-    info = endpoint(explorer)
-    has_scenarios = explorer.reader.has_scenarios(view.corpus)
-    look: Any = {"placeholder": "Answers use only this corpus.", "max_chars": LONGEST_QUESTION}
-    control(view, "question", st.text_area, "Question", height=120, **look)
-    _examples(explorer, view)
-    _settings(explorer, view, names, has_scenarios=has_scenarios)
+def box(explorer: Explorer, view: AskView, job: AskJob | None) -> None:
+    """The question after the last answer of a thread, its button, and what it costs."""
+    info, has_scenarios = endpoint(explorer), explorer.reader.has_scenarios(view.corpus)
+    words = "Ask a follow-up question." if job else "Answers use only this corpus."
+    look: Any = {"placeholder": words, "max_chars": LONGEST_QUESTION, "height": 80}
+    control(view, "question", st.text_area, "Question", **look)
 
     def asked() -> None:
-        """What the widgets say now: a click may come together with the last change."""
-        state = st.session_state
-        fields = (state[f"ask_{one}"] for one in ("corpus", "system", "passages", "scenarios"))
-        ask(explorer, AskRequest(state["ask_question"].strip(), *fields))
+        """What the widgets hold now: a click may come together with the last change."""
+        now = AskView.read()
+        ask(explorer, replace(now, question=st.session_state["ask_question"]).request())
 
     def find() -> None:
         if not str(st.session_state["ask_question"]).strip():
             raise BadInputError("The question is empty.", "Write what you want to know.")
-        AskView.change(lambda now: replace(now, answer=""))
 
     with line("ask_go"):
         if info.set_up:
@@ -76,17 +109,70 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
             button("Ask", "ask_button", asked, type="primary", disabled=blocked)
         else:
             button("Find passages", "ask_find", find, type="primary")
-        dim(price_of(explorer, view.request(has_scenarios=has_scenarios), info))
-    _earlier(explorer, view)
-    folded_panel(explorer, "ask", needed=not view.question.strip())
+        if job is not None:
+            button("New thread", "ask_new", AskView.change, _new_thread, type="tertiary")
+        request = view.request(has_scenarios=has_scenarios)
+        dim(_price(explorer, request) if info.set_up else "Connect a model for an answer.")
 
 
-def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenarios: bool) -> None:
+def _new_thread(now: AskView) -> AskView:
+    """The page before anything is asked."""
+    return replace(now, question="", answer="")
+
+
+def ask(explorer: Explorer, request: AskRequest) -> None:
+    """Have a question answered at the end of the thread; what was under way ends."""
+    if request.use_scenarios and not explorer.reader.has_scenarios(request.corpus):
+        request = replace(request, use_scenarios=False)
+    job_id = explorer.reader.start(request, chosen(explorer), owner=login.owner())
+    if shown := st.session_state.get(JOB):
+        with suppress(NotAllowedError):  # a link showed what somebody else asked
+            explorer.reader.jobs.cancel(shown)
+    AskView.change(lambda now: replace(now, question="", answer=job_id))
+
+
+def _price(explorer: Explorer, request: AskRequest) -> str:
+    """``6 passages, about 1.9 k tokens input, up to 900 tokens output``."""
+    if not request.question:
+        return "Write a question to see its cost."
+    try:
+        estimate = explorer.reader.estimate(request, chosen(explorer))
+    except SeedLensError as error:
+        return str(error)
+    read, written = tokens(estimate.input_tokens or 0), tokens(estimate.output_tokens or 0)
+    price = f"{counted(estimate.items, 'passage')}, about {read} input, up to {written} output"
+    return price if estimate.cost is None else f"{price}, up to {money(estimate.cost)}"
+
+
+def examples(explorer: Explorer, view: AskView) -> None:
+    """Questions about the topics of the corpus, while none is written."""
+    questions = []
+    if not view.question.strip():
+        with suppress(SeedLensError):  # the corpus says so itself, elsewhere on the page
+            questions = explorer.reader.examples(view.corpus)
+
+    def write(question: str) -> None:
+        AskView.change(lambda now: replace(now, question=question))
+
+    with st.container(gap="xsmall", key="ask_examples"):
+        if questions:
+            st.caption("Example questions")
+        for number, question in enumerate(questions):
+            key = f"ask_example_{number}"
+            button(escape_label(question), key, write, question, type="tertiary")
+
+
+# -- beside it -----------------------------------------------------------------------------------
+
+
+def settings(explorer: Explorer, view: AskView, names: list[str]) -> None:
+    """Where and how passages are found, the model, and what was asked before."""
+    has_scenarios = explorer.reader.has_scenarios(view.corpus)
     left, right = st.columns(2)
-    box = left.container(gap="xsmall")
-    control(view, "corpus", box.selectbox, "Corpus", names)
+    place = left.container(gap="xsmall")
+    control(view, "corpus", place.selectbox, "Corpus", names)
     if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
-        box.html(el("span.sl-tag", "synthetic, written for this demo"))
+        place.html(el("span.sl-tag", "synthetic, written for this demo"))
     look: Any = {"help": "System that retrieves the passages.", "format_func": system_label}
     control(view, "system", right.selectbox, "Retriever", explorer.systems, **look)
     words = "Passages given to the model. More cost more."
@@ -97,65 +183,12 @@ def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenar
         control(view, "scenarios", st.toggle, "Scenarios as context", **look)
         if not has_scenarios:
             dim("No scenarios yet. Write them on Library.")
+    _history(explorer, view)
+    folded_panel(explorer, "ask", needed=not view.question.strip())
 
 
-def ask(explorer: Explorer, request: AskRequest) -> None:
-    """Have a question answered, and show that from now on; what was under way ends."""
-    job_id = explorer.reader.start(request, chosen(explorer), owner=login.owner())
-    if shown := st.session_state.get(JOB):
-        with suppress(NotAllowedError):  # a link showed what somebody else asked
-            explorer.reader.jobs.cancel(shown)
-    AskView.change(lambda now: replace(now, question=request.question, answer=job_id))
-
-
-def price_of(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str:
-    """What pressing the button takes, in words."""
-    if not info.set_up:
-        return "Connect a model below for an answer."
-    if not request.question:
-        return "Write a question to see its cost."
-    try:
-        return price_line(explorer.reader.estimate(request, chosen(explorer)))
-    except SeedLensError as error:
-        return str(error)
-
-
-def price_line(estimate: Estimate) -> str:
-    """``6 passages, about 1.9 k tokens to read, 900 tokens to write at most``."""
-    parts = [
-        counted(estimate.items, "passage"),
-        f"about {tokens(estimate.input_tokens or 0)} input",
-        f"up to {tokens(estimate.output_tokens or 0)} output",
-    ]
-    if estimate.cost is not None:
-        parts.append(f"up to {money(estimate.cost)}")
-    return ", ".join(parts)
-
-
-# -- questions to begin with, and those that were asked before -----------------------------------
-
-
-def _examples(explorer: Explorer, view: AskView) -> None:
-    """Questions about what the corpus speaks of, while none is written."""
-    questions = []
-    if not view.question.strip():
-        with suppress(SeedLensError):  # the corpus says so itself, elsewhere on the page
-            questions = explorer.reader.examples(view.corpus)
-
-    def write(question: str) -> None:
-        AskView.change(lambda now: replace(now, question=question))
-
-    # The place is always there: what stands below it would otherwise be drawn as something new.
-    with st.container(gap="xsmall", key="ask_examples"):
-        if questions:
-            st.caption("Example questions")
-        for number, question in enumerate(questions):
-            key = f"ask_example_{number}"
-            button(escape_label(question), key, write, question, type="tertiary")
-
-
-def _earlier(explorer: Explorer, view: AskView) -> None:
-    """What was asked before, the newest first; a click brings question and answer back."""
+def _history(explorer: Explorer, view: AskView) -> None:
+    """Earlier questions, the newest first; a click opens the thread up to one."""
     asked = explorer.reader.asked(login.owner())
     place = st.container(key="ask_history")
     if not asked:
@@ -166,7 +199,7 @@ def _earlier(explorer: Explorer, view: AskView) -> None:
     with place.expander(label), st.container(height=height, key="ask_earlier", **inside):
         for one in asked:
             look: Any = {"type": "tertiary", "disabled": one.id == view.answer}
-            button(_label(one, view), f"ask_reopen_{one.id}", reopen, explorer, one.id, **look)
+            button(_label(one, view), f"ask_reopen_{one.id}", _reopen, explorer, one.id, **look)
 
 
 def _label(one: AskedQuestion, view: AskView) -> str:
@@ -179,9 +212,7 @@ def _label(one: AskedQuestion, view: AskView) -> str:
     return escape_label(" · ".join(parts))
 
 
-def reopen(explorer: Explorer, job_id: str) -> None:
-    """Show an answer again, with its question and settings."""
-    asked = explorer.reader.find(job_id).request
-    known = asked.corpus in explorer.library.names()
-    fields = (asked.question, asked.system, asked.k, asked.use_scenarios, job_id)
-    AskView.change(lambda now: AskView(asked.corpus if known else now.corpus, *fields))
+def _reopen(explorer: Explorer, job_id: str) -> None:
+    job = explorer.reader.find(job_id)
+    known = job.request.corpus in explorer.library.names()
+    AskView.change(lambda now: view_of(job, "" if known else now.corpus))

@@ -30,7 +30,7 @@ from pages._build.build_words import (
     steps_data,
 )
 from pages._build.result import result_step
-from pages._common.components import component, dark, listen
+from pages._common.components import component, listen
 from pages._common.kit import button, dim, el, line
 from pages._common.shared import engine, error_boundary, show_error, show_problem
 from pages._common.state import corpus_box
@@ -98,7 +98,7 @@ def show_step(explorer: Explorer, view: BuildView, build: OpenBuild | None) -> N
 
     _STEPS(
         key="build_steps",
-        data={"steps": steps_data(state, view.step, job, clusters), "dark": dark()},
+        data={"steps": steps_data(state, view.step, job, clusters)},
         on_open_change=listen("build_steps", "open", opened),
     )
     if build is None or state is None:

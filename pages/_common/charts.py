@@ -76,12 +76,7 @@ _TEMPLATES = {dark: _template(dark) for dark in (False, True)}
 
 
 def styled(figure: go.Figure, *, dark: bool, height: float, **layout: Any) -> go.Figure:
-    """A figure in the look of all charts.
-
-    Args:
-        height: pixels.
-        layout: Plotly's, on top of it.
-    """
+    """A figure in the look of all charts, of a height in pixels; ``layout``: Plotly's."""
     figure.update_layout(template=_TEMPLATES[dark], height=height, **layout)
     return figure
 
@@ -123,18 +118,12 @@ def number(value: float | None, *, signed: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FigureFile:
-    """What is exported of a chart.
+    """What is exported of a chart."""
 
-    Attributes:
-        name: of the files, without an ending, and of the chart in the labels of its menu.
-        title, caption: above and below the drawing; plain text of any length.
-        head, rows: the data. Fractions are written with the three digits that the page shows.
-    """
-
-    name: str
-    title: str
+    name: str  # of the files, without an ending, and of the chart in the labels of its menu
+    title: str  # above the drawing, plain text as the caption below
     caption: str
-    head: Sequence[str]
+    head: Sequence[str]  # of the data
     rows: Sequence[Sequence[object]]
 
     @classmethod
@@ -170,11 +159,7 @@ def _cells(frame: pd.DataFrame) -> Iterable[Sequence[object]]:
 
 
 def for_file(figure: go.Figure) -> dict[str, Any]:
-    """A light chart as it is exported: on white, without what only pointing at it shows.
-
-    Returns:
-        Plotly's ``data`` and ``layout``.
-    """
+    """A light chart, as Plotly's data and layout, on white, without what only pointing shows."""
     spec: dict[str, Any] = figure.to_plotly_json()
     hovering = ("hovertemplate", "hovertext", "customdata", "hoverinfo")
     data = [{k: v for k, v in trace.items() if k not in hovering} for trace in spec["data"]]

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages._common.charts import FigureFile, for_file
 from pages._common.modules import ADDRESS, FOLDER
-from pages._common.shared import attempt
+from pages._common.shared import ASSETS, attempt
 
 Event = Callable[[Mapping[str, Any]], object]
 
@@ -23,20 +23,25 @@ def component(name: str, *styles: str) -> Any:
         styles: further style sheets, before its own.
     """
     sheets = [FOLDER / f"{one}.css" for one in ("base", *styles, name)]
-    css = "".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists())
-    html = '<div class="root"></div>'
-    if "./base.js" not in (FOLDER / f"{name}.js").read_text("utf-8"):  # not a module yet
-        files = [FOLDER / f"{one}.js" for one in ("common", *styles, name)]
-        js = "".join(file.read_text("utf-8") for file in files if file.exists())
-        return st.components.v2.component(f"seedlens_{name}", html=html, css=css, js=js)
     # An import with the address of this server, which Streamlit's blob of the script has not.
     module = f'await import(new URL("{ADDRESS}/{name}.js", document.baseURI))'
     return st.components.v2.component(
         f"seedlens_{name}",
-        html=html,
-        css=css,
+        html='<div class="root"></div>',
+        css="".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists()),
         js=f"const {{ default: draw }} = {module}\nexport default draw",
     )
+
+
+_MENU = component("menu")
+
+
+def apply_style() -> None:
+    """The style of all pages, and the menu of narrow screens that closes after a choice."""
+    st.html(ASSETS / "style.css")
+    st.html(ASSETS / "components" / "model.css")
+    with st.container(key="menu_keeper"):
+        _MENU(key="menu", data={})
 
 
 def listen(key: str, event: str, do: Event) -> Callable[[], None]:
@@ -105,7 +110,7 @@ def chart(
     data = {**file.data(), **for_file(light)}
     if heading or words:
         left, right = st.columns([6, 1], vertical_alignment="bottom")
-        left.html(f'{heading}<div class="cmp-dim">{words}</div>')
+        left.html(f'{heading}<div class="sl-dim">{words}</div>')
         with right:
             _SAVE(key=f"{key}_save", data=data)
     else:

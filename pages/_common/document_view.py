@@ -55,8 +55,7 @@ def sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
 
 
 def beginning(document: Document) -> Document:
-    """A document as lists show it: of a very long one the first sentences, and a line that says
-    what is left out."""
+    """A document as lists show it: of a very long one the beginning, and a line on the rest."""
     ends = list(accumulate(len(sentence.text) for sentence in document.sentences))
     kept = min(bisect_right(ends, LISTED_CHARS), LISTED_SENTENCES)
     if kept == len(ends):
@@ -89,12 +88,7 @@ def by_role(
     on: Container[int] = (),
     marked: Mapping[int, Sequence[str]] | None = None,
 ) -> Html:
-    """A document as a card with its sentences by role.
-
-    Args:
-        on: sentences that stand out.
-        marked: who marked which.
-    """
+    """A document as a card with its sentences by role; ``on`` stand out, ``marked`` names who."""
     rows = []
     for number, sentence in enumerate(document.sentences):
         role = "none" if sentence.role is None else sentence.role
@@ -212,10 +206,7 @@ def seed_finder(
     label: str = "Choose another seed",
 ) -> None:
     """A button that opens three ways to a seed: ``on_document`` gets the doc_id that was picked,
-    ``on_text`` the id of the text that was pasted.
-
-    Typing runs the finder alone; the page runs once something was chosen.
-    """
+    ``on_text`` the id of the text that was pasted."""
 
     def chosen(use: Callable[[str], None], value: str) -> None:
         # Before it is used: should that fail, the page has to run too, to say why.
@@ -243,7 +234,7 @@ def _finder(explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str) 
         data = remembered(f"{key}_found", asked, lambda: _found(explorer, corpus, words, page))
         _FINDER(
             key=f"{key}_words",
-            data={**data, "words": words, "dark": dark()},
+            data={**data, "words": words},
             **listeners(f"{key}_words", on, "search", "pick", "paste"),
         )
 
@@ -290,4 +281,4 @@ def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
     if documents:
         rows = [{"doc_id": d.doc_id, "title": title_of(d), "year": d.year} for d in documents]
         heard = listen(key, "pick", on_pick)
-        _PICKER(key=key, data={"documents": rows, "dark": dark()}, on_pick_change=heard)
+        _PICKER(key=key, data={"documents": rows}, on_pick_change=heard)

@@ -17,28 +17,21 @@ from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.corpora import FieldValues
 from engine.types.searches import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets, Filter
-from pages._common.components import component, dark, listen
+from pages._common.components import component, listen
 from pages._common.kit import button, fold, line
 from pages._common.shared import attempt, escape, escape_label, note
 from pages._common.state import PageView
 
-MOST_OFFERED = 200
-"""Values of a field that are offered; of a field with more, the others can be typed."""
-MOST_UNFOLDED = 3
-"""Fields that are unfolded before anybody asks for more."""
-CELL = 2
-"""Degrees: the side of the squares that :attr:`Facets.land` is made of."""
+MOST_OFFERED = 200  # values of a field; of a field with more, the others can be typed
+MOST_UNFOLDED = 3  # fields, before a person unfolds more
+CELL = 2  # degrees: the side of the squares of Facets.land
 Filters = Sequence[Filter]
 _PANEL = component("facets")
 
 
 class PageFilters:
-    """Which documents a page is about: the filters in the field ``where`` of its state.
-
-    Args:
-        key: of its widgets; different on each page.
-        also: fields of the state that a change sets along with the filters.
-    """
+    """Which documents a page is about: the filters in the field ``where`` of its state; ``also``:
+    fields that a change sets along."""
 
     def __init__(
         self, explorer: Explorer, corpus: str, state: type[PageView], *, key: str, **also: Any
@@ -86,13 +79,8 @@ class PageFilters:
         st.button(f"{sign}{label}", key, help_, on_click=attempt, args=(do,))
 
     def panel(self, *, unfolds: bool = True) -> None:
-        """Facets of the corpus, folded until something is set or a person unfolds them.
-
-        Nothing is counted while they are folded.
-
-        Args:
-            unfolds: False: they stay folded until a person unfolds them.
-        """
+        """Facets of the corpus, folded, and not counted, until a person unfolds them or, with
+        ``unfolds``, something is set."""
         count = len(self.filters) + bool(self.unread)
         label = f"Filters ({count} set)" if count else "Filters"
         box = fold(label, f"{self._key}_filters", opened=unfolds and bool(count))
@@ -117,7 +105,6 @@ class PageFilters:
         _PANEL(
             key=key,
             data={
-                "dark": dark(),
                 "documents": facets.documents,
                 "total": facets.total,
                 "sections": sections(facets, filters, known),
@@ -137,11 +124,7 @@ def without(which: Filters, now: Filters) -> Filters:
 def sections(
     facets: Facets, filters: Filters, stored: Mapping[str, FieldValues]
 ) -> list[dict[str, Any]]:
-    """The facets as the component shows them, in its order; those without any value left out.
-
-    Args:
-        stored: the fields in the order in which they are shown, as the whole corpus has them.
-    """
+    """The facets as the component shows them; ``stored``: the fields of the corpus, in order."""
     undated = f"{facets.undated:,} without a year" if facets.undated else ""
     found = [
         _range(YEAR, "Year", facets.years, filters, undated, opened=True),
@@ -287,13 +270,8 @@ def values_set(filters: Filters, field: str) -> tuple[str, ...]:
 def chosen(
     now: Filters, event: Mapping[str, Any], fields: Mapping[str, FieldValues]
 ) -> Sequence[Filter]:
-    """The filters of now with what was chosen in one facet.
-
-    Args:
-        event: ``{"field", "values"}`` or, of a range, ``{"field", "low", "high"}``; "" for no
-            bound.
-        fields: of the corpus, as stored.
-    """
+    """The filters of now with what was chosen in one facet: ``{"field", "values"}`` or, of a range,
+    ``{"field", "low", "high"}``, "" for no bound."""
     field = str(event["field"])
     if "values" not in event:
         low, high = str(event["low"]).strip(), str(event["high"]).strip()
@@ -304,20 +282,15 @@ def chosen(
     if field == ASPECT:  # of several, documents have every one
         return _replaced(now, field, [Filter.any_of(field, [value]) for value in values])
     counts = fields[field].counts if field in fields else {}
-    return with_values(now, field, [as_stored(value, counts) for value in values])
+    stored = [as_stored(value, counts) for value in values]
+    return _replaced(now, field, [Filter.any_of(field, stored)] if values else [], ops="=")
 
 
-def _replaced(now: Filters, field: str, new: Filters) -> list[Filter]:
-    """Filters with new ones for a field, in the place of the first one it has."""
-    at = next((i for i, f in enumerate(now) if f.field == field), len(now))
-    return [*now[:at], *new, *(f for f in now[at:] if f.field != field)]
-
-
-def with_values(now: Filters, name: str, values: Sequence[str]) -> list[Filter]:
-    """Filters with these values for a field, in the place of the first one it has."""
-    new = [Filter.any_of(name, values)] if values else []
-    at = next((i for i, f in enumerate(now) if f.field == name and f.op == "="), len(now))
-    return [*now[:at], *new, *now[at + 1 :]]
+def _replaced(now: Filters, field: str, new: Filters, ops: str = "<>=") -> list[Filter]:
+    """Filters with new ones for a field, in the place of the first one it has with these signs."""
+    old = [f for f in now if f.field == field and f.op[0] in ops]
+    at = now.index(old[0]) if old else len(now)
+    return [*now[:at], *new, *without(old if ops != "=" else old[:1], now[at:])]
 
 
 def as_stored(value: str, counts: Mapping[str, int]) -> str:

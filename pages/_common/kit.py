@@ -74,11 +74,7 @@ def empty(words: str) -> None:
 
 
 def document(kicker: str, title: object, about: str, *body: object, kind: str = "sl-paper") -> Html:
-    """A document as a card: what it is, title, facts in a line, and its text.
-
-    Args:
-        kind: CSS classes, dots between.
-    """
+    """A document as a card: what it is, title, facts in a line, its text; kind: CSS classes."""
     return el(
         f"section.{kind}",
         el("div.kicker", kicker),
@@ -97,12 +93,8 @@ def table(
     kind: str = "sl-people",
     *above: Html,
 ) -> Html:
-    """A table that scrolls by itself in a narrow window; the first cell of a row is its heading.
-
-    Args:
-        label: what it is, for screen readers.
-        above: its caption.
-    """
+    """A table, with a label for screen readers, that scrolls by itself in a narrow window; the
+    first cell of a row is its heading, ``above`` its caption."""
     cells = [one if isinstance(one, Html) else el("th", one, scope="col") for one in heads]
     lines = [
         el(

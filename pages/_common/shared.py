@@ -87,10 +87,7 @@ _PROBLEM = "shared_problem"
 
 
 def attempt(do: Callable[[], object]) -> None:
-    """Run what a click asked for; what goes wrong is shown on the run that follows.
-
-    Streamlit runs callbacks before the page, outside its error boundary.
-    """
+    """Run what a click asked for, outside the page's run; the next run shows what goes wrong."""
     attempt_at("", do)
 
 
@@ -104,10 +101,8 @@ def attempt_at(place: str, do: Callable[..., object], *args: object) -> None:
 
 
 def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[], None]:
-    """What a button does with values of widgets, as long as they are as when it was drawn.
-
-    While a page is drawn again, its former buttons can still be clicked; and typed text arrives
-    with the click.
+    """What a button does with values of widgets, as long as they are as when it was drawn: a former
+    button can still be clicked, and typed text arrives with the click.
 
     Args:
         widgets: their keys; one that ends in ``_`` stands for all that begin with it.
@@ -130,12 +125,11 @@ def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[],
 
 
 def show_problem(place: str | None = "", *, keep: bool = False) -> None:
-    """Show what went wrong in the click that led to this run, once.
+    """Show what went wrong in the last click, once.
 
     Args:
-        place: shown only if it went wrong there; None for wherever that was.
-        keep: show it until something else is attempted, for parts that are drawn again by
-            themselves.
+        place: where it went wrong; None for anywhere.
+        keep: show it until something else is attempted, for parts that are drawn by themselves.
     """
     known = st.session_state.get(_PROBLEM)
     if known is not None and place in (None, known[0]):
@@ -167,20 +161,14 @@ _ADDRESS = re.compile(r"https?:(?=//)|www(?=\.)|@", re.IGNORECASE)
 
 
 def system_label(name: str, model: Container[str] = ()) -> str:
-    """A system by what it does: ``Word match (bm25)``.
-
-    Args:
-        model: names of the systems that use a language model.
-    """
+    """A system by what it does: ``Word match (bm25)``; ``model``: the systems that use one."""
     detail = f"{name}, uses a model" if name in model else name
     return f"{SYSTEM_NAMES[name]} ({detail})" if name in SYSTEM_NAMES else detail
 
 
 def escape_label(text: str) -> str:
-    r"""Words that a widget label shows as they are: Streamlit reads labels as Markdown.
-
-    Addresses become links even where their characters are escaped: a word joiner, which is not
-    seen, ends what would be one.
+    r"""Words that a widget label, which is Markdown, shows as they are; a word joiner, which is not
+    seen, keeps addresses from becoming links.
 
     >>> print(escape_label("![](x) <b>"))
     \!\[\]\(x\) \<b\>
@@ -190,12 +178,7 @@ def escape_label(text: str) -> str:
 
 
 def remembered(key: str, basis: object, make: Callable[[], T]) -> T:
-    """A value kept for the visit; made again when what it depends on has changed.
-
-    Args:
-        key: of the session state.
-        basis: equal as long as the value holds.
-    """
+    """A value kept in the session state; made again when its basis has changed."""
     known: Any = st.session_state.get(key)
     if known is None or known[0] != basis:
         known = st.session_state[key] = (basis, make())
@@ -204,13 +187,10 @@ def remembered(key: str, basis: object, make: Callable[[], T]) -> T:
 
 
 def begun_from(key: str, field: str, now: T) -> T:
-    """What the fields of a form were filled from: ``now``, unless the form is shown already.
-
-    While it is shown, Streamlit keeps the content of its fields. What was changed elsewhere since
-    is not there, and saving them would undo it; a note says so.
+    """What the fields of a form were filled from: ``now``, unless the form is shown already; a note
+    says where somebody else changed it since.
 
     Args:
-        key: of the session state.
         field: the key of a widget of the form, which is forgotten when the form is left.
     """
     if field not in st.session_state:
@@ -220,29 +200,6 @@ def begun_from(key: str, field: str, now: T) -> T:
         if value != now:
             note("Edited by someone else.", "Copy your text and reload.")
     return value
-
-
-_MENU = st.components.v2.component(
-    "seedlens_menu",
-    html="<span></span>",
-    js="""export default ({ data }) => {
-      const leave = ({ target }) => {
-        const chosen = target.closest?.('[data-testid="stSidebarNavLink"]')
-        if (!chosen || innerWidth > data.narrow) return
-        document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
-      }
-      document.addEventListener("click", leave)
-      return () => document.removeEventListener("click", leave)
-    }""",
-)
-
-
-def apply_style() -> None:
-    """The style of all pages, and the menu of narrow screens that closes after a choice."""
-    st.html(ASSETS / "style.css")
-    st.html(ASSETS / "components" / "model.css")
-    with st.container(key="menu_keeper"):
-        _MENU(key="menu", data={"narrow": 768})
 
 
 SYSTEM_NAMES = {
@@ -281,12 +238,8 @@ def download(
     mime: str = "text/plain",
     **look: Any,
 ) -> None:
-    """A button for a text file, which is made as the button is drawn.
-
-    A file that Streamlit makes when it is asked for is lost ("Deferred file not found") when the
-    page was drawn again since the browser got its button: what takes long to make belongs into
-    a popover or tab that draws its content only while it is open.
-    """
+    """A button for a text file, which is made as the button is drawn: Streamlit loses a deferred
+    one when the page is drawn again. What takes long belongs into a popover that draws lazily."""
     st.download_button(
         label,
         data=make().encode(),
@@ -319,18 +272,14 @@ def uploader(
 
 
 def confirm(label: str, key: str, do: Callable[..., None], *args: object) -> None:
-    """The buttons that end a dialog: one that does it, and "Keep", whose key is ``key_keep``.
-
-    The dialog is closed after either.
-    """
+    """The buttons that end a dialog: one that does it, and "Keep", whose key is ``KEY_keep``."""
     with st.container(horizontal=True):
         yes = st.button(label, key=key, type="primary", on_click=do, args=args)
         if st.button("Keep", key=f"{key}_keep") or yes:
             st.rerun()
 
 
-_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the order of what follows, unseen: a text could read as another one."""
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")  # turn the order of what follows, unseen
 BIDI_MARK = "\u25ca"
 
 
@@ -344,11 +293,7 @@ def with_marks(text: str) -> str:
 
 
 def escape(text: str, *, quote: bool = True) -> str:
-    """A text as HTML, in which it is text: with :func:`with_marks`.
-
-    Args:
-        quote: quotes are escaped too, as attributes need it; Plotly shows them as they are.
-    """
+    """A text as HTML, in which it is text; quotes only for attributes, as Plotly shows them."""
     return html.escape(with_marks(text), quote=quote)
 
 

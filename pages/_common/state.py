@@ -1,8 +1,7 @@
 """The state of a page: read from the URL, written to it, bound to widgets, and remembered.
 
-The URL decides. A page that is opened without parameters goes on as it was left, on the corpus,
-seed, aspect and trail of the page used last. Each tab has its own pages; another tab, or this one
-after a reload, begins with those that were left last in the browser.
+The URL decides. A page opened without parameters goes on as it was left in the tab, or in the
+browser, on the corpus, seed, aspect and trail of the page used last.
 """
 
 from __future__ import annotations
@@ -36,12 +35,10 @@ from pages._common.visit_memory import memory
 State = TypeVar("State", bound="PageView")
 T = TypeVar("T")
 MOST_VIEWS = 50
-LONGEST_VALUE = 40
-"""Characters of a wrong value that a message repeats."""
+LONGEST_VALUE = 40  # characters of a wrong value that a message repeats
 _PAGES = "pages"
 _FILES = Path(__file__).resolve().parents[1]
-_EVERYWHERE = ("trail",)
-"""What is shared from one corpus to another; all else is about documents of one."""
+_EVERYWHERE = ("trail",)  # shared from one corpus to another; all else is about documents of one
 
 # -- fields --------------------------------------------------------------------------------
 
@@ -119,22 +116,14 @@ class PageView:
     """What a page shows: a frozen dataclass that pydantic reads from the URL and writes to it.
 
     A field is called in the URL as in Python, or by its alias, and is left out at its default.
-
-    Attributes:
-        script: the page's file, without its ending.
-        renewed: fields, and their values, that a change of another field by a widget sets.
     """
 
-    script: ClassVar[str]
-    renewed: ClassVar[Mapping[str, Any]] = {}
-
-    @classmethod
-    def _shared(cls) -> tuple[str, ...]:
-        return _described(cls)[1]
+    script: ClassVar[str]  # the page's file, without its ending
+    renewed: ClassVar[Mapping[str, Any]] = {}  # what a change of a field by a widget sets along
 
     def shared(self) -> dict[str, Any]:
         """The fields that other pages share."""
-        return {name: getattr(self, name) for name in self._shared()}
+        return {name: getattr(self, name) for name in _described(type(self))[1]}
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out."""
@@ -143,10 +132,7 @@ class PageView:
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> Self:
-        """The state of URL parameters; others are left aside.
-
-        BadParamError names the one that cannot be read.
-        """
+        """The state of URL parameters, unknown ones left aside; BadParamError for a wrong one."""
         try:
             view: Self = _described(cls)[0].validate_python(dict(params))
         except ValidationError as error:
@@ -165,7 +151,7 @@ class PageView:
 
     def sharing(self, shared: Mapping[str, Any]) -> Self:
         """This page with what it shares with others, as the page used last has it."""
-        return replace(self, **{n: v for n, v in shared.items() if n in self._shared()})
+        return replace(self, **{n: v for n, v in shared.items() if n in _described(type(self))[1]})
 
     @classmethod
     def found_in(cls, left: Pages) -> Self:
@@ -174,10 +160,7 @@ class PageView:
 
     @classmethod
     def opened_with(cls, params: Mapping[str, str]) -> Self:
-        """The state of URL parameters; without any, the page as it was left.
-
-        What pages share on all corpora is taken over where a link does not name it.
-        """
+        """The state of URL parameters; without any, the page as it was left."""
         left = pages()
         if not params:
             return cls.found_in(left)
@@ -201,11 +184,7 @@ class PageView:
 
     @classmethod
     def opened_on(cls, explorer: Explorer, known: Sequence[str]) -> Self:
-        """:meth:`opened` on a corpus that can be shown; another one is named.
-
-        Args:
-            known: the names of all corpora.
-        """
+        """:meth:`opened` on one of the known corpora; one that cannot be shown is named."""
         view = cls.opened()
         corpus = str(view.shared()["corpus"])
         first = explorer.demo_corpus if explorer.demo_corpus in known else known[0]
@@ -220,11 +199,7 @@ class PageView:
 
     @classmethod
     def elsewhere(cls, **fields: Any) -> Self:
-        """This page as links from other pages open it: as it was left, with what pages share.
-
-        Args:
-            fields: what the link is about.
-        """
+        """This page as links from others open it: as it was left, but for ``fields``."""
         return pages().found(cls, **fields)
 
     def write(self) -> None:
@@ -257,27 +232,6 @@ class PageView:
         """The keys that :func:`control` gives to widgets of this page, for ``as_drawn``."""
         return tuple(f"{self.script}_{one.name}" for one in fields(self))
 
-    @classmethod
-    def sets(
-        cls, name: str, key: str, read: Callable[[Any], Any] = lambda value: value, **also: Any
-    ) -> dict[str, Any]:
-        """Key and callback of a widget that changes the field ``name``.
-
-        Args:
-            read: the field's value from the widget's; ValueError says what is wrong with it.
-            also: fields that are set along with it, beside :attr:`renewed`.
-        """
-
-        def change() -> None:
-            try:
-                value = read(st.session_state[key])
-            except ValueError as error:
-                raise BadInputError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
-            value = tuple(value) if isinstance(value, list) else value
-            cls.change(lambda now: replace(now, **{**cls.renewed, **also, name: value}))
-
-        return {"key": key, "on_change": attempt, "args": (change,)}
-
     def bound(
         self,
         name: str,
@@ -286,17 +240,29 @@ class PageView:
         read: Callable[[Any], Any] = lambda value: value,
         **also: Any,
     ) -> dict[str, Any]:
-        """:meth:`sets`, of a widget that shows the field.
+        """Key and callback of a widget that shows the field ``name`` and changes it.
 
         Args:
             shown: what the widget shows where that is not the field itself.
+            read: the field's value from the widget's; ValueError says what is wrong with it.
+            also: fields that are set along with it, beside :attr:`renewed`.
         """
         value = getattr(self, name) if shown is ... else shown
         value = list(value) if isinstance(value, tuple) else value
         # What it shows already is not set: that would undo what is being typed.
         if key not in st.session_state or st.session_state[key] != value:
             st.session_state[key] = value
-        return self.sets(name, key, read, **also)
+        view = type(self)
+
+        def change() -> None:
+            try:
+                now = read(st.session_state[key])
+            except ValueError as error:
+                raise BadInputError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+            changed = {name: tuple(now) if isinstance(now, list) else now}
+            view.change(lambda before: replace(before, **{**view.renewed, **also, **changed}))
+
+        return {"key": key, "on_change": attempt, "args": (change,)}
 
 
 def control(
@@ -310,13 +276,8 @@ def control(
     also: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> T:
-    """A widget that shows a field of a view and changes it.
-
-    Args:
-        args: of the widget; of choices, a mapping has their names.
-        shown, read, also: see :meth:`PageView.bound`.
-        options: of the widget; its key is ``SCRIPT_NAME``.
-    """
+    """A widget that shows a field of a view and changes it, see :meth:`PageView.bound`; its key is
+    ``SCRIPT_NAME``. Choices may be a mapping to their names."""
     bound = view.bound(name, f"{view.script}_{name}", shown, read, **(also or {}))
     if args and isinstance(args[0], Mapping):
         labels: Mapping[Any, str] = args[0]
@@ -348,24 +309,18 @@ def corpus_box(view: PageView, known: Sequence[str], key: str, **box: Any) -> No
 
 
 def seed_is_there(explorer: Explorer, corpus: str, seed: str, text_id: str) -> bool:
-    """Whether a view has a seed that exists; one that does not is named on the page.
-
-    Args:
-        text_id: a pasted seed, which takes the place of ``seed``.
-    """
-    if not seed and not text_id:
-        return False
+    """Whether a document or a pasted text of a view exists; one that does not is named."""
     try:
         if text_id:
             explorer.notebook.text(text_id)
-        else:
+        elif seed:
             explorer.document(corpus, seed)
     except UnknownNameError as error:
         note(error.message, "Showing another seed.")
         return False
     except SeedLensError:  # shown where the documents of the corpus would be
         return True
-    return True
+    return bool(seed or text_id)
 
 
 def aspect_that_is_there(lens: Lens, aspect: str) -> str:
@@ -381,14 +336,11 @@ def aspect_that_is_there(lens: Lens, aspect: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """How pages were left.
+    """How pages were left."""
 
-    Attributes:
-        shared: fields of views that all pages share, as the page used last has them.
-        views: the last view of each page on each corpus, the latest last.
-    """
-
+    # fields of views that all pages share, as the page used last has them
     shared: Mapping[str, Any] = field(default_factory=dict)
+    # the last view of each page on each corpus, the latest last
     views: Mapping[tuple[type[PageView], str], PageView] = field(default_factory=dict)
 
     @property
@@ -418,12 +370,8 @@ class Pages:
         return page in order and (other not in order or order.index(page) > order.index(other))
 
     def found(self, page: type[State], corpus: str = "", /, **fields: Any) -> State:
-        """A page as it is found when it is opened without parameters.
-
-        Args:
-            corpus: one that was chosen; "" for that of the page used last.
-            fields: of the page, that were chosen as well.
-        """
+        """A page opened without parameters, on a corpus ("" for that of the page used last) and
+        with fields that were chosen."""
         corpus = corpus or str(fields.get("corpus", self.corpus))
         view = self.views.get((page, corpus))
         if not isinstance(view, page):
@@ -473,11 +421,11 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Page(Generic[V]):
-    """What one run of a page is about: the state of the page, and the names of all corpora."""
+    """What one run of a page is about."""
 
     explorer: Explorer
     view: V
-    corpora: Sequence[str]
+    corpora: Sequence[str]  # the names of all
 
     @property
     def corpus(self) -> str:

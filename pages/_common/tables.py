@@ -99,8 +99,7 @@ def table(
 
     Args:
         config: column -> configuration, or its help, beside the definitions of measures.
-        most: rows shown before it scrolls.
-        signed: all numbers are shown with their sign.
+        most: rows before it scrolls.
     """
     numbers = [c for c in frame.columns if frame[c].dtype == "float64"]
     formats: dict[str, Any] = {
@@ -140,13 +139,7 @@ def frame_chart(
     heading: str = "",
     words: str = "",
 ) -> None:
-    """A chart of a frame, which is also its file.
-
-    Args:
-        draw: gets the frame and ``dark``.
-        about: name, title and caption of the file.
-        heading, words: HTML above the chart.
-    """
+    """A chart of a frame, which is also its file; about: its name, title and caption."""
     name, title, caption = about
     file = FigureFile.of(name, title, caption, frame)
     look = {"alt": alt, "key": key, "heading": heading, "words": words}

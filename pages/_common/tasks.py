@@ -13,7 +13,7 @@ import streamlit as st
 from engine.text import counted
 from engine.types.jobs import Job
 from engine.types.models import Estimate, ModelReport, TaskProgress, TaskReport
-from engine.types.reranking import Move, Reranking, RerankJob
+from engine.types.reranking import Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._common.kit import Html, button, dim, el, html
 from pages._common.shared import as_drawn, attempt, attempt_at, engine, note, remembered
@@ -61,8 +61,7 @@ class TaskPanel(Generic[Request, R]):
         return job
 
     def estimate(self, request: Request, *basis: object) -> Estimate:
-        """What a request takes at most; estimated again where it, the model or ``basis`` has
-        changed."""
+        """What a request takes at most, kept until it, the model or ``basis`` changes."""
         explorer = engine()
         return remembered(
             f"{self.name}_estimate_{self.which}",
@@ -94,8 +93,7 @@ class TaskPanel(Generic[Request, R]):
         widgets: tuple[str, ...] = (),
         **look: Any,
     ) -> None:
-        """The button that starts it, and beside it what it takes. ``widgets``: keys of what is
-        chosen for it; see :func:`as_drawn`."""
+        """The button that starts it, and beside it what it takes; widgets: see ``as_drawn``."""
         key, look = self._key("start"), {"type": "primary", **look}
         button(label, key, as_drawn(widgets, start), place=self.place, **look)
         dim(words)
@@ -103,8 +101,7 @@ class TaskPanel(Generic[Request, R]):
     def card(
         self, *, resume: bool = True, more: Callable[[TaskJob[R]], object] = lambda _: None
     ) -> None:
-        """How far the task is, or how it ended; nothing where none ran. ``resume``: with a button
-        that goes on with what is left. ``more``: draws further buttons."""
+        """How far the task is, or how it ended; nothing where none ran. ``more`` draws buttons."""
         job = self.job()
         goes_on = job is not None and resume and not is_finished(job.report)
         JobCard(
@@ -154,16 +151,13 @@ class TaskPanel(Generic[Request, R]):
         incomplete = report.failed and not report.stopped
         parts = ["Incomplete" if incomplete else _ENDS[report.stopped]]
         parts += self.outcome(job, report.result)
-        if report.left:
-            parts.append(f"{report.left:,} not reached")
+        parts.append(f"{report.left:,} not reached" if report.left else "")
         if report.failed:
-            invalid = counted(report.failed, "invalid response")
-            parts.append(f"{invalid}; retried on the next run")
+            parts.append(f"{_some(report.failed, 'invalid response')}; retried on the next run")
         if report.calls or report.cached:
             parts += [counted(report.calls, "request"), tokens(report.tokens)]
             parts.append("" if report.cost is None else money(report.cost))
-        if report.cached:
-            parts.append(f"{counted(report.cached, 'answer')} cached")
+        parts.append(f"{counted(report.cached, 'answer')} cached" if report.cached else "")
         return joined([*parts, duration(report.seconds)])
 
 
@@ -194,10 +188,7 @@ class JobCard:
     poll: float = 1.0  # seconds between two looks at a running job
 
     def show(self, job: AnyJob | None) -> None:
-        """The card; nothing without a job.
-
-        While the job runs, one line changes in place; the page runs again when it has ended.
-        """
+        """The card; while the job runs, one line changes in place. Nothing without a job."""
         if job is None:
             return
         with st.container(border=self.border, key=self._name("job")):
@@ -258,36 +249,25 @@ def _halves() -> tuple[Any, Any]:
 
 
 def progress(line: str, share: float, label: str) -> None:
-    """A bar with a line of HTML under it.
-
-    Args:
-        share: of the work that is done, 0 to 1.
-        label: what it is that is done, for who cannot see the bar.
-    """
+    """A bar of a share of the work, 0 to 1, with a line of HTML under it."""
     percent = round(100 * share)
-    bar = el(
-        "div.md-bar",
-        el("span", style=f"width:{percent}%"),
-        role="progressbar",
-        aria_label=label,
-        aria_valuemin=0,
-        aria_valuemax=100,
-        aria_valuenow=percent,
-    )
+    values = {"aria_valuemin": 0, "aria_valuemax": 100, "aria_valuenow": percent}
+    done = el("span", style=f"width:{percent}%")
+    bar = el("div.md-bar", done, role="progressbar", aria_label=label, **values)
     st.html(bar + el("div.md-line", Html(line)))
 
 
 def what_was_asked(report: ModelReport) -> None:
     """What a model was asked, and what went wrong or is odd about it."""
-    st.html(el("div.md-line.md-quiet", Html(report_line(report))))
+    st.html(el("div.md-line.sl-dim", Html(report_line(report))))
     if report.problem and (report.stopped or report.failed):
         note(report.problem)
     for text in report.notes:
         note(text)
 
 
-UNRELIABLE = 0.2
-"""Share of questions without a usable answer from which on a ranking is called unreliable."""
+UNRELIABLE = 0.2  # share of questions without a usable answer that makes a ranking unreliable
+_CUT = "Shortened to fit the context window"
 _STOPPED = {
     "cancelled": "cancelled; showing the partial ranking",
     "budget": "budget reached; showing the partial ranking",
@@ -312,8 +292,7 @@ def money(cost: float) -> str:
 
 
 def at_most(estimate: Estimate) -> str:
-    """``360 requests, up to 730 including retries, about 0.42 M tokens, cost about 1.20``; no
-    tokens or cost that nobody knows."""
+    """``360 requests, up to 730 including retries, about 0.42 M tokens, cost about 1.20``."""
     parts = [counted(estimate.calls, "request"), f"up to {estimate.most_calls:,} including retries"]
     if estimate.input_tokens is not None:
         parts.append(f"about {tokens(estimate.input_tokens + (estimate.output_tokens or 0))}")
@@ -348,11 +327,8 @@ def time_left(seconds: float | None) -> str:
 
 
 def estimate_line(estimate: Estimate) -> str:
-    """``300 requests in 6 rounds, up to 610 including retries, about 0.30 M tokens``: plain text.
-
-    Where the answers decide what is asked next, nobody knows the most; tokens and cost are from
-    mean lengths, always.
-    """
+    """``300 requests in 6 rounds, up to 610 including retries, about 0.30 M tokens``; no most where
+    the answers decide what is asked next."""
     if not estimate.calls:
         return "Too few documents to rerank."
     calls, *others = at_most(estimate).split(", ")
@@ -362,9 +338,8 @@ def estimate_line(estimate: Estimate) -> str:
 
 def change(reranking: Reranking) -> float:
     """Share of the top 20 that was not among the top 20 before the model, 0 to 1."""
-    top, moves = _top(reranking)
-    stayed = sum(move.first_rank <= top for move in moves)
-    return (top - stayed) / top if top else 0.0
+    top, came, _ = _top(reranking)
+    return came / top if top else 0.0
 
 
 def change_sentence(reranking: Reranking) -> str:
@@ -372,9 +347,7 @@ def change_sentence(reranking: Reranking) -> str:
     report = reranking.report
     if 0 < report.questions <= report.unanswered:
         return "The model returned no valid response. Showing the original ranking."
-    top, moves = _top(reranking)
-    came = top - sum(move.first_rank <= top for move in moves)
-    moved = top - sum(move.moved == 0 for move in moves)
+    top, came, moved = _top(reranking)
     said = top_sentence(moved, came, top, whole=not reranking.partial)
     if report.unanswered < UNRELIABLE * (report.questions or math.inf):
         return said
@@ -382,18 +355,16 @@ def change_sentence(reranking: Reranking) -> str:
     return f"{said} Unreliable: {of_all} were invalid."
 
 
-def _top(reranking: Reranking) -> tuple[int, list[Move]]:
-    """How many lead, and the moves of those that the first stage ranked too."""
+def _top(reranking: Reranking) -> tuple[int, int, int]:
+    """How many lead, how many of them came from below, and how many moved."""
     top = min(PAGE_SIZE, reranking.results.total)
-    return top, [move for move in reranking.moves.values() if move.rank <= top]
+    moves = [move for move in reranking.moves.values() if move.rank <= top]
+    stayed = sum(move.first_rank <= top for move in moves)
+    return top, top - stayed, top - sum(move.moved == 0 for move in moves)
 
 
 def top_sentence(moved: int, came: int, top: int, *, whole: bool) -> str:
-    """What a model changed in the first results.
-
-    Args:
-        moved: documents that stand elsewhere.  came: those that stood below.
-        whole: the model has no more to say.
+    """What a model changed in the first results; ``whole``: it has no more to say.
 
     >>> top_sentence(2, 0, 3, whole=True)
     'The model moved 2 of the top 3, none of them new.'
@@ -401,8 +372,7 @@ def top_sentence(moved: int, came: int, top: int, *, whole: bool) -> str:
     who = "The model" if whole else "So far, the model"
     if not moved:
         return f"{who} did not change the top {top}."
-    within = f"{came or 'none'} of them new"
-    return f"{who} moved {moved} of the top {top}, {within}."
+    return f"{who} moved {moved} of the top {top}, {came or 'none'} of them new."
 
 
 def progress_line(job: RerankJob) -> str:
@@ -417,19 +387,16 @@ def progress_line(job: RerankJob) -> str:
 
 def asked_so_far(estimate: Estimate, report: ModelReport) -> list[str]:
     """Rounds, calls, tokens and cost of a run that is under way, a few plain words each."""
-    about = "" if estimate.exact else "about "
+    about, unanswered = "" if estimate.exact else "about ", report.failed + report.unread
     parts = [
         f"round {report.rounds:,} of {about}{max(report.rounds, estimate.rounds):,}",
         counted(report.calls, "request"),
         tokens(report.tokens),
+        "" if report.cost is None else money(report.cost),
+        f"{report.cached:,} cached" if report.cached else "",
+        f"{unanswered:,} unanswered" if unanswered else "",
     ]
-    if report.cost is not None:
-        parts.append(money(report.cost))
-    if report.cached:
-        parts.append(f"{report.cached:,} cached")
-    if report.failed or report.unread:
-        parts.append(f"{report.failed + report.unread:,} unanswered")
-    return parts
+    return [part for part in parts if part]
 
 
 def report_line(report: ModelReport) -> str:
@@ -451,42 +418,33 @@ def report_line(report: ModelReport) -> str:
             "Position bias: how often the first of two equal documents wins. 50 % means none. "
             "Corrected in the ranking.",
         ),
-        (
-            report.cut and counted(report.cut, "document truncated", "documents truncated"),
-            "Truncated to fit the context window",
-        ),
-        (
-            report.shortened
-            and counted(report.shortened, "question shortened", "questions shortened"),
-            "Texts shortened to fit the context window",
-        ),
+        (_some(report.cut, "document truncated", "documents truncated"), _CUT),
+        (_some(report.shortened, "question shortened", "questions shortened"), _CUT),
     ]
     return html(el("span", text, title=title) for text, title in parts if text)
 
 
+def _some(number: int, *names: str) -> str:
+    return counted(number, *names) if number else ""
+
+
 def _spent(report: ModelReport) -> list[tuple[object, str]]:
     """What was sent and what it cost, with definitions."""
-    kept = counted(report.cached, "answer")
+    kept = (report.cached and f"{counted(report.cached, 'answer')} cached", "From cache, free")
     if not report.calls and report.cached:
-        return [(f"no requests: {kept} cached", "From cache, free")]
+        return [(f"no requests: {kept[0]}", kept[1])]
+    sent = f"{counted(report.calls, 'request')} in {counted(report.rounds, 'round')}"
     used = f"{report.input_tokens:,} input and {report.output_tokens:,} output"
     if report.guessed:
         used += f"; estimated for {counted(report.guessed, 'request')}"
+    cost = report.cost is not None and money(report.cost)
+    repeats = _some(report.repeats, "retry", "retries")
     return [
-        (
-            f"{counted(report.calls, 'request')} in {counted(report.rounds, 'round')}",
-            "Requests sent, including retries and the test; each round is sent at once",
-        ),
+        (sent, "Requests sent, including retries and the test; each round is sent at once"),
         (tokens(report.tokens), f"{used}, as the endpoint reported"),
-        (
-            report.cost is not None and money(report.cost),
-            "Computed from token usage and the configured prices",
-        ),
-        (report.cached and f"{kept} cached", "From cache, free"),
-        (
-            report.repeats and counted(report.repeats, "retry", "retries"),
-            "Requests sent again after an error",
-        ),
+        (cost, "Computed from token usage and the configured prices"),
+        kept,
+        (repeats, "Requests sent again after an error"),
     ]
 
 

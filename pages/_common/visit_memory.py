@@ -28,13 +28,7 @@ class Memory(dict[str, Any]):
 
 
 class Visits:
-    """The memories of visits. Safe to use from several threads.
-
-    Args:
-        most: the one not used for longest is forgotten when there are more.
-        seconds: without use, after which a visit is forgotten.
-        clock: tells the seconds.
-    """
+    """The memories of visits, up to ``most``, each for ``seconds`` after its last use."""
 
     def __init__(
         self,
@@ -47,11 +41,7 @@ class Visits:
         self._lock = threading.Lock()
 
     def memory(self, visit: str, person: str) -> Memory:
-        """What a visit of a person holds; empty at first.
-
-        Args:
-            person: who is logged in; "" where nobody logs in.
-        """
+        """What a visit of a person, "" where nobody logs in, holds; empty at first."""
         now = self._clock()
         with self._lock:
             while self._known and next(iter(self._known.values()))[0] < now - self._seconds:
@@ -73,10 +63,7 @@ _VISITS = Visits()
 
 
 def memory() -> Memory:
-    """What this visit holds; that of this tab alone where the browser takes no cookies.
-
-    To be called from a page's run, not from another thread.
-    """
+    """What this visit holds, or this tab where the browser takes no cookies."""
     if visit := _visit():
         return _VISITS.memory(visit, _person())
     held: Memory = st.session_state.setdefault(_WITHOUT_COOKIE, Memory())

@@ -10,7 +10,7 @@ from engine.errors import BadInputError
 from engine.types.comparisons import Comparison, MoverEvidence, Variant
 from pages._common import document_view
 from pages._common.charts import FigureFile
-from pages._common.components import component, dark, listen
+from pages._common.components import component, listen
 from pages._common.shared import system_label
 from pages._compare import compare_charts
 from pages._compare.compare_state import (
@@ -55,7 +55,6 @@ def variant_rows(page: ComparePage, read: Sequence[str], models: Sequence[str]) 
             "readers": [name for name in systems if explorer.reads_wording(name)],
             "aspects": [{"key": a.key, "name": a.name} for a in page.lens.aspects],
             "most": MOST_VARIANTS,
-            "dark": dark(),
         },
         on_rows_change=listen("compare_variants", "rows", change),
     )
@@ -97,8 +96,7 @@ def flow(page: ComparePage, comparison: Comparison) -> None:
             **ranks,
             **file.data(),
             "selected": view.document,
-            "dark": dark(),
-            "ink": compare_charts.flow_ink(grades, dark=dark()),
+            "inks": [compare_charts.flow_ink(grades, dark=dark) for dark in (False, True)],
             "file_ink": compare_charts.flow_ink(grades, dark=False, file=True),
         },
         on_open_change=listen("compare_flow", "open", _open),
@@ -121,7 +119,6 @@ def moved_documents(
                 for d, title in titles.items()
             ],
             "opened": None if opened is None else _opened(page, comparison, opened),
-            "dark": dark(),
         },
         on_open_change=listen("compare_papers", "open", _open),
     )

@@ -41,7 +41,7 @@ TRADE_OFF = "<h3>Relevance-adherence trade-off</h3>"
 
 def titled(title: str, words: str) -> None:
     """A heading of a section, and what it is about."""
-    st.html(html(el("h3", title), el("div.cmp-dim", words)))
+    st.html(html(el("h3", title), el("div.sl-dim", words)))
 
 
 def heading(page: ComparePage, comparison: Comparison | None) -> None:
@@ -111,7 +111,7 @@ def _verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
             "without an instruction."
         )
         rows += [el("h3.cmp-question", "Does the model follow the instruction?")]
-        rows += [el("div.cmp-dim", words)]
+        rows += [el("div.sl-dim", words)]
     rows += [comparison.best and el("div", el("strong", comparison.best))]
     for verdict in comparison.verdicts:
         word, mark = KINDS[verdict.kind]
@@ -129,7 +129,7 @@ def _verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
         )
         rows.append(el("details.cmp-verdict", summary, el("div", verdict.numbers)))
     if len(comparison.variants) == 1:
-        rows.append(el("div.cmp-dim", "Add a second variant to compare."))
+        rows.append(el("div.sl-dim", "Add a second variant to compare."))
     st.html(html(*rows))
 
 
@@ -290,7 +290,7 @@ def _frontier(page: ComparePage, comparison: Comparison, *, by_model: bool) -> N
     work = traded(*key)
     if not work.done():
         st.html(TRADE_OFF)
-        st.html(el("div.cmp-dim", "Ranking at eleven aspect weights …", role="status"))
+        st.html(el("div.sl-dim", "Ranking at eleven aspect weights …", role="status"))
         renew_when(work.done, every=0.5)
         return
     if work.exception() is not None:

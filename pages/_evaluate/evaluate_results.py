@@ -367,7 +367,7 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
     st.html(el("p.sl-gap-verdict", words))
     alt = f"{gap.measure} and gap at every pool size"
     table(point_rows(gap), "evaluate_gap_points", alt, point_columns(), most=20)
-    st.html(f'<div class="md-line md-quiet">{report_line(gap.report)}</div>')
+    st.html(f'<div class="md-line sl-dim">{report_line(gap.report)}</div>')
     with st.container(key="evaluate_pair_gap"):
         left, right = st.columns([8, 4], gap="medium")
         with left:

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.types.searches import PAGE_SIZE, SearchResults
-from pages._common.components import Event, component, dark, listeners
+from pages._common.components import Event, component, listeners
 from pages._common.document_view import seed_finder as find_seed
 from pages._common.filter_panel import PageFilters, without
 from pages._common.kit import button, el, empty, fold, html, line
@@ -242,7 +242,6 @@ def help_button(page: ExplorePage, *, tour: bool) -> None:
             "finder": FINDER,
             "grades": [str(grade.value) for grade in page.scale.grades],
             "tour": tour,
-            "dark": dark(),
         },
         width="content",
         **listeners(key, {"left": leave}, "left"),

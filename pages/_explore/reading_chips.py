@@ -11,7 +11,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import WHOLE, SearchResults, Term
-from pages._common.components import component, dark, listen
+from pages._common.components import component, listen
 from pages._common.kit import dim
 from pages._common.state import join
 from pages._explore.explore_state import ExplorePage, View
@@ -136,7 +136,6 @@ def reading_chips(page: ExplorePage, results: SearchResults, by_model: ModelRead
             "by_words": bool(view.instruction and (view.aspect or corrected or view.focus)),
             "model": by_model.model if by_model.in_use else "",
             "other": other_reading(lens, by_model),
-            "dark": dark(),
         },
         on_change_change=listen(_KEY, "change", change),
     )

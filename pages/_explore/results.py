@@ -14,7 +14,7 @@ from engine.types.lenses import Lens
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
 from pages._common import document_view
-from pages._common.components import Event, component, dark, inbox, listeners
+from pages._common.components import Event, component, inbox, listeners
 from pages._common.kit import Html, el, html
 from pages._common.tasks import change, change_sentence
 from pages._explore.explore_model import Found
@@ -24,7 +24,7 @@ from pages._model.model_settings import endpoint
 
 _SEED = component("seed")
 _SKIP = component("skip")
-_RESULTS = component("results", "keys", "results_parts", "results_table", "results_pair")
+_RESULTS = component("results", "keys")
 CHANGED_BY_WORDING = (
     "Share of the top 20 that is new compared with the search without an aspect and instruction. "
     "A measure of change, not of quality."
@@ -37,7 +37,7 @@ CHANGED = (
 
 def skip_link(*, key: str) -> None:
     """A button to the first result: for the keyboard, unseen until focused, and on phones."""
-    _SKIP(key=key, data={"dark": dark()})
+    _SKIP(key=key, data={})
 
 
 def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) -> None:
@@ -57,7 +57,6 @@ def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) ->
             "aspects": [{name: getattr(a, name) for name in names} for a in lens.aspects],
             "weights": [round(w, 3) for w in results.weights],
             "focus": list(query.focus),
-            "dark": dark(),
         },
         **listeners(key, on, "aspect", "focus"),
     )
@@ -103,7 +102,6 @@ def result_list(
             "results": [_result(r, seed, lens, moves) for r in results.results],
             "explains": endpoint(page.explorer).set_up,
             "generated": generated,
-            "dark": dark(),
             **received,
         },
         **receives,

@@ -199,7 +199,7 @@ def _entry(
         st.session_state[UNDO] = (f"Removed: {title}", lambda _: keep(True))
 
     with st.container(key=f"history_{key}", gap="xsmall"):
-        st.html(html(el("div.hi-line", title), facts and el("div.hi-dim", facts)))
+        st.html(html(el("div.hi-line", title), facts and el("div.sl-dim", facts)))
         with line():
             _button("Open", f"history_open_{key}", opened, title)
             _name(f"Name of “{title}”", f"history_name_{key}", name, rename, alone=False)

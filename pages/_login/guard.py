@@ -1,16 +1,10 @@
 """Sessions that end with the login they began with.
 
-Streamlit asks who somebody is when a session begins, runs what a click asks for before the page,
-and single fragments without it. A gate that is part of the page would come too late there. So a
-login that ended, or whose person is not on the list any more, loses its connection at the next
-message, before anything is done with it; what it connects with next is a session of nobody yet.
-So does each of its connections, and none of its sessions goes on, where the person got another
-name or role: buttons that were drawn before would do what that one might.
-Uploads and Streamlit's own figures are for those only whom the gate let in.
-
-Streamlit does, too, what no page of ours asks for: it clears the caches of all sessions, the engine
-among them, tells which files of its folder git does not know, and installs files in that folder.
-Such messages get no further.
+Streamlit runs callbacks before the page, and fragments without it, where a gate in the page comes
+too late. So a login that ended, or whose person lost the name or role that its pages were drawn
+for, loses its connection at the next message, and begins as nobody. Uploads and Streamlit's own
+figures are for those only whom the gate let in. Messages that no page of ours sends, such as to
+clear all caches or to install files, get no further.
 """
 
 from __future__ import annotations
@@ -28,17 +22,12 @@ from pages._login import login
 from pages._login.sessions import admitted_as, is_over, login_name
 from pages._login.streamlit_private import message_of
 
-GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")
-"""What is answered without a session's script, and so without the gate in it."""
+GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")  # answered without a session's script
 LOGOUT = "/auth/logout"
-OWN_LINKS = ("same-origin", "none")
-"""``Sec-Fetch-Site`` of what our pages ask for, or somebody who enters the address. Over plain http
-browsers send it to this machine alone."""
-FROM_STRANGERS = ("rerun_script", "stop_script", "app_heartbeat")
+OWN_LINKS = ("same-origin", "none")  # Sec-Fetch-Site of our pages and of an entered address
+FROM_STRANGERS = ("rerun_script", "stop_script", "app_heartbeat")  # kinds of messages, of logins
 FROM_PAGES = (*FROM_STRANGERS, "file_urls_request")
-"""Kinds of messages that pages send, the login page and all others."""
-OPERATIONS = ("deferred_file", "dataframe_chunk")
-"""Kinds of ``backend_operation_request`` of ours: downloads, and more rows of a table."""
+OPERATIONS = ("deferred_file", "dataframe_chunk")  # of ours: downloads, more rows of a table
 
 
 def _stands(name: str) -> bool:
@@ -50,8 +39,7 @@ def _stands(name: str) -> bool:
 
 
 def _was_other(name: str, since: float) -> bool:
-    """Whether the gate let in a login by another name or role than now, at ``since`` (monotonic
-    seconds) or later."""
+    """Whether the gate let in a login by another name or role after monotonic seconds."""
     admitted = admitted_as(name)
     until = None if admitted is None else admitted.other_until
     return until is not None and until >= since
@@ -131,10 +119,8 @@ async def _unless(over: asyncio.Event, receive: Receive) -> Message | None:
 
 
 def _is_of_a_page(message: Message, *, let_in: bool) -> bool:
-    """Whether a page of ours may have sent a message: the login page, where nobody is let in yet.
-
-    Reading a message takes up to 100 times its size in memory, and no thread runs meanwhile.
-    """
+    """Whether a page of ours may have sent a message, before the login the login page: to read one
+    takes up to 100 times its size in memory."""
     data = message.get("bytes")
     if data is None or (not let_in and len(data) > STRANGERS_BYTES):
         return False

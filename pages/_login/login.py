@@ -1,7 +1,4 @@
-"""Who is here: the gate before all pages, and what each role may open.
-
-Everybody is asked anew on every run, so that whoever is taken off the list is out at once.
-"""
+"""Who is here: the gate before all pages, on every run, and what each role may open."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import json
 import logging
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,14 +21,12 @@ from pages._login import sessions
 from pages._login.streamlit_private import signed_login
 
 log = logging.getLogger("seedlens")
-_wanted = threading.Event()
-"""Set once login was asked for: a file that is being saved, or lost, opens nothing."""
+_wanted = threading.Event()  # once login was asked for: a lost file opens nothing
 _Stamp = tuple[str, int, int, int]
 
 
 def login() -> Login | None:
-    """The login that ``secrets.toml`` asks for now; None where it does not. LoginSetupError where
-    it cannot be relied on, or was asked for since the start and is gone."""
+    """The login that ``secrets.toml`` asks for; LoginSetupError where it is wrong or gone."""
     try:
         wanted = _read(_stamps())
     except LoginSetupError:
@@ -50,12 +46,11 @@ def _stamps() -> tuple[_Stamp, ...]:
     """Each file as it is now: reading it again would give the same."""
     stamps = []
     for path in st.get_option("secrets.files"):
-        try:
+        stamp = (0, 0, 0)
+        with suppress(OSError):
             stat = Path(path).stat()
-        except OSError:
-            stamps.append((path, 0, 0, 0))
-        else:
-            stamps.append((path, stat.st_ino, stat.st_mtime_ns, stat.st_size))
+            stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        stamps.append((path, *stamp))
     return tuple(stamps)
 
 
@@ -65,15 +60,18 @@ def _read(stamps: tuple[_Stamp, ...]) -> Login | None:
 
 
 def person() -> Person | None:
-    """Who is here; None where no login is asked for. LoginSetupError, NotLoggedInError or
-    RefusedError for nobody, or nobody who may be."""
+    """Who is here, None without login; LoginSetupError, NotLoggedInError or RefusedError."""
     wanted = login()
     if wanted is None:
         if "is_logged_in" in st.user:  # Streamlit found an [auth] that we did not
             words = "Write [auth] and [people] into .streamlit/secrets.toml."
             raise LoginSetupError("Login must be configured in secrets.toml.", words)
         return None
-    if has_ended(_cookies()):
+    try:
+        ended = sessions.has_ended(st.context.cookies)
+    except StorageError as error:
+        raise LoginSetupError(error.message, error.remedy) from error
+    if ended:
         raise NotLoggedInError("You are logged out.", "Log in again.")
     return people.admit(wanted, st.user.to_dict())
 
@@ -98,7 +96,7 @@ def admit() -> Person | None:
     """As :func:`person`; from then on their session ends when they are off the list."""
     who = person()
     if who is not None:
-        sessions.begin(_cookies(), who, st.user.to_dict())
+        sessions.begin(st.context.cookies, who, st.user.to_dict())
     return who
 
 
@@ -112,8 +110,7 @@ def would_admit(claims: Mapping[str, Any]) -> Person | None:
 
 
 def is_proven(cookies: Mapping[str, str]) -> bool:
-    """Whether cookies hold a login that the gate would let in, as those of a page that was open
-    when the server was restarted, of which the gate does not know yet."""
+    """Whether cookies hold a login that the gate would let in, as after a restart of the server."""
     said = signed_login(cookies)
     try:
         proven = said is not None and would_admit(json.loads(said)) is not None
@@ -142,19 +139,11 @@ def is_https() -> bool:
 def log_out() -> NoReturn:
     """End this login in all tabs of the browser, and leave for the provider's own log-out."""
     try:
-        sessions.end(_cookies())
+        sessions.end(st.context.cookies)
     except StorageError as error:
         log.error("A login was ended, and until the next start only: %s", error)
     st.logout()
     st.stop()
-
-
-def has_ended(cookies: Mapping[str, str]) -> bool:
-    """Whether the login of these cookies was ended; LoginSetupError where nobody knows."""
-    try:
-        return sessions.has_ended(cookies)
-    except StorageError as error:
-        raise LoginSetupError(error.message, error.remedy) from error
 
 
 def log_setup() -> None:
@@ -169,7 +158,3 @@ def log_setup() -> None:
     if wanted is not None:
         leads = sum(p.is_lead for p in wanted.people.values())
         log.info("Login: %d people may enter, %d of them leads.", len(wanted.people), leads)
-
-
-def _cookies() -> Mapping[str, str]:
-    return st.context.cookies

@@ -1,10 +1,7 @@
 """Requests as they come in: by which name, from where, over https alone; the cookies of pages.
 
-Streamlit accepts WebSockets of every page on this machine: it compares the names of hosts, not
-their ports, and asks an outside service for its own public address when a name is foreign, or
-only written otherwise. Requests that open no WebSocket it answers by whatever name. And from a
-provider it comes back to the start page: the address of the page that was opened last goes along
-in a cookie that scripts cannot read.
+Streamlit compares names of hosts without ports, and for WebSockets only. After a login it opens the
+start page: the address of the page that was opened last goes along in a cookie.
 """
 
 from __future__ import annotations
@@ -26,12 +23,10 @@ from pages._login import login
 from pages._login.streamlit_private import is_host_allowed
 
 VISIT_COOKIE, RETURN_COOKIE = "seedlens_visit", "seedlens_return"
-VISIT = re.compile(r"[A-Za-z0-9_-]{43}")
-"""What :class:`VisitCookie` gives out: 256 random bits."""
+VISIT = re.compile(r"[A-Za-z0-9_-]{43}")  # what VisitCookie gives out: 256 random bits
 SECONDS = 1800
 LONGEST = 2000
-_OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*")
-"""An address on this server: no second slash, which would begin another host's name."""
+_OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*")  # on this server: no second slash, as of a host
 
 
 def changing(send: Send, change: Callable[[Message, MutableHeaders], object]) -> Send:
@@ -122,8 +117,7 @@ ONE_YEAR = "max-age=31536000"
 
 
 class SameOrigin:
-    """Refuses requests by a name that this server does not have, as when another page's name leads
-    here by now (DNS rebinding), and WebSockets that another page opened, by name or port."""
+    """Refuses requests by a foreign name (DNS rebinding), and WebSockets of other pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -146,8 +140,7 @@ class SameOrigin:
 
 
 def _named_alike(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of a page's own request, with the server named as in ``Origin``: Streamlit
-    compares letter by letter."""
+    """The headers of a page's own request, with the server named as ``Origin`` writes it."""
     origin = dict(headers).get(b"origin")
     if origin is None:
         return headers
@@ -156,10 +149,8 @@ def _named_alike(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
 
 
 def is_same_origin(origin: str | None, host: str) -> bool:
-    """Whether a page of ``origin`` is one of the server that was asked as ``host``.
-
-    Programs send no origin: None is the same. A host without a port has that of the origin's
-    scheme, which a proxy may have taken off.
+    """Whether a page of ``origin``, None of programs, is one of the server that was asked as
+    ``host``, where a proxy may have taken the port off.
 
     >>> is_same_origin("https://seedlens.example.org", "seedlens.example.org")
     True

@@ -1,8 +1,6 @@
 """Logins as the gate let them in, and those that were ended.
 
-They are known by digests of what Streamlit's cookies say, without the signatures that prove it. So
-a digest holds nothing that proves a login, and a cookie that says the same is the same login, with
-whatever others it comes.
+They are known by digests of what Streamlit's cookies say, without the signatures that prove it.
 """
 
 from __future__ import annotations
@@ -56,8 +54,8 @@ def begin(cookies: Mapping[str, str], person: Person, claims: Mapping[str, Any])
 
 
 def end(cookies: Mapping[str, str]) -> None:
-    """Somebody logged out: these cookies count no longer, wherever copies of them are; StorageError
-    where that will be forgotten when SeedLens is restarted."""
+    """Somebody logged out: copies of these cookies count no longer; StorageError where that could
+    not be stored."""
     if digests := _digests(cookies):
         ended_logins().add(digests)
 
@@ -81,10 +79,7 @@ def is_over(admitted: Admitted) -> bool:
 
 
 def _digests(cookies: Mapping[str, str]) -> list[str]:
-    """One of each cookie that Streamlit reads a login from; [] for none.
-
-    A login is over when any piece of it is: pieces of several could be put together otherwise.
-    """
+    """One of each cookie that Streamlit reads a login from, which is over when any of them is."""
     cookies = dict(cookies)
     whole = cookies.get(USER_COOKIE)
     if not whole:

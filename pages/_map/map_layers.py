@@ -5,18 +5,19 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.types.maps import MapValues
+from engine.types.maps import MapValues, OverlayKind
+from engine.types.searches import Query
 from pages._map.map_parts import MOST_COLOURS
 from pages._map.map_state import CLUSTER, LIKENESS, MARKS, WHOLE, MapPage
 
 NO_VALUE = 255
 MOST_CATEGORIES = 11
-"""Values with a colour of their own; all others share one, as people distinguish twelve colours."""
+"""Values with a colour of their own; all others are grey, as people distinguish twelve colours."""
 OTHERS = "others"
 YEAR, GRADE, FIELD = "year", "grade", "field:"
 """Begin or are the keys of colours."""
@@ -35,24 +36,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class Colour:
-    """How points are coloured.
+    """How points are coloured."""
 
-    Attributes:
-        key: names the values; equal as long as they are.
-        scale: "clusters" (of the layout), "categories" or "range".
-        values: one a document, 0 to 254 and 255 for none; None for clusters.
-        entries: of the legend; a range without any shows its ends, ``low`` and ``high``.
-        none_label: what 255 stands for.
-    """
-
-    key: str
+    key: str  # names the values; equal as long as they are
     label: str
-    scale: str
-    values: NDArray[np.uint8] | None = None
-    entries: Sequence[Entry] = ()
+    scale: str  # "clusters" (of the layout), "categories" or "range"
+    values: NDArray[np.uint8] | None = None  # 0 to 254, 255 for none; None for clusters
+    entries: Sequence[Entry] = ()  # of the legend; a range without any shows low and high
     low: str = ""
     high: str = ""
-    none_label: str = "unknown"
+    none_label: str = "unknown"  # what 255 stands for
 
     def legend(self) -> dict[str, object]:
         """What the component shows of it."""
@@ -76,10 +69,7 @@ class Mark:
 def of_range(
     key: str, label: str, values: NDArray[np.floating], write: Callable[[float], str]
 ) -> Colour:
-    """Colours by a number; NaN for none.
-
-    The lowest and highest hundredth share the ends, so that one odd value takes no colours away.
-    """
+    """Colours by a number, NaN for none; the lowest and highest hundredth share the ends."""
     known = values[~np.isnan(values)]
     if not known.size:
         return Colour(key, label, "range", np.full(len(values), NO_VALUE, np.uint8))
@@ -90,11 +80,8 @@ def of_range(
 
 
 def of_categories(key: str, label: str, codes: NDArray[np.int32], names: Sequence[str]) -> Colour:
-    """Colours by the commonest categories.
-
-    Args:
-        codes: (n,) places in ``names``, most frequent first; -1 for none.
-    """
+    """Colours by the commonest categories; codes: (n,) places in ``names``, most frequent first, -1
+    for none."""
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     values = np.where(codes < 0, NO_VALUE, np.minimum(codes, MOST_CATEGORIES)).astype(np.uint8)
     entries = [Entry(names[i], i, int(counts[i])) for i in range(min(len(names), MOST_CATEGORIES))]
@@ -106,12 +93,7 @@ def of_categories(key: str, label: str, codes: NDArray[np.int32], names: Sequenc
 def of_grades(
     key: str, label: str, grades: NDArray[np.floating], names: Mapping[int, str]
 ) -> Colour:
-    """Colours by grade, from the lowest to the highest of a scale.
-
-    Args:
-        grades: (n,), NaN for none.
-        names: grade -> its name.
-    """
+    """Colours by grade, (n,), NaN for none; names: grade -> its name."""
     highest = max(max(names), 1)
     values = np.full(len(grades), NO_VALUE, np.uint8)
     entries = []
@@ -138,13 +120,13 @@ def choices(page: MapPage) -> dict[str, str]:
 
 
 def colour(page: MapPage, words: str) -> Colour:
-    """The colours of a view; its key changes with the values, which are sent again then.
-
-    Args:
-        words: what is coloured by, as :func:`choices` has it.
-    """
+    """The colours of a view, called ``words``; the key changes with the values."""
     if page.view.colour == CLUSTER:
-        return Colour(CLUSTER, "cluster", "clusters")
+        coarse = page.drawn.layouts[page.view.layout].levels[0]
+        counts = np.bincount(coarse.labels[coarse.labels >= 0], minlength=len(coarse.names))
+        named = zip(coarse.names, counts.tolist(), strict=True)
+        entries = [Entry(name, value, count) for value, (name, count) in enumerate(named)]
+        return Colour(CLUSTER, "cluster", "clusters", entries=entries)
     found = _coloured(page, words)
     values = b"" if found.values is None else found.values.tobytes()
     return replace(found, key=f"{found.key} {zlib.crc32(values):x}")
@@ -178,31 +160,26 @@ def _numbers(found: MapValues) -> NDArray[np.floating]:
 
 def marks(page: MapPage) -> list[Mark]:
     """What is marked on the map, the seed last: it is drawn above all else."""
-    view, found = page.view, []
+    view, explorer, found = page.view, page.explorer, []
+    given: Any = {"project": page.project, "query": _query(page)}
+
+    def rows(kind: OverlayKind) -> list[int]:
+        laid: list[int] = explorer.maps.overlay(page.corpus, kind, **given).rows.tolist()
+        return laid
+
     for name in view.marks:
-        if name in ("pool", "judged"):
-            rows = _laid(page, "pool" if name == "pool" else "judged")
-        else:
-            rows = _results(page)
+        marked = rows("results" if name == "holes" else name)  # type: ignore[arg-type]
         if name == "holes":
-            pooled = set(_laid(page, "pool"))
-            rows = [row for row in rows if row not in pooled]
-        found.append(Mark(name, MARKS[name].replace("Top 20", f"Top 20 of {view.system}"), rows))
-    row = page.explorer.library.open(page.corpus).row_of.get(view.seed)
+            pooled = set(rows("pool"))
+            marked = [row for row in marked if row not in pooled]
+        label = MARKS[name].replace("Top 20", f"Top 20 of {view.system}")
+        found.append(Mark(name, label, marked))
+    row = explorer.library.open(page.corpus).row_of.get(view.seed)
     return found if row is None else [*found, Mark("seed", "Seed", [row])]
 
 
-def _laid(page: MapPage, name: Literal["pool", "judged"]) -> list[int]:
-    rows: list[int] = page.explorer.maps.overlay(
-        page.corpus, name, project=page.project
-    ).rows.tolist()
-    return rows
-
-
-def _results(page: MapPage) -> list[int]:
-    """The top 20 for a query of the project, or for the seed as the map shows it."""
+def _query(page: MapPage) -> Query:
+    """The query of the project, or the seed as the map shows it."""
     view, explorer = page.view, page.explorer
     queries = explorer.annotation.queries(page.project) if view.query else {}
-    query = replace(queries.get(view.query) or page.query(view.layout), system=view.system)
-    rows: list[int] = explorer.maps.overlay(page.corpus, "results", query=query).rows.tolist()
-    return rows
+    return replace(queries.get(view.query) or page.query(view.layout), system=view.system)

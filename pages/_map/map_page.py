@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -23,11 +24,10 @@ from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
 from pages._map.map_parts import bits_from_rows, draw_map
-from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, selected
+from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, select
 from pages._model.model_settings import chosen, endpoint
 
-FIRST_SECONDS, SECONDS_EACH = 6, 0.0022
-"""What computing a map takes on two cores: so long, and so long for each document."""
+FIRST_SECONDS, SECONDS_EACH = 6, 0.0022  # of computing a map on two cores; for each document
 _NAMING = "map_names_asked"
 _POLL_SECONDS = 0.4
 
@@ -65,20 +65,19 @@ def open_map(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
 def selection(page: MapPage) -> tuple[str, ...]:
     """What is selected, in the order of the corpus; what filters rule out is left out."""
     view, doc_ids = page.view, page.drawn.doc_ids
-    wanted = set(doc_ids if view.kept else selected(view))
-    if not wanted:
+    if not (view.kept or view.chosen):
         return ()
     kept = f"{SELECTION}={view.kept}" if view.kept else ""
+    rows: Sequence[int] | None = None
     try:
         rows = page.within("; ".join(filter(None, (view.where, kept))))
     except SeedLensError as error:
-        if view.kept:
+        if view.kept:  # else shown in the place of the map
             show_error(error)
-            return ()
-        rows = None  # shown in the place of the map
-    if rows is None:
-        rows = [] if view.kept else list(range(len(doc_ids)))
-    return tuple(doc_ids[row] for row in rows if doc_ids[row] in wanted)
+            rows = ()
+    found = (doc_ids[row] for row in (range(len(doc_ids)) if rows is None else rows))
+    wanted = set(view.chosen)
+    return tuple(doc_id for doc_id in found if view.kept or doc_id in wanted)
 
 
 def controls(page: MapPage) -> None:
@@ -117,11 +116,7 @@ def _pool_and_system(page: MapPage) -> None:
 
 
 def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
-    """The map, and below it how to read it and what it lacks.
-
-    Args:
-        doc_ids: the selection.
-    """
+    """The map with a selection, and below it how to read it and what it lacks."""
     view, drawn = page.view, page.drawn
     layout, rows = drawn.layouts[view.layout], page.within(view.where)
     label = next((a.name for a in page.lens.aspects if a.key == view.layout), "a place")
@@ -134,6 +129,7 @@ def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
     draw_map(
         *(drawn, layout, (f"{identity} {stamp}", titles, colour_key), label, colour.values),
         selected=doc_ids,
+        select=partial(select, page.explorer),
         data={
             "colour": {**colour.legend(), "key": colour_key},
             "layers": [vars(mark) for mark in map_layers.marks(page)],
@@ -156,8 +152,8 @@ def _about(page: MapPage) -> None:
         else ""
     )
     st.caption(
-        f"{counted(count, 'document')}; similar ones are close. Axes and distances between "
-        f"clusters are not meaningful.{sampled}"
+        f"{counted(count, 'document')}. Axes and distances between clusters are not meaningful."
+        f"{sampled}"
     )
     lacking = [a.name for a in page.lens.aspects if a.key not in drawn.layouts]
     job = page.explorer.maps.jobs.latest(page.corpus)

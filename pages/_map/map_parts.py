@@ -9,7 +9,7 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,28 +17,14 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from engine.types.maps import CorpusMap, Layout
-from pages._common.components import component, dark, inbox
-from pages._map.map_state import select
+from pages._common.components import component, inbox
 
-ABSENT = 65535
-"""The place of a document that a layout does not have, and the label of one in no cluster."""
+ABSENT = 65535  # the place of a document that a layout lacks, and the label of one in no cluster
 LONGEST_TITLE = 160
-"""Characters of a title that a map shows."""
-MOST_COLOURS = 254
-"""The highest value of a colour; 255 stands for none."""
-PARTS = (
-    "map_store",
-    "map_colours",
-    "map_gl",
-    "map_places",
-    "map_labels",
-    "map_camera",
-    "map_panel",
-)
-MOST_MESSAGES = 24
-"""Parts of maps that the server keeps ready: of 100,000 documents, less than a megabyte each."""
-_MAP = component("map", *PARTS)
-_PART = component("map_part", "map_store")
+MOST_COLOURS = 254  # the highest value of a colour; 255 stands for none
+MOST_MESSAGES = 24  # parts that are kept ready: of 100,000 documents, under a megabyte each
+_MAP = component("map")
+_PART = component("map_part")
 
 
 @st.cache_resource(max_entries=MOST_MESSAGES, show_spinner=False)
@@ -59,6 +45,7 @@ def draw_map(
     values: NDArray[np.uint8] | None,
     selected: Sequence[str],
     data: Mapping[str, Any],
+    select: Callable[[list[str]], object],
 ) -> None:
     """The map with its tools, search and legend.
 
@@ -66,7 +53,7 @@ def draw_map(
         keys: of places, titles and colour, equal as long as these are.
         label: what a document has to have to be on this layout.
         values: the colours, one a document; None for clusters.
-        data: what else the component gets, which may change at each run.
+        data: what else the component gets.
     """
     size, wanted = len(drawn.doc_ids), set(selected)
     rows = [row for row, one in enumerate(drawn.doc_ids) if one in wanted] if wanted else []
@@ -82,17 +69,12 @@ def draw_map(
 
     received, receives = inbox("map_points", {"select": chosen})
     known = {"layout": places, "titles": titles, "corpus": drawn.corpus, "size": size}
-    selection = {"selected": bits_from_rows(rows, size), "dark": dark()}
+    selection = {"selected": bits_from_rows(rows, size)}
     _MAP(key="map_points", data={**known, **received, **selection, **data}, **receives)
 
 
 def layout_part(key: str, corpus: str, layout: Layout, label: str) -> bytes:
-    """Places and clusters of a layout: 6 to 8 bytes a document.
-
-    Args:
-        key: names this part to the browser.
-        label: of what the documents must have to be on it, for a sentence.
-    """
+    """Places and clusters of a layout, 6 to 8 bytes a document, by the name ``key``."""
     placed = ~np.isnan(layout.positions).any(axis=1)
     places = np.full(layout.positions.shape, ABSENT, np.uint16)
     places[placed] = np.round(layout.positions[placed].clip(0, 1) * (ABSENT - 1))
@@ -128,12 +110,8 @@ def titles_part(key: str, titles: Sequence[str]) -> bytes:
 
 
 def packed(about: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic] | bytes]) -> bytes:
-    """A part as ``unpacked`` (assets/components/map_store.js) reads it, little-endian.
-
-    Args:
-        about: what its head says, as JSON.
-        arrays: of uint8 or uint16; bytes are compressed lines of text.
-    """
+    """A part as ``unpacked`` (assets/components/map_store.js) reads it, little-endian: a head as
+    JSON, then arrays of uint8 or uint16, or bytes, which are compressed lines of text."""
     parts = {name: a if isinstance(a, bytes) else a.tobytes() for name, a in arrays.items()}
     kinds = {
         name: "text" if isinstance(a, bytes) else f"u{8 * a.itemsize}" for name, a in arrays.items()

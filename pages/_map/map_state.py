@@ -17,14 +17,10 @@ from engine.types.annotating import Project
 from engine.types.maps import CorpusMap
 from engine.types.searches import Query
 from pages._common.state import Commas, Page, PageView, Shared, some_of
-from pages._common.visit_memory import memory
 
-WHOLE = "document"
-"""The layout by whole documents; the others are called like aspects."""
-CLUSTER = "cluster"
-"""Colours points by their cluster in the layout."""
-LIKENESS = "likeness:"
-"""Begins a colour by likeness to the seed, in the layout of the name that follows."""
+WHOLE = "document"  # the layout by whole documents; the others are called like aspects
+CLUSTER = "cluster"  # colours points by their cluster in the layout
+LIKENESS = "likeness:"  # begins a colour by likeness to the seed, in a layout
 MARKS = {
     "pool": "In the pool",
     "judged": "Judged",
@@ -32,9 +28,7 @@ MARKS = {
     "holes": "Top 20, not in the pool",
 }
 """What can be marked on the map."""
-MOST_IN_LINK = 20
-"""Documents of a selection that the link names; a larger one is kept for the visit."""
-_SELECTED = "map_selected"
+MOST_IN_LINK = 20  # documents of a selection that the link names; a larger one is stored by name
 _Ids = Annotated[
     tuple[str, ...],
     Commas,
@@ -45,7 +39,7 @@ _Ids = Annotated[
 
 @dataclass(frozen=True)
 class MapView(PageView):
-    """A layout of a corpus, how it is coloured and marked, and what is selected.
+    """A layout of a corpus, how it is coloured and marked, what is selected, and what is seen.
 
     Attributes:
         text_id: a pasted seed; it lies nowhere on the map, but likeness to it colours points.
@@ -55,8 +49,8 @@ class MapView(PageView):
         query, system: whose top 20 is marked; without a query of the project, the seed's.
         where: filters; documents that one rules out are faint, and are not selected.
         chosen: the selection, if it is small.
-        kept: names a larger one that is kept with the corpus, as ``Explorer.select`` does; it
-            goes before ``chosen``.
+        kept: names a larger one that ``Explorer.select`` stored; it goes before ``chosen``.
+        at: the part that is seen, which the browser writes: its middle, 0 to 1, and the zoom.
     """
 
     script = "map"
@@ -72,6 +66,7 @@ class MapView(PageView):
     where: Shared = ""
     chosen: _Ids = ()
     kept: Annotated[str, Field(alias="selection")] = ""
+    at: Annotated[str, Field(pattern=r"^([\d.]+(,[\d.]+){2})?$")] = ""
     trail: Shared = ""
 
 
@@ -114,16 +109,8 @@ def query_names(explorer: Explorer, queries: Mapping[str, Query]) -> dict[str, s
     }
 
 
-def select(doc_ids: Sequence[str]) -> None:
-    """Select these documents, in the link or for the visit."""
-    memory()[_SELECTED] = (MapView.read().corpus, tuple(doc_ids))
-    chosen = tuple(doc_ids) if len(doc_ids) <= MOST_IN_LINK else ()
-    MapView.change(lambda now: replace(now, chosen=chosen, kept=""))
-
-
-def selected(view: MapView) -> tuple[str, ...]:
-    """The selection of a view: what its link names, or what was selected on this visit."""
-    if view.chosen:
-        return view.chosen
-    corpus, doc_ids = memory().get(_SELECTED, ("", ()))
-    return tuple(doc_ids) if corpus == view.corpus and len(doc_ids) > MOST_IN_LINK else ()
+def select(explorer: Explorer, doc_ids: Sequence[str]) -> None:
+    """Select these documents, in the link."""
+    corpus, few = MapView.read().corpus, len(doc_ids) <= MOST_IN_LINK
+    kept = "" if few else explorer.select(corpus, doc_ids).value
+    MapView.change(lambda now: replace(now, chosen=tuple(doc_ids) if few else (), kept=kept))

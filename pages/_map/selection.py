@@ -17,25 +17,19 @@ from engine.types.searches import EXPORT_FORMATS, Ranking
 from pages._annotate.annotate_url import NEW, AnnotateView, annotator, is_lead
 from pages._common.charts import to_csv
 from pages._common.document_view import title_of
-from pages._common.kit import button, el, select
+from pages._common.kit import button, el, select, table
 from pages._common.shared import as_drawn, download, note, show_error
 from pages._common.state import PageView
 from pages._explore.explore_state import View
-from pages._map.map_state import MOST_IN_LINK, WHOLE, MapPage, MapView, query_names
+from pages._map.map_state import WHOLE, MapPage, MapView, query_names
 from pages._reading_list import current_list
 
-MOST_ROWS = 50
-"""Rows of the table; the export has all."""
-MOST_KEPT = 200
-"""Documents that go to a reading list at once: more are no list to read."""
-MOST_POOLED = 1000
-"""Documents that go into a pool at once."""
-READ_AT_ONCE = 1000
-"""Documents that are in memory at once, whole, while a table of all is made."""
-DONE = "map_done"
-"""What the last action on a selection came to; shown once."""
-RUN = "map selection"
-"""Names the source of what goes into a pool from here."""
+MOST_ROWS = 50  # of the table; the export has all
+MOST_KEPT = 200  # documents that go to a reading list at once: more are no list to read
+MOST_POOLED = 1000  # documents that go into a pool at once
+READ_AT_ONCE = 1000  # documents in memory while a table of all is made
+DONE = "map_done"  # what the last action on a selection came to; shown once
+RUN = "map selection"  # names the source of what goes into a pool from here
 
 
 def selection_panel(page: MapPage, doc_ids: Sequence[str]) -> None:
@@ -61,21 +55,16 @@ def selection_panel(page: MapPage, doc_ids: Sequence[str]) -> None:
 def _table(view: MapView, documents: Sequence[Document]) -> str:
     """Titles that lead to Explore, with years and links to the papers, in HTML."""
     links = [paper_link(document) for document in documents]
-    rows = []
+    heads, rows = ["Document, as a seed on Explore", "Year", "Link"][: 3 if any(links) else 2], []
     for document, link in zip(documents, links, strict=True):
         title = title_of(document)
         search = f"./{PageView.link(explore_view(view, document.doc_id))}"
         tip = f"Open “{title}”, in a new tab"
         new = {"target": "_blank", "rel": "noopener noreferrer", "aria_label": tip}
-        cells = [
-            el("a", title, href=search, target="_self"),
-            document.year or "",
-            link and el("a", "paper", href=link, **new),
-        ]
-        rows.append(el("tr", [el("td", cell) for cell in cells[: 3 if any(links) else 2]]))
-    heads = ["Document, as a seed on Explore", "Year", *(["Link"] if any(links) else [])]
-    top = el("thead", el("tr", [el("th", head, scope="col") for head in heads]))
-    return el("table.map-rows", top, el("tbody", rows))
+        paper = link and el("a", "paper", href=link, **new)
+        cells = [el("a", title, href=search, target="_self"), document.year or "", paper]
+        rows.append(cells[: len(heads)])
+    return table("Selected documents", heads, rows, "map-rows")
 
 
 def explore_view(view: MapView, doc_id: str) -> View:
@@ -89,10 +78,6 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
 
     def seed() -> None:
         MapView.change(lambda now: replace(now, seed=doc_ids[0], text_id=""))
-
-    def link() -> None:
-        kept = explorer.select(view.corpus, doc_ids).value
-        MapView.change(lambda now: replace(now, kept=kept, chosen=()))
 
     def keep() -> None:
         kept = current_list(explorer)
@@ -111,9 +96,6 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
             View.elsewhere(corpus=view.corpus, where=where, page=1).go()
         words = f"Up to {MOST_KEPT} at once." if many else "See Reading list in the menu."
         button("Add to reading list", "map_keep", keep, disabled=many, help=words)
-        if len(doc_ids) > MOST_IN_LINK:
-            label = "In URL" if view.kept else "Add selection to URL"
-            button(label, "map_link", link, disabled=bool(view.kept))
         for label, draw in (("Judge", _pool), ("Export", _export)):
             key = f"map_{label.lower()}"
             popover = st.popover(label, key=key, on_change="rerun", width="content")

@@ -36,28 +36,10 @@ def remember_for_session(values: Mapping[str, str]) -> None:
     memory()[_CONNECTION] = {n: values[n].strip() for n in NAMES if values.get(n, "").strip()}
 
 
-def forget_session() -> None:
-    """Forget what was entered on a page."""
-    memory().pop(_CONNECTION, None)
-
-
-def secrets_values() -> dict[str, str]:
-    """What ``secrets.toml`` says at its top level; empty where there is none that can be read."""
-    return _read_secrets()[0]
-
-
-def secrets_problem() -> str:
-    """What is wrong with ``secrets.toml``; "" when nothing is, or when there is none."""
-    return _read_secrets()[1]
-
-
 def chosen(explorer: Explorer) -> Any:
-    """The endpoint of this visit, for what asks a model; None for the environment's.
-
-    Raises:
-        SeedLensError: what was entered, or stands in ``secrets.toml``, cannot be used.
-    """
-    return explorer.verifier.find_endpoint(session_values(), secrets_values())
+    """The endpoint of this visit, None for the environment's; SeedLensError where what was entered,
+    or stands in ``secrets.toml``, cannot be used."""
+    return explorer.verifier.find_endpoint(session_values(), read_secrets()[0])
 
 
 def usable(explorer: Explorer) -> Any:
@@ -73,7 +55,8 @@ def endpoint(explorer: Explorer) -> EndpointInfo:
         return EndpointInfo("", "", set_up=False, problem=str(error), how=explorer.verifier.how)
 
 
-def _read_secrets() -> tuple[dict[str, str], str]:
+def read_secrets() -> tuple[dict[str, str], str]:
+    """What ``secrets.toml`` says at its top level, and what is wrong with it, "" for nothing."""
     try:
         values: Mapping[str, Any] = st.secrets.to_dict()
     except Exception as error:  # whatever stands in it: the page must open all the same
@@ -91,14 +74,11 @@ _CHECK, _PROBLEM, _OFFERED = "model_check", "model_problem", "model_offered_name
 
 
 def endpoint_panel(explorer: Explorer) -> EndpointInfo:
-    """What is connected and what it can do; a form to connect another for this visit.
-
-    At most once per page. Nothing is asked unless a button says so.
-    """
+    """What is connected and what it can do; a form to connect another. At most once per page."""
     info = endpoint(explorer)
     st.html(_status(info))
-    if secrets_problem():
-        note(secrets_problem())
+    if problem := read_secrets()[1]:
+        note(problem)
     problem = st.session_state.get(_PROBLEM, "")
     if problem and not _checking():
         note(f"{info.model or 'The model'} did not respond.", problem, kind="error")
@@ -116,8 +96,7 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
 
 
 def folded_panel(explorer: Explorer, page: str, *, needed: bool = True) -> None:
-    """:func:`endpoint_panel` in an expander, open by itself where there is something to do.
-    ``needed``: what the page shows needs a model."""
+    """:func:`endpoint_panel` in an expander, open where what the page shows needs a model."""
     info = endpoint(explorer)
     label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
     opened = is_panel_busy() or (needed and not info.set_up)
@@ -157,13 +136,12 @@ def is_panel_busy() -> bool:
 def _status(info: EndpointInfo) -> Html:
     if not info.set_up:
         return el("div.md-endpoint", el("strong", info.problem))
-    parts = ["" if info.tried else "not tested yet"]
-    if info.tried and info.logprobs is not None:
-        parts.append("token probabilities" if info.logprobs else "no token probabilities")
-    if info.tried and info.reasons:
-        parts.append("reasoning model: slower, more tokens")
-    if info.tried and info.context:
-        parts.append(f"context window: {info.context:,} tokens")
+    parts = ["not tested yet"]
+    if info.tried:
+        known = {None: "", True: "token probabilities", False: "no token probabilities"}
+        context = f"context window: {info.context:,} tokens" if info.context else ""
+        slow = "reasoning model: slower, more tokens" if info.reasons else ""
+        parts = [known[info.logprobs], slow, context]
     parts.append("entered here" if session_values().get(ADDRESS) else "configured on the server")
     address = el("span", f"at {info.address}")
     can = el("div.sl-dim", " · ".join(filter(None, parts)))
@@ -206,8 +184,7 @@ def _form(info: EndpointInfo) -> None:
 
 
 def _connect() -> None:
-    """Take over what was entered, if it can be used; a key that is not entered again stays with
-    its address."""
+    """Take over what can be used of what was entered; a key stays with its address."""
     state, own = st.session_state, session_values()
     address = state["model_address"].strip()
     same = address == own.get(ADDRESS, "")
@@ -216,7 +193,7 @@ def _connect() -> None:
         MODEL: state["model_name"].strip(),
         KEY: state["model_key"].strip() or (own.get(KEY, "") if same else ""),
     }
-    verifier, secrets = engine().verifier, secrets_values()
+    verifier, secrets = engine().verifier, read_secrets()[0]
     state.pop(_OFFERED, None)
     try:
         verifier.find_endpoint(values, secrets)
@@ -239,7 +216,7 @@ def _take() -> None:
 
 
 def _forget() -> None:
-    forget_session()
+    memory().pop(_CONNECTION, None)
     for key in ("model_address", "model_name", "model_key"):
         st.session_state[key] = ""
     st.session_state.pop(_PROBLEM, None)
@@ -252,7 +229,7 @@ def _forget() -> None:
 def _check() -> None:
     """Try the endpoint beside the page: one that does not answer takes its time to say so."""
     st.session_state.pop(_PROBLEM, None)
-    verifier, session, secrets = engine().verifier, session_values(), secrets_values()
+    verifier, session, secrets = engine().verifier, session_values(), read_secrets()[0]
     st.session_state[_CHECK] = beside(
         lambda: (verifier.check(verifier.find_endpoint(session, secrets)).problem, [])
     )
@@ -263,12 +240,8 @@ def _checking() -> bool:
 
 
 def _take_answer() -> None:
-    """Say that the endpoint is asked; once it has answered, nothing.
-
-    The words are taken back by the fragment itself: Streamlit can lose the end of a run of the
-    page when a fragment asks for another one just then, and leaves on the page what that run
-    did not draw any more.
-    """
+    """Say that the endpoint is asked; once it has answered, nothing: a run of the page that the
+    fragment asks for can lose its end, and would leave the words."""
     trial: Future[tuple[str, list[str]]] | None = st.session_state.get(_CHECK)
     if trial is None:
         return

@@ -39,9 +39,7 @@ def rerank_controls(
     """The switch that lets a model rerank; with it on, how, and how many documents.
 
     Args:
-        key: begins those of the widgets.
-        view: of the page; its field ``rerank`` is the mode, "" for not at all.
-        depth_field: the field of the view with the number of documents.
+        view: its field ``rerank`` is the mode, "" for none, ``depth_field`` the number.
         words: what the model is to do.
         also: fields of the view that a change sets along.
     """
@@ -110,12 +108,10 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class VisitJobs(Generic[Key]):
-    """The last job of each request of this visit.
+    """The last job of each request of this visit, also after a reload.
 
     Args:
-        name: begins the keys under which they are remembered.
-        job_of: the job with an id; raises UnknownNameError where it cannot be shown any more.
-        cancel: ends a job by its id.
+        job_of: the job with an id; UnknownNameError where it cannot be shown any more.
     """
 
     def __init__(
@@ -147,8 +143,8 @@ class VisitJobs(Generic[Key]):
         return self.find(key)
 
     def recall(self, key: Key, ask: Callable[[], str | None]) -> Job[Any, Any] | None:
-        """What comes of answers in the ledger alone; looked for once per tab. ``ask``: the id of
-        the job, None where an answer is missing."""
+        """What comes of cached answers alone; looked for once per tab. ``ask``: the id of the job,
+        None where an answer is missing."""
         if key in self._recalled:
             return None
         job_id = ask()

@@ -1,4 +1,4 @@
-"""Wordings read by the connected model: the switch, what it said, and what becomes of that.
+"""Wordings read by the connected model: the switch, its readings, and what becomes of them.
 
 What a model reads goes where corrections of a reading are, the page's URL: whoever opens the link
 ranks alike, with or without a model. It gets there once: who goes back, or takes it back, sees
@@ -66,21 +66,19 @@ def is_on() -> bool:
 
 
 def read_wordings(explorer: Explorer, lens: Lens, queries: Sequence[Query]) -> list[ModelReading]:
-    """What the model says of the queries' wordings; those that are new are asked about now.
-    ``queries``: of one corpus, whose lens this is."""
+    """What the model says of wordings of one corpus; those that are new are asked about now."""
     info = endpoint(explorer)
-    if not (is_on() and info.set_up):
+    if not (queries and is_on() and info.set_up):
         return [ModelReading(query) for query in queries]
-    readable = [_is_readable(explorer, lens, query) for query in queries]
-    keys = [_key(lens, query, info) for query in queries]
-    pairs = list(zip(queries, keys, readable, strict=True))
-    known, corpus, model = answers(_TRIALS), queries[0].corpus if queries else "", chosen(explorer)
-    known = known | once(
+    corpus, model = queries[0].corpus, chosen(explorer)
+    keys = [_key(explorer, lens, query, info) for query in queries]
+    pairs = list(zip(queries, keys, strict=True))
+    known = answers(_TRIALS) | once(
         _TRIALS,
-        [key for query, key, own in pairs if own and not query.reading],
+        [key for query, key in pairs if key and not query.reading],
         lambda new: explorer.verifier.read_wordings(corpus, [key[1] for key in new], model),
     )
-    return [_outcome(query, key, known.get(key) if own else None) for query, key, own in pairs]
+    return [_outcome(query, info.model, known.get(key)) for query, key in pairs]
 
 
 def taken_over(page: str, readings: Sequence[ModelReading]) -> list[tuple[str, ...]]:
@@ -111,8 +109,8 @@ def reading_switch(
     corpus: str,
     switched: Callable[[bool], object],
 ) -> None:
-    """The switch, where a model is connected, and a note on what it could not read. ``switched``:
-    what becomes of the page's readings when it was turned on or off."""
+    """The switch, where a model is connected, and a note on what it could not read; ``switched`` is
+    called when it was turned on or off."""
     info = endpoint(explorer)
     if not info.set_up:
         return
@@ -151,17 +149,13 @@ def _forget_failures(page: str) -> None:
             del trials[key]
 
 
-def _is_readable(explorer: Explorer, lens: Lens, query: Query) -> bool:
-    """Whether there is a wording of a person's own, and a system that goes by it."""
-    words = (query.instruction or "").strip()
-    known = query.system in explorer.known_systems
+def _key(explorer: Explorer, lens: Lens, query: Query, info: EndpointInfo) -> _Key | None:
+    """What is asked; None without a wording of a person's own and a system that goes by it."""
+    words, system = (query.instruction or "").strip(), query.system
+    own = words and words not in lens.texts and system in explorer.known_systems
     return (
-        bool(words) and words not in lens.texts and known and explorer.reads_wording(query.system)
+        (lens, words, info.address, info.model) if own and explorer.reads_wording(system) else None
     )
-
-
-def _key(lens: Lens, query: Query, info: EndpointInfo) -> _Key:
-    return lens, (query.instruction or "").strip(), info.address, info.model
 
 
 def _taken_back() -> set[Query]:
@@ -170,18 +164,16 @@ def _taken_back() -> set[Query]:
     return found
 
 
-def _outcome(query: Query, key: _Key, trial: _Trial | None) -> ModelReading:
+def _outcome(query: Query, model: str, trial: _Trial | None) -> ModelReading:
     if trial is None:
         return ModelReading(query)
-    _, words, _, model = key
     if not trial.done():
         return ModelReading(query, model, asked=trial)
-    error = trial.exception()
-    if error is None:
-        found = trial.result()
-        said = found.readings.get(words)
-        return ModelReading(query, model, said, "" if said else found.problem)
-    return ModelReading(query, model, problem=str(as_ours(error, "Interpretation failed.")))
+    if error := trial.exception():
+        return ModelReading(query, model, problem=str(as_ours(error, "Interpretation failed.")))
+    found = trial.result()
+    said = found.readings.get((query.instruction or "").strip())
+    return ModelReading(query, model, said, "" if said else found.problem)
 
 
 def _about(explorer: Explorer, corpus: str, readings: Sequence[ModelReading]) -> str:

@@ -19,7 +19,9 @@ def choose_page(page: Page, name: str) -> None:
     """A click in the menu, which has the pages for studies in one of its own."""
     if name in ("Annotate", "Evaluate", "Build", "Ask"):
         page.get_by_test_id("stTopNavSection").click()
-    page.get_by_role("link", name=name, exact=True).click()
+        page.get_by_role("menuitem", name=name, exact=True).click()
+    else:
+        page.get_by_role("link", name=name, exact=True).click()
 
 
 def connect(page: Page, url: str, key: str = "") -> None:

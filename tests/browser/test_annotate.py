@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.searches import Query
@@ -240,33 +239,3 @@ def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
     decided = explorer.annotation.exchange.qrels(project)
     assert decided.undecided == 5
     assert len(said(explorer, project, "Grace")) == 6
-
-
-def test_a_slow_app_is_not_asked_again_while_it_works(browser: Browser) -> None:
-    page = browser.new_page()
-    page.clock.install(time=0)
-    page.clock.pause_at(1000)  # only `told` lets time pass
-    page.add_script_tag(path=ROOT / "assets/components/annotate_outbox.js")
-    page.evaluate("""() => {
-        globalThis.box = new Outbox()
-        box.messages = box.runs = 0
-        box.send = () => { box.messages += 1 }
-        globalThis.seedlensRunPage = () => { box.runs += 1 }
-        box.put({})
-    }""")
-
-    def told(seconds: float) -> list[int]:
-        """Messages, and runs of the page that were asked for, after that time."""
-        page.clock.run_for(1000 * seconds)
-        return page.evaluate("[box.messages, box.runs]")  # type: ignore[no-any-return]
-
-    assert told(6) == [1, 0]
-    page.evaluate("""() => {
-        box.answered({ turn: box.turn, settled: box.events.map((e) => e.event), retry: false })
-        box.put({})
-    }""")
-    assert told(23) == [2, 0], "answers took 6 s: four times as long is no reason for doubt"
-    assert told(2) == [2, 1]
-    assert told(12) == [3, 1], "what was lost is sent again"
-    assert told(46) == [3, 1], "and then there is more time"
-    page.close()

@@ -52,12 +52,11 @@ def test_an_answer_is_written_in_place_and_its_citations_lead_to_explore(
     answer = ask(page)
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("key")
-    expect(page.get_by_label("Question")).to_have_value(QUESTION)
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     visit.shoot("ask-error")
     model.behaviour.key, model.behaviour.pause = None, 0.3
     model.behaviour.handlers = [saying("One two three [1] four five six. " * 100)]
-    again = page.get_by_role("button", name="Ask", exact=True)
-    again.click()
+    page.get_by_role("button", name="Try again").click()
     expect(alert).to_have_count(0)
     expect(answer).to_contain_text("One two three")
     expect(answer).to_have_attribute("aria-busy", "true")
@@ -66,7 +65,9 @@ def test_an_answer_is_written_in_place_and_its_citations_lead_to_explore(
     expect(answer).to_contain_text("One two three")
 
     model.behaviour.handlers, model.behaviour.pause = [saying(SAID)], 0.0
-    again.click()
+    page.get_by_role("button", name="New thread").click()
+    answer = ask(page)
+    expect(answer).to_have_count(1)
     expect(answer).to_have_attribute("aria-busy", "false")
     expect(answer).to_contain_text("<b>Not bold</b> and **not either**")
     # Not "visible": where it came in piece by piece, it may stand for a moment longer.

@@ -57,7 +57,7 @@ def run_area(page: Page) -> Locator:
 
 
 def report(page: Page) -> Locator:
-    return run_area(page).locator(".md-quiet")
+    return run_area(page).locator(".md-line.sl-dim")
 
 
 def verdict(page: Page, number: int) -> Locator:

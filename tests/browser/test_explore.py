@@ -7,9 +7,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from engine.config import ROOT
 from engine.types.searches import Query
 from tests.browser.browser_steps import assert_fits, bring, download, read_text, until
 from tests.browser.conftest import Server, Visit
@@ -408,41 +407,6 @@ def test_ids_links_and_long_texts_of_any_kind_are_shown_as_they_are(
     result("constructor").get_by_role("button", name="Details").click()
     result("constructor").get_by_role("button", name="Show the rest").click()
     expect(result("constructor")).to_contain_text(last)
-
-
-def test_what_a_run_did_not_receive_is_sent_again(browser: Browser) -> None:
-    source = (ROOT / "assets" / "components" / "common.js").read_text("utf-8")
-    page = browser.new_page()
-    page.clock.install(time=0)
-    page.clock.pause_at(1000)
-    page.evaluate(f"""() => {{ {source}
-      const root = {{}}, calls = globalThis.calls = []
-      globalThis.drawn = (received) =>
-        outbox(root, {{ received }}, (_, events) => calls.push(events.map((e) => e.name)))
-      const send = drawn(0)
-      send("grade", {{}})
-      send("keep", {{}})
-      drawn(root.sent[0].at)
-      globalThis.settle = () => drawn(root.sent[0].at)
-    }}""")
-    page.clock.run_for(2500)
-    assert page.evaluate("calls") == [["grade"], ["grade", "keep"], ["keep"]]
-    page.evaluate("() => { settle() }")
-    page.clock.run_for(5000)
-    assert len(page.evaluate("calls")) == 3
-    page.close()
-
-
-def test_characters_that_turn_text_unseen_are_seen_in_components(browser: Browser) -> None:
-    source = (ROOT / "assets" / "components" / "common.js").read_text("utf-8")
-    page = browser.new_page()
-    shown = page.evaluate(f"""() => {{ {source}
-      const spans = marked("ab\\u202ecd", [[1, 4]], "")
-      return [make("p", "", "a\\u2066b").textContent, spans.textContent,
-              spans.querySelector("mark").textContent]
-    }}""")
-    page.close()
-    assert shown == ["a\u25cab", "ab\u25cacd", "b\u25cac"]
 
 
 def test_years_are_chosen_by_dragging_or_typing_and_values_by_a_click(visit: Visit) -> None:

@@ -64,7 +64,7 @@ def run_area(page: Page) -> Locator:
 
 def report(page: Page) -> Locator:
     """What the model took, shown when it is done."""
-    return run_area(page).locator(".md-quiet")
+    return run_area(page).locator(".md-line.sl-dim")
 
 
 def ask(page: Page) -> None:

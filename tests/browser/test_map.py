@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -100,7 +101,7 @@ def test_a_hundred_thousand_points_fit_a_phone(browser: Browser) -> None:
 def test_a_browser_without_webgl_says_so(browser: Browser) -> None:
     context = browser.new_context()
     page = context.new_page()
-    page.evaluate("HTMLCanvasElement.prototype.getContext = () => null")
+    page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
     show(page, 3)
     expect(page.locator(".missing")).to_contain_text("needs a browser with WebGL 2")
     context.close()
@@ -113,6 +114,7 @@ def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
     expect(names.first).to_be_visible()
     names.first.press("Enter")
     expect(page.get_by_role("heading", name="documents selected")).to_be_visible()
+    expect(page).to_have_url(re.compile("selection="))
     page.get_by_text("Method", exact=True).click()
     expect(page.locator('.root[data-layout="method"]')).to_be_visible()
     page.get_by_label("Find in titles on the map").fill("heat")
@@ -128,3 +130,13 @@ def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
     page.get_by_role("link", name="Show on the map").click()
     expect(page.locator('.root[data-layout="method"]')).to_be_visible()
     until(page, lambda: sorted(names.all_inner_texts()) == seen, what="the part that was seen")
+    expect(page).to_have_url(re.compile("&at="))
+    page.reload()
+    expect(names.first).to_be_visible(timeout=60_000)
+    until(page, lambda: sorted(names.all_inner_texts()) == seen, what="the part of the link")
+    page.locator("canvas").press("0")
+    expect(page).not_to_have_url(re.compile("&at="))
+    page.go_back()
+    expect(page.locator("section.card .title")).to_have_text(words)
+    page.go_forward()
+    until(page, lambda: len(names.all_inner_texts()) > 2, what="all clusters, as the map was left")

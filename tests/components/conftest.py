@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,6 @@ from engine.config import ROOT
 
 FOLDER = ROOT / "assets" / "components"
 ADDRESS = "http://components.test/"
-POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; script-src 'self'"
-"""What the app allows its pages: no script but from files, no code from text."""
 LIGHT = {"background-color": "#fbfaf6", "text-color": "#23211c", "primary-color": "#7a2e3a"}
 DARK = {"background-color": "#191815", "text-color": "#ece8dd", "primary-color": "#e39aa5"}
 # Draws as Streamlit does: in a shadow tree, once more with new data or another theme.
@@ -60,11 +59,21 @@ def _without_at(value: Any) -> Any:
     return {k: v for k, v in value.items() if k != "at"} if isinstance(value, dict) else value
 
 
-def _serve(route: Route) -> None:
+@cache
+def policy() -> str:
+    """What the app allows its pages: no script but from files, no code from text."""
+    from app import content_security_policy
+
+    return content_security_policy()
+
+
+def serve(route: Route) -> None:
     path = route.request.url.removeprefix(ADDRESS)
-    headers = {"content-security-policy": POLICY}
-    if path:
+    headers = {"content-security-policy": policy()}
+    if path.endswith(".js"):
         route.fulfill(path=FOLDER / path, content_type="text/javascript")
+    elif path:
+        route.fulfill(path=FOLDER.parent / path)  # the font of figures
     else:
         route.fulfill(body="<!doctype html><body>", content_type="text/html", headers=headers)
 
@@ -84,7 +93,7 @@ def mount(browser: Browser) -> Iterator[Mount]:
     page, faults = browser.new_page(viewport={"width": 900, "height": 800}), []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda line: line.type == "error" and faults.append(line.text))
-    page.route("**/*", _serve)
+    page.route("**/*", serve)
     page.goto(ADDRESS)
     yield lambda name, *styles: Mounted(page, name, styles)
     page.close()

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from html import escape
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.ask.answering import read_citations
 from engine.explorer import Explorer
+from engine.types.documents import Document
+from engine.types.jobs import Job
+from engine.types.models import ModelReport
+from engine.types.reading import Answer, AskJob, AskRequest, GivenPassage
+from pages._ask.answer import answer_data
 from tests.fakes.model_answers import Knowledge
 from tests.fakes.model_server import ModelServer, serving
 from tests.pages.visits import (
@@ -92,7 +101,7 @@ def test_without_a_model_passages_are_shown_and_the_page_says_how_to_connect_one
     assert page.text_area(key="ask_question").value == "Why do trees cool?"
     words = shown(page, "markdown", "caption", "text")
     assert "No language model is connected." in words
-    assert "Connect a model below for an answer." in words
+    assert "Connect a model for an answer." in words
     assert "Passages only: no model is connected." in shown(page)
     assert "ask_find" in keys(page)
     assert "ask_button" not in keys(page)
@@ -101,6 +110,12 @@ def test_without_a_model_passages_are_shown_and_the_page_says_how_to_connect_one
 
 def answered(page: AppTest) -> AppTest:
     return run_until(page, lambda: "ask_cancel" not in keys(page), what="the answer")
+
+
+def answers(page: AppTest) -> list[dict[str, Any]]:
+    """What the components of answers were told, the first one first."""
+    all_of = [one.proto for one in page.get("bidi_component")]
+    return [json.loads(one.json) for one in all_of if one.component_name == "seedlens_ask"]
 
 
 def keys(page: AppTest) -> list[str]:
@@ -122,22 +137,55 @@ def test_an_example_is_asked_followed_up_reopened_and_removed(
     first = param(page, "answer")
     assert "Export as Markdown" in [b.proto.label for b in page.get("download_button")]
 
-    page.text_area(key=f"ask_follow_{first}").set_value("And then?")
-    click(page, "ask_follow_button")
+    assert not page.text_area(key="ask_question").value, "there is one box, for the next question"
+
+    page.text_area(key="ask_question").set_value("And then?")
+    click(page, "ask_button")
     answered(page)
     second = param(page, "answer")
     assert second != first
     assert "former answer" in server.seen.prompts[-1]
-    assert page.button(key="ask_former").label.startswith("Follow-up to:")
+    assert shown(page).index(escape(question)) < shown(page).index("And then?"), "newest last"
+    assert f"answer={first}" in shown(page), "each answer has its link"
 
     later = address(APP, corpus="small", answer=first)
     later.switch_page(script("ask"))
     run(later)
     assert "Previous questions (2)" in [e.label for e in later.expander]
+    assert "And then?" not in shown(later)
     click(later, f"ask_reopen_{second}")
-    assert later.text_area(key="ask_question").value == "And then?"
-    click(later, "ask_former")
-    assert param(later, "answer") == first
+    assert "And then?" in shown(later)
     click(later, "ask_forget")
-    assert f"ask_reopen_{first}" not in keys(later)
-    assert "The answer and its sources appear here" in shown(later)
+    assert f"ask_reopen_{second}" not in keys(later)
+    assert param(later, "answer") == first
+    click(later, "ask_new")
+    assert "ask_example_0" in keys(later)
+
+
+def test_a_failed_question_can_be_asked_again(page: AppTest, server: ModelServer) -> None:
+    server.behaviour.handlers = [lambda *_: ""]
+    page.query_params["question"] = "Why?"
+    answered(click(run(page), "ask_button"))
+    assert "The model wrote nothing." in shown(page)
+    server.behaviour.handlers = [lambda *_: "Mites, says the first one [1]. Nobody knows why."]
+    answered(click(page, "ask_again"))
+    parts = answers(page)[-1]["parts"]
+    assert [part["label"] for part in parts] == ["check", "no source"]
+
+
+def test_sentences_without_a_source_are_marked() -> None:
+    document = Document("d", "t", "Most bees die of mites in winter.", ())
+    passages = (GivenPassage(1, document, (0, 33)),)
+    text = "Most bees die of mites [1]. They all fly. It is so [9]. Yes."
+    cited = read_citations(text, passages)
+    report = ModelReport(model="m", endpoint="e", mode="ask", depth=1)
+    job: AskJob = Job("a", AskRequest("Why?", "c"), "done", Answer(passages, *cited, report))
+    parts = answer_data(job)["parts"]
+    assert "".join(part["text"] for part in parts) == "".join(p.text for p in cited.parts)
+    found = [(part["unfounded"], part["label"]) for part in parts]
+    assert found == [
+        ("", ""),
+        ("They all fly.", "no source"),
+        ("It is so", "no such passage"),
+        ("", ""),
+    ]

@@ -207,14 +207,13 @@ def test_a_selection_becomes_the_filter_of_explore(mapped: Explorer) -> None:
     assert not param(run(explore), "where")
 
 
-def test_a_larger_selection_goes_into_the_link_if_asked(mapped: Explorer) -> None:
+def test_a_larger_selection_has_a_name_in_the_link(mapped: Explorer) -> None:
     chosen = ids(mapped, MOST_IN_LINK + 5)
-    page = click(visit("map", corpus="small", chosen=",".join(chosen)), "map_link")
-    assert param(page, "chosen") == ""
-    kept = param(page, "selection")
-    other = visit("map", corpus="small", selection=kept)
+    kept = mapped.select("small", chosen).value
+    other = visit("map", corpus="small", selection=kept, at="0.2,0.7,3.00")
     assert f"{len(chosen)} documents selected" in shown(other)
-    assert other.button(key="map_link").disabled
+    assert param(other, "at") == "0.2,0.7,3.00", "the part that is seen stays in the link"
+    assert "at is far" in shown(visit("map", corpus="small", at="far"))
     filtered = visit("map", corpus="small", selection=kept, where="has.aspect=method")
     within = rows_from_bits(told(filtered)["within"], 40)
     assert f"{len({*within} & {*range(len(chosen))})} documents selected" in shown(filtered)

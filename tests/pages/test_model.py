@@ -17,7 +17,7 @@ from engine.types.models import Estimate, ModelReport
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Query, SearchResults
 from pages._common.tasks import change, change_sentence, estimate_line, report_line
-from pages._model.model_settings import secrets_problem, secrets_values
+from pages._model.model_settings import read_secrets
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import SEED, knowledge
 from tests.pages.visits import APP, Connect, address, run, run_until, shown, visit
@@ -91,18 +91,18 @@ def test_what_a_model_changed_is_counted_over_the_first_twenty() -> None:
 
 
 def test_secrets_are_read_from_the_top_level_of_the_file(secrets: Path) -> None:
-    assert (secrets_values(), secrets_problem()) == ({}, "")
+    assert read_secrets() == ({}, "")
     secrets.write_text('OPENAI_BASE_URL = "http://here/v1"\nSEEDLENS_LLM_MODEL = "m"\nother = 1\n')
-    assert secrets_values() == {"OPENAI_BASE_URL": "http://here/v1", "SEEDLENS_LLM_MODEL": "m"}
-    assert secrets_problem() == ""
+    assert read_secrets()[0] == {"OPENAI_BASE_URL": "http://here/v1", "SEEDLENS_LLM_MODEL": "m"}
+    assert read_secrets()[1] == ""
 
 
 @pytest.mark.parametrize("text", [b"OPENAI_API_KEY = sk-naked-key", b"\xff\xfe", b"= ="])
 def test_a_broken_secrets_file_is_said_without_quoting_it(secrets: Path, text: bytes) -> None:
     secrets.write_bytes(text)
-    assert secrets_values() == {}
-    assert "secrets.toml: invalid TOML" in secrets_problem()
-    assert "naked" not in secrets_problem()
+    assert read_secrets()[0] == {}
+    assert "secrets.toml: invalid TOML" in read_secrets()[1]
+    assert "naked" not in read_secrets()[1]
 
 
 @pytest.fixture

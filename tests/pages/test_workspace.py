@@ -15,7 +15,7 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from engine.types.corpora import ImportRequest
 from pages._annotate.annotate_url import AnnotateView
-from pages._ask.ask_url import AskView
+from pages._ask.ask_page import AskView
 from pages._build.build_words import BuildView
 from pages._common import visit_memory
 from pages._common.state import Pages

@@ -1,0 +1,58 @@
+"""What holds for every component."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.components.conftest import ADDRESS, DARK, Mount, serve
+from tests.components.samples import EVERY
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_texts_are_shown_as_text_and_drawing_again_keeps_what_has_the_focus(
+    mount: Mount, name: str
+) -> None:
+    styles, data = EVERY[name]
+    drawn = mount(name, *styles)
+    root = drawn.draw(data)
+    expect(root.locator("img, script")).to_have_count(0)
+    words = root.evaluate("""root => {
+        const labels = [...root.querySelectorAll("*")].flatMap((one) =>
+            [one.title ?? "", one.ariaLabel ?? "", one.placeholder ?? ""])
+        return root.textContent + labels.join(" ")
+    }""")
+    assert "\u202e" not in words
+    assert "<img src=x onerror=alert(1)> \u25caabc" in words
+    assert not any(fault in words for fault in ("undefined", "[object", "NaN"))
+    first = root.locator("button:not(:disabled), input, [tabindex='0']").first
+    first.evaluate("node => { node.focus(); globalThis.first = node }")
+    drawn.draw(data, DARK)
+    active = "first.getRootNode().activeElement === first && first.isConnected"
+    assert drawn.page.evaluate(active), "the same node has the focus"
+    assert [event for event, _ in drawn.calls()] == []
+
+
+def test_what_a_run_did_not_receive_is_sent_again(browser: Browser) -> None:
+    page = browser.new_page()
+    page.route("**/*", serve)
+    page.goto(ADDRESS)
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    page.evaluate("""async () => {
+      const { outbox } = await import("/base.js")
+      const root = {}, calls = globalThis.calls = []
+      const drawn = (received) =>
+        outbox(root, { received }, (_, events) => calls.push(events.map((e) => e.name)))
+      const send = drawn(0)
+      send("grade", {})
+      send("keep", {})
+      drawn(root.sent[0].at)
+      globalThis.settle = () => drawn(root.sent[0].at)
+    }""")
+    page.clock.run_for(2500)
+    assert page.evaluate("calls") == [["grade"], ["grade", "keep"], ["keep"]]
+    page.evaluate("() => { settle() }")
+    page.clock.run_for(5000)
+    assert len(page.evaluate("calls")) == 3
+    page.close()
