@@ -58,12 +58,8 @@ with open_page("explore_page.css") as (explorer, names):
         with st.container():
             for text in found.results.notes:
                 note(text)
-        doc_ids = [one.doc_id for one in found.results.results]
-        if doc_ids:
-            with st.container():
-                generated = explore_model.explanations(explorer, page.query, doc_ids)
-            kept = explorer.reading_lists.ids(reading_list.list_id, view.corpus)
-            explore_page.result_list(page, found, kept=kept, generated=generated, on=events)
+        if found.results.results:
+            explore_page.result_list(page, found, reading_list.list_id, events)
         else:
             explore_page.no_results(page, found.results, filters)
         explore_page.pages_bar(view, found.results.total)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.explorer import Explorer
-from engine.types.documents import Document, Span
+from engine.types.documents import Document
 from engine.types.lenses import Lens
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import PAGE_SIZE, WHOLE, Result, SearchResults, Term
@@ -346,19 +346,11 @@ def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) ->
     )
 
 
-def result_list(
-    page: ExplorePage,
-    found: Found,
-    *,
-    kept: set[str],
-    generated: Sequence[Sequence[Any]],
-    on: Mapping[str, Event],
-) -> None:
+def result_list(page: ExplorePage, found: Found, list_id: str, on: Mapping[str, Event]) -> None:
     """Ranked documents with evidence.
 
     Args:
-        kept: the documents on the reading list.
-        generated: what ``explore_model.explanations`` found.
+        list_id: the reading list that documents are kept in.
         on: what to do on ``grade``, ``keep``, ``seed``, ``explain``, ``layout`` and
             ``sort``.
     """
@@ -366,6 +358,10 @@ def result_list(
     moves = None if found.reranking is None else found.reranking.moves
     seed = document_view.beginning(results.seed)
     grades = page.explorer.notebook.grades(page.query, login.name())
+    kept = page.explorer.reading_lists.ids(list_id, view.corpus)
+    with st.container():
+        doc_ids = [one.doc_id for one in results.results]
+        generated = explore_model.explanations(page.explorer, page.query, doc_ids)
     received, receives = inbox("explore_results", on)
     _RESULTS(
         key="explore_results",
@@ -422,17 +418,13 @@ def _result(
         },
         "evidence": [document_view.evidence(e, lens) for e in evidence],
         "explanation": result.explanation,
-        "seed_marks": marks(seed, _spans(e.seed_marks for e in evidence)),
-        "own_marks": marks(document, _spans(e.doc_marks for e in evidence)),
+        "seed_marks": marks(seed, {span for e in evidence for span in e.seed_marks}),
+        "own_marks": marks(document, {span for e in evidence for span in e.doc_marks}),
         "terms": [document_view.term(term, document, lens) for term in terms],
         "facts": [document_view.fact(match) for match in result.facts],
         "fact_marks": document_view.fact_marks(document, result.facts),
         "scenario": None if result.scenario is None else document_view.scenario(result.scenario),
     }
-
-
-def _spans(groups: Iterable[Iterable[Span]]) -> set[Span]:
-    return {span for group in groups for span in group}
 
 
 # -- above the list ------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def trail_bar(page: ExplorePage, stored: Sequence[Query], help_button: Callable[
             link = f"{url and url + '/'}{page.view.link()}"
             st.code(link, language=None, wrap_lines=True)
         _history(page)
-        kept = current_list(page.explorer)
+        kept = current_list(page.explorer.reading_lists.lists())
         ListView.elsewhere().page_link(escape_label(f"{kept.name} ({kept.documents})"))
         help_button()
 
