@@ -81,7 +81,7 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
         MapView.change(lambda now: replace(now, seed=doc_ids[0], text_id=""))
 
     def keep() -> None:
-        kept = current_list(explorer)
+        kept = current_list(explorer.reading_lists.lists())
         explorer.reading_lists.keep(kept.list_id, view.corpus, *doc_ids, trail=view.trail)
         are = counted(len(doc_ids), "document is", "documents are")
         st.session_state[DONE] = f"{are} in “{kept.name}”."

@@ -302,7 +302,7 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> Non
     page.get_by_role("button", name="Undo").click()
     expect(items.first.get_by_label("Note on")).to_have_value("To compare")
     assert_fits(page)
-    items.first.get_by_role("button", name="Use as seed").click()
+    items.first.get_by_role("button", name="Use “").click()
     expect(results(page).first).to_be_visible()
     expect(page.get_by_role("link", name="For a review (2)")).to_be_visible()
 
