@@ -34,8 +34,8 @@ from engine.corpora.schema import (
 from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
 from engine.errors import CorpusMissingError, ModelMissingError, StorageError, StorageFullError
 from engine.facts import VERSION
-from engine.ingest import content_hash
 from engine.ingest.documents import OTHERS, plain_name
+from engine.ingest.source import content_hash
 from engine.jobs.cluster import Workers
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.roles import prototypes, role_classifier
@@ -259,12 +259,6 @@ def encode_batch(
     return to_batch(columns, schema)
 
 
-def _facets(document: SourceDocument) -> str:
-    pairs = [(k, v) for k, v in document.metadata.items() if v is not None]
-    pairs += [("author", author) for author in document.authors]
-    return "".join(facet(name, value) for name, value in pairs)
-
-
 def _text_columns(documents: Sequence[SourceDocument]) -> dict[str, list[object]]:
     return {
         "doc_id": [d.doc_id for d in documents],
@@ -275,7 +269,11 @@ def _text_columns(documents: Sequence[SourceDocument]) -> dict[str, list[object]
         "authors": [list(d.authors) for d in documents],
         "url": [d.url for d in documents],
         "metadata": [json.dumps(dict(d.metadata), ensure_ascii=False) for d in documents],
-        "facets": [_facets(d) for d in documents],
+        "facets": [
+            "".join(facet(name, value) for name, value in d.metadata.items() if value is not None)
+            + "".join(facet("author", author) for author in d.authors)
+            for d in documents
+        ],
     }
 
 
