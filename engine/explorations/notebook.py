@@ -197,15 +197,14 @@ class Notebook(ForPerson):
 
     def export_documents(self, corpus: str, doc_ids: Sequence[str], kind: str) -> str:
         """Documents of a corpus in one of the forms of ``EXPORT_FORMATS``, in their order."""
-        from engine.explorations.exports import export_kept
-
         if len(doc_ids) > MOST_REFERENCES:
             raise BadInputError(
                 f"{len(doc_ids):,} documents are too many for this form.",
                 f"Take at most {MOST_REFERENCES:,}; a CSV file has all.",
             )
         documents = self._library.open(corpus).documents(doc_ids)
-        return export_kept(kind, [KeptDocument(corpus, one) for one in documents], {}, ())
+        kept = [KeptDocument(corpus, one) for one in documents]
+        return self._reading_lists.exported(kind, kept, ())
 
     def export_corpus(
         self, corpus: str, kind: str = "jsonl", doc_ids: Sequence[str] | None = None
