@@ -373,7 +373,7 @@ def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, Any]
     rows = []
     for ranked in comparison.variants:
         name = ranked.variant.name
-        row = {"Instruction": name, "System": system_label(ranked.variant.system)}
+        row: dict[str, Any] = {"Instruction": name, "System": system_label(ranked.variant.system)}
         row |= {measure: ranked.measures.get(measure) for measure in measured}
         if several:
             row[gain] = pairs[name, first].rank_gain
