@@ -226,7 +226,7 @@ const exportMenu = (file, paint) => {
   panel.addEventListener("beforetoggle", (event) => {
     if (event.newState !== "open") return
     const box = opener.getBoundingClientRect()
-    panel.style.top = `${box.bottom + 4}px`
+    panel.style.top = `${Math.min(box.bottom + 4, innerHeight - 150)}px` // within the window
     panel.style.right = `${Math.max(8, document.documentElement.clientWidth - box.right)}px`
   })
   const bar = make("div", "bar")
