@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from pages._model.beside import beside
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
@@ -22,7 +21,7 @@ from pages._common.kit import button, dim, el, empty, grid, html
 from pages._common.shared import download, error_boundary, note, show_error, system_label
 from pages._common.state import control
 from pages._common.tables import SIMILARITY, floats, frame_chart, signed_number, table
-from pages._common.waiting import renew_when
+from pages._common.waiting import beside, renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_state import (
