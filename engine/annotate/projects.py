@@ -389,8 +389,8 @@ class ProjectStore(ForPerson):
     def project(self, corpus: str, name: str = "") -> Project:
         """A project by its name, or the one that it had before it was renamed; a corpus always has
         its own, called ""."""
-        stored = self._library.corpus(corpus).name
-        projects = self.projects(stored)
+        corpus = self._library.corpus(corpus).name
+        projects = self.projects(corpus)
         named = {p.key[1]: p for p in projects} | {p.name: p for p in projects}
         if name and name not in named:
             known = ", ".join(project.name for project in projects if project.name)
@@ -398,7 +398,7 @@ class ProjectStore(ForPerson):
                 f"Corpus '{corpus}' has no project '{name}'.",
                 f"It has {known}." if known else "Make it first.",
             )
-        return named.get(name, Project(stored))
+        return named.get(name, Project(corpus))
 
     @leads_only
     def create(self, project: Project, author: str) -> Project:
