@@ -105,6 +105,7 @@ def test_what_several_people_keep_and_write_at_once_is_all_there(small_copy: Exp
 def test_a_document_that_is_kept_again_counts_for_each_trail_and_seed(small_copy):
     lists, (a, b, c, *_) = small_copy.reading_lists, small_copy.library.open("small").doc_ids
     for trail, seed in (("one", b), ("two", c), ("two", c)):
+        small_copy.notebook.add_step(trail, search(seed))
         lists.keep("", "small", a, trail=trail, query=search(seed), evidence=(seed, a))
     lists.keep("", "small", a)
     for trail, seed in (("one", b), ("two", c)):
@@ -118,6 +119,7 @@ def test_a_document_that_is_kept_again_counts_for_each_trail_and_seed(small_copy
 def test_a_document_that_was_sent_to_a_list_that_has_it_loses_nothing(small_copy):
     lists, (a, b, *_) = small_copy.reading_lists, small_copy.library.open("small").doc_ids
     target = lists.new("Target")
+    small_copy.notebook.add_step("t", search(b))
     lists.keep("", "small", a)
     lists.annotate("", "small", a, "first")
     lists.keep(target, "small", a, trail="t", query=search(b), evidence=("one", "other"))
