@@ -694,7 +694,7 @@ class JudgmentFiles(ForPerson):
         settings = check_project(settings if name is None else replace(settings, name=name))
         with suppress(UnknownNameError):
             return self._projects.project(corpus, settings.name), False
-        return self._projects.placed(replace(settings, place="", deleted=False)), True
+        return self._projects.placed(replace(settings, place="", deleted=False, former=())), True
 
 
 def _counts(judgments: Iterable[Judgment]) -> JudgmentCounts:

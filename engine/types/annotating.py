@@ -83,6 +83,7 @@ class Project:
     assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # query_id -> annotators
     place: str = ""  # the name under which all that belongs to it is stored; "" for its name
     deleted: bool = False
+    former: tuple[str, ...] = ()  # names that it had
 
     @property
     def key(self) -> tuple[str, str]:
