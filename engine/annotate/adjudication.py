@@ -103,7 +103,7 @@ def decide(
     decisions = []
     for (query_id, doc_id), said in _by_item(judgments).items():
         decided = _adjudication(said)
-        graded = [j for j in said if _is_graded(j)]
+        graded = [j for j in said if j.relevance is not None and j.origin != "adjudication"]
         people = [j for j in graded if j.origin != "model"]
         who = tuple(j.annotator for j in people)
         if decided is not None:
@@ -183,10 +183,6 @@ def _by_item(judgments: Iterable[Judgment]) -> Mapping[Item, list[Judgment]]:
     for judgment in judgments:
         by_item.setdefault(judgment.item, []).append(judgment)
     return by_item
-
-
-def _is_graded(judgment: Judgment) -> bool:
-    return judgment.relevance is not None and judgment.origin != "adjudication"
 
 
 def _adjudication(said: Iterable[Judgment]) -> Judgment | None:

@@ -205,12 +205,18 @@ class Annotation(ProjectStore):
         return Queue(project, annotator, pool, current, audit=only is not None, first=first)
 
     def _mine(
-        self, project: Project, annotator: str, pool: Pool, only: Collection[Item] | None
+        self,
+        project: Project,
+        annotator: str,
+        pool: Pool,
+        only: Collection[Item] | None,
+        *,
+        keep: bool = False,
     ) -> tuple[Pool, tuple[Item, ...]]:
         """The part of a pool that an annotator judges, and which of it everybody judges first."""
         if only is not None:
             return pool.among(only), ()
-        first = self.first_items(project, pool)
+        first = self.first_items(project, pool, keep=keep)
         return pool.of(project, annotator, first), first
 
     def share(
@@ -234,8 +240,7 @@ class Annotation(ProjectStore):
 
         # An import may have dropped some documents, another lens some aspects.
         pool = self.pooled(project).held_by(opened.row_of, lacking)
-        pool, first = self._mine(project, who, pool, only)
-        self.keep_first(project, first)
+        pool, first = self._mine(project, who, pool, only, keep=True)
         pool.order(project, who, first)  # slow the first time: before the leases are held
         with self._ledger.leases.of(*project.key) as leases:
             before = leases.pop(key := _lease_key(who, visit), None)

@@ -550,7 +550,8 @@ class JudgmentFiles(ForPerson):
         ]
         first = {
             **{"format": HAND_OVER, "version": 1, "annotator": who, "corpus": project.corpus},
-            **{"queries": len(described), "events": len(events), "project": asdict(project)},
+            **{"queries": len(described), "events": len(events)},
+            "project": asdict(replace(project, place="")),
         }
         lines = json_lines(itertools.chain([first], described, map(to_fields, events)))
         name = f"{project.name or project.corpus}.{plain_name(who)}.jsonl"
@@ -751,8 +752,14 @@ class Form:
         if left and self.kind not in TABLES:
             notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
         rows, grades = [*map(to_fields, judgments)], own_grades(judgments, models=True)
-        inside = (j for j in judgments if self.kind in TABLES or j.relevance is not None)
-        return replace(self._written(rows, FIELDS, grades, notes), counts=_counts(inside))
+        counts = JudgmentCounts.of(
+            ((query_id, doc_id), [who], grade)
+            for who, by_query in grades.items()
+            for query_id, of_query in by_query.items()
+            for doc_id, grade in of_query.items()
+        )
+        counts = _counts(judgments) if self.kind in TABLES else counts
+        return replace(self._written(rows, FIELDS, grades, notes), counts=counts)
 
     def _written(
         self,

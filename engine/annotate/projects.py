@@ -505,24 +505,22 @@ class ProjectStore(ForPerson):
         sizes.update(item.query_id for item in self.pool(project))
         return self.assign(project, shared_out(project, sizes), author)
 
-    def first_items(self, project: Project, pool: Pool) -> tuple[Item, ...]:
-        """The items of the pool that everybody judges first."""
+    def first_items(self, project: Project, pool: Pool, *, keep: bool = False) -> tuple[Item, ...]:
+        """The items of the pool that everybody judges first; with ``keep`` they stay so when others
+        are added."""
         if not project.first:
             return ()
         corpus, place = project.key
-        chosen = self._first.value(place, corpus) or ()
-        return tuple(first_items(pool, chosen, project.first))
-
-    def keep_first(self, project: Project, first: tuple[Item, ...]) -> None:
-        """Let the first items stay so when others are added."""
-        corpus, place = project.key
+        before = self._first.value(place, corpus) or ()
+        first = tuple(first_items(pool, before, project.first))
 
         def extended(stored: Stored[tuple[Item, ...]] | None) -> tuple[Item, ...]:
-            before = () if stored is None else stored.value
-            return (*before, *(item for item in first if item not in before))
+            kept = () if stored is None else stored.value
+            return (*kept, *(item for item in first if item not in kept))
 
-        if first and not {*first} <= {*(self._first.value(place, corpus) or ())}:
+        if keep and not {*first} <= {*before}:
             self._first.change(place, extended, scope=corpus)
+        return first
 
     @leads_only
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:

@@ -20,7 +20,6 @@ from engine.types.annotating import (
     ModelCheck,
     PersonProgress,
     Project,
-    ProjectProgress,
     Scale,
 )
 from engine.types.evaluations import NDCG, SystemScores
@@ -109,7 +108,16 @@ def _pairs(result: Agreement, scale: Scale) -> None:
 
 
 def _human(explorer: Explorer, project: Project) -> None:
-    rows = _human_rows(explorer, project)
+    judgments = explorer.annotation.judgments(project)
+    identity = explorer.library.open(project.corpus).identity
+
+    def ranked() -> dict[str, SystemScores]:
+        with st.spinner("Ranking by each annotator's grades", show_time=True):
+            return explorer.human_rows(project)
+
+    # Every query of the project is ranked for it: once, until something is judged.
+    basis = (project, identity, [judgment.event for judgment in judgments])
+    rows = remembered("annotate_human_rows", basis, ranked)
     if not rows:
         return
     st.header("Leave-one-out", anchor=False, help=HUMAN)
@@ -130,19 +138,6 @@ def _human(explorer: Explorer, project: Project) -> None:
         "p-MRR interval": text(help="Of p-MRR, over queries."),
     }
     table(frame, "annotate_human", "Leave-one-out measures of each annotator", config)
-
-
-def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]:
-    """Computed once for what stands: every query of the project is ranked for it."""
-    judgments = explorer.annotation.judgments(project)
-    identity = explorer.library.open(project.corpus).identity
-    key = (project, identity, [judgment.event for judgment in judgments])
-
-    def ranked() -> dict[str, SystemScores]:
-        with st.spinner("Ranking by each annotator's grades", show_time=True):
-            return explorer.human_rows(project)
-
-    return remembered("annotate_human_rows", key, ranked)
 
 
 def confusion_html(
@@ -191,7 +186,16 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""
         empty(f"No items to judge yet. Fill the pool.{stored}")
         return
-    st.html(summary_html(progress))
+    share = progress.annotations / progress.needed if progress.needed else 0.0
+    words = (
+        f" {progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
+        f"{progress.complete:,} of {counted(progress.items, 'item')} complete"
+        + (f"; {progress.extra:,} extra" if progress.extra else "")
+        + (f". {progress.first}" if progress.first else ".")
+    )
+    bar = el("span", style=f"width:{100 * share:.0f}%")
+    name = f"{share:.0%} of the annotations"
+    facts(el("span.sl-meter", bar, role="img", aria_label=name), words)
     st.header("People", anchor=False)
     if progress.people:
         column = st.column_config
@@ -208,20 +212,6 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         empty("No judgments yet.")
     st.header("Agreement over time", anchor=False, help=WORDS)
     _over_time(explorer, view, project)
-
-
-def summary_html(progress: ProjectProgress) -> Html:
-    """What is done of what is needed, with a bar."""
-    share = progress.annotations / progress.needed if progress.needed else 0.0
-    words = (
-        f" {progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
-        f"{progress.complete:,} of {counted(progress.items, 'item')} complete"
-        + (f"; {progress.extra:,} extra" if progress.extra else "")
-        + (f". {progress.first}" if progress.first else ".")
-    )
-    bar = el("span", style=f"width:{100 * share:.0f}%")
-    name = f"{share:.0%} of the annotations"
-    return el("div.sl-facts", el("span.sl-meter", bar, role="img", aria_label=name), words)
 
 
 def _person(person: PersonProgress) -> dict[str, object]:

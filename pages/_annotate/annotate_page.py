@@ -134,11 +134,10 @@ def parts_with_content(explorer: Explorer, project: Project) -> list[str]:
 def _who_leads(project: Project, who: str) -> str:
     if not project.leads:
         return "Ask a lead."
-    named = ", ".join(project.leads)
+    named = f"Leads: {', '.join(project.leads)}"
     if names_come_from_login():
-        return f"Leads: {named}."
-    known = f"you are '{who}'" if who else "you have no name"
-    return f"Leads: {named}; {known}. If you are one of them, enter that name under Annotator."
+        return f"{named}."
+    return f"{named}; you are '{who}'. If you are one of them, enter that name under Annotator."
 
 
 def _change_project() -> None:
@@ -174,8 +173,12 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         decide.disagreements(explorer, project, who)
     elif view.part == "files":
         exchange_files.files(explorer, project, who)
+    elif not project.name and may_lead():
+        empty(f"Create a project to start annotating {view.corpus}.")
+        with st.columns([4, 2, 4])[1]:
+            button("Create project", "annotate_make", go, NEW, type="primary", width="stretch")
     elif not project.name:
-        _without_project(view)
+        empty("Choose a project above, or ask a lead to create one.")
     elif view.part == "progress":
         agreement.dashboard(explorer, view, project)
     elif view.part == "pool":
@@ -202,12 +205,3 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
                     button(label, f"annotate_as_{name}", _come_as, name)
         return
     judging_view(explorer, project, who, (view.query, view.doc) if view.doc else None)
-
-
-def _without_project(view: AnnotateView) -> None:
-    if not may_lead():
-        empty("Choose a project above, or ask a lead to create one.")
-        return
-    empty(f"Create a project to start annotating {view.corpus}.")
-    with st.columns([4, 2, 4])[1]:
-        button("Create project", "annotate_make", go, NEW, type="primary", width="stretch")

@@ -11,7 +11,6 @@ import streamlit as st
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Disagreement, Judgment, Project, Scale
-from engine.types.documents import Document
 from engine.types.searches import Query
 from pages._annotate.annotate_url import is_lead
 from pages._annotate.judging_data import DocumentCache, is_plain, seed_data, seeds_of
@@ -58,7 +57,11 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
         asked = seed_data(item.query_id, query, seed, lens)
         on = {number for number, row in enumerate(asked["sentences"]) if row["on"]}
         seed_card = by_role(kicker_of(query, asked), seed, lens, on)
-    marked = marks_of(item.said, document)
+    at = {sentence.span: index for index, sentence in enumerate(document.sentences)}
+    marked: dict[int, list[str]] = {}  # by whom
+    for judgment in item.said:
+        for span in at.keys() & judgment.marks:
+            marked.setdefault(at[span], []).append(judgment.annotator)
     st.html(el("div.sl-papers", seed_card, by_role("Candidate", document, lens, marked, marked)))
     st.html(said_html(judgment_rows(item.said, project.scale)))
     _decision(explorer, project, who, item)
@@ -112,17 +115,6 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         # By an event of the decision's own: a second click takes back nothing more.
         back = partial(adjudicate, None, "", who, event=f"back-{before.event}")
         button("Undo decision", f"annotate_decide_back_{place}", back, type="tertiary")
-
-
-def marks_of(said: Sequence[Judgment], document: Document) -> dict[int, list[str]]:
-    """Index of a sentence -> who marked it."""
-    at = {sentence.span: index for index, sentence in enumerate(document.sentences)}
-    marks: dict[int, list[str]] = {}
-    for judgment in said:
-        for span in judgment.marks:
-            if span in at:
-                marks.setdefault(at[span], []).append(judgment.annotator)
-    return marks
 
 
 def judgment_rows(said: Sequence[Judgment], scale: Scale) -> Iterable[tuple[str, str, str]]:

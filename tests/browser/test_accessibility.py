@@ -33,7 +33,7 @@ PAGES = {
     "compare": ("/compare", ".st-key-compare_flow_chart, .js-plotly-plot, svg"),
     "present": ("/compare?present=1", "svg"),
     "reading list": ("/reading_list", "h2"),
-    "annotate": ("/annotate?part=new", "textarea"),
+    "annotate": ("/annotate?part=new", "[role=radiogroup]"),
     "evaluate": ("/evaluate?collection=demo&systems=dense&seeds=1", "h2, h3"),
     "build": ("/build", "h2, h3"),
     "ask": ("/ask", "h2, textarea"),

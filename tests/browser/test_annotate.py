@@ -74,6 +74,7 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone_over_a_reload(
     expect(page.get_by_text("The same procedure.")).to_be_visible()
     expect(page.locator(".guides table em")).to_have_text("same")
     visit.shoot("annotate")
+    what_is_asked_stays_in_view(page)
 
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keys")
@@ -129,6 +130,19 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone_over_a_reload(
     expect(page.get_by_text("You skipped this")).to_be_visible()
     page.keyboard.press("2")
     expect(page.get_by_text("You graded 9 items, skipped 0 and were unsure of 1.")).to_be_visible()
+
+
+def what_is_asked_stays_in_view(page: Page) -> None:
+    """On a phone too, below the bar of the page, while a long text scrolls."""
+    wide = page.viewport_size
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".candidate .hint").first.scroll_into_view_if_needed()
+    asked = page.locator(".asked")
+    expect(asked).to_be_in_viewport(ratio=1)
+    box = asked.bounding_box()
+    assert box is not None
+    assert 50 <= box["y"] < 70
+    page.set_viewport_size(wide or {"width": 1400, "height": 900})
 
 
 def marked_with_its_evidence(page: Page) -> None:

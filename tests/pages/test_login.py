@@ -343,7 +343,7 @@ def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
     app: AppTest, small_copy: Explorer
 ) -> None:
     make_project(small_copy)
-    assert "Export" in parts_of(annotate(app, "grace", part="files"))
+    assert "Export and import" in parts_of(annotate(app, "grace", part="files"))
     make_project(small_copy, leads=("Ruth",))
     assert "Leads: Ruth." in shown(run(app))
     assert parts_of(app) == []
