@@ -401,7 +401,7 @@ class ProjectStore(ForPerson):
         """The project of a :attr:`Project.key`; UnknownNameError while it is deleted, whatever
         project has its name now."""
         self._library.corpus(corpus)
-        stored = self._stored.value(place, corpus)
+        stored: Project | None = self._stored.value(place, corpus)
         if stored is None:
             return self.project(corpus, place)
         if stored.deleted:
@@ -435,11 +435,15 @@ class ProjectStore(ForPerson):
     @leads_only
     def copy(self, project: Project, name: str, author: str) -> Project:
         """A new project with the settings, queries and pool of one, without its judgments."""
-        made = self.create(replace(_named(project), name=name, place="", former=()), author)
+        self._check_free(project.corpus, name)
+        made = self.put(
+            _named(replace(_named(project), name=name, place="", former=())),
+            check_annotator(author),
+        )
         rows, (corpus, place) = self._ledger.projects, made.key
         rows.add_queries(replace(row, project=place) for row in rows.queries(*project.key))
         rows.set_asked(corpus, place, self.retired(project), asked=False, author=author)
-        rows.add_to_pool(replace(row, project=place) for row in rows.pool(*project.key))
+        rows.add_to_pool(replace(row, project=place) for row in rows.every_pool(*project.key))
         return made
 
     @leads_only
@@ -518,7 +522,7 @@ class ProjectStore(ForPerson):
             kept = () if stored is None else stored.value
             return (*kept, *(item for item in first if item not in kept))
 
-        if keep and not {*first} <= {*before}:
+        if keep and not {*first} <= {*before} and not self._ledger.is_protected:
             self._first.change(place, extended, scope=corpus)
         return first
 
@@ -526,7 +530,9 @@ class ProjectStore(ForPerson):
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
         """Store a project. ``before`` is the version that was edited, None for any."""
         lens = self._library.lens(project.corpus)
-        for aspect in filter(None, project.guidelines):
+        stored = self._stored.value(project.key[1], project.corpus)
+        known = {"", *(stored.guidelines if stored is not None else ())}
+        for aspect in project.guidelines.keys() - known:
             find_aspect(lens, aspect)
         return self.put(project, check_annotator(author), before)
 
@@ -625,6 +631,18 @@ class ProjectStore(ForPerson):
     ) -> list[str]:
         """Add queries, by their ids or named by :func:`engine.queries.query_id`, and return
         the ids; known ones stay as they are, retired ones become active."""
+        new = self.checked_queries(project, queries)
+        self._store(project, new)
+        rows = self._ledger.projects
+        if rows.retired(*project.key).intersection(new):
+            rows.set_asked(*project.key, new, asked=True, author="")
+        return [*new]
+
+    @leads_only
+    def checked_queries(
+        self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
+    ) -> dict[str, Query]:
+        """The queries as :meth:`add_queries` stores them, by id; refuses what it refuses."""
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
         ids = [*queries] if isinstance(queries, Mapping) else [*map(query_id, asked)]
@@ -644,11 +662,7 @@ class ProjectStore(ForPerson):
                 f"{which} for something else here by the same id (first: '{taken[0]}').",
                 "Use a project of its own for them. Nothing was added.",
             )
-        self._store(project, new)
-        rows = self._ledger.projects
-        if rows.retired(*project.key).intersection(ids):
-            rows.set_asked(*project.key, ids, asked=True, author="")
-        return ids
+        return new
 
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
         """Store the query if its id is new: own words and sentences are not in an id."""
@@ -692,6 +706,10 @@ class ProjectStore(ForPerson):
         """The current judgments, adjudications included, in order of arrival."""
         check_sees(self.person, annotator)
         return self._ledger.judging.latest(*project.key, query_id, annotator)
+
+    def last_event(self, project: Project) -> int:
+        """The number of the last event that changed a judgment; 0 before the first."""
+        return self._ledger.judging.current(*project.key).last
 
     @leads_only
     def history(self, project: Project) -> list[Judgment]:

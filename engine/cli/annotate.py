@@ -381,8 +381,8 @@ def restore(
 ) -> None:
     """Bring the PROJECT on corpus NAME back that was deleted last.
 
-    Args:
-        new_name: another name for it, as where a new project has its own.
+    Options:
+        new_name TEXT: Another name for it, as where a new project has its own.
     """
     annotation = open_explorer().annotation
     gone = next((one for one in annotation.deleted(name) if one.name == project), None)

@@ -49,6 +49,12 @@ def test_everybody_begins_with_the_same_items_whatever_is_pooled_later(
     judge(small_copy, project, "Grace", *ada[:2])
     found = annotation.progress(project)
     assert found.first == FirstItems(3, 2, ("Ada", "Grace"))
+    of_all = annotation.save(replace(project, annotators=()), "lead")
+    imported = replace(Judgment(*ada[0], "Eve", 1), origin="import")
+    annotation.judge(of_all, imported)
+    assert annotation.progress(of_all).first == found.first, "Eve was not here"
+    annotation.judge(of_all, replace(imported, verdict="withdrawn", relevance=None))
+    annotation.save(project, "lead")
     assert (found.needed, found.annotations) == (found.items + 3, 5), "others are judged by one"
     more = replace(project, first=5)
     assert {*ada} < {*next_of(small_copy, more, "Ben")[:5]}, "five are for everybody, even Ben"
@@ -153,6 +159,9 @@ def test_a_copy_has_queries_pool_and_settings_and_nothing_that_was_judged(
     assert annotation.queries(made) == annotation.queries(project)
     assert annotation.retired(made) == {"maps-survey_method"}
     assert annotation.judgments(made) == []
+    for one in (project, made):
+        annotation.add_queries(one, [Query("small", seed="maps-survey", aspect="method")])
+    assert annotation.pool(made) == annotation.pool(project), "of retired queries too"
 
 
 def test_a_deleted_project_comes_back_with_its_judgments_and_its_name_is_free(
