@@ -526,8 +526,11 @@ class OpenBuild:
             stale=any(cluster.key in worded for cluster in unworded),
             unfinished=False,
         )
-        graded, pooled = self.candidates(self.expanded())
+        expanded = self.expanded()
+        graded, pooled = self.candidates(expanded)
         expand = state("expand", graded, pooled, expanding_basis(self.spec, self.asked()))
+        if expanded and not pooled:  # the project was deleted
+            expand = replace(expand, stale=expand.at is not None)
         steps = (self._label_state(), collapse, verbalise, expand)
         return BuildState(self.spec, self.author, self.time, steps)
 

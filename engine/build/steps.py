@@ -578,6 +578,8 @@ def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
     there = {o.text: o for o in build.expanded() if o.pooled == basis}
     known = [there[query.text] for query in asked if query.text in there]
     graded, pooled = build.candidates(known)
+    if not pooled:  # the project was deleted
+        there, known = {}, []
     each = min(len(spec.systems) * spec.depth, len(corpus))
     new = [query for query in asked if query.text not in there]
     items = pooled - graded + each * len(new)

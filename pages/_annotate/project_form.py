@@ -147,14 +147,13 @@ def _restore(explorer: Explorer, corpus: str, who: str) -> None:
         open_project(explorer.annotation.restore(gone, who, name), "judge")
 
     taken = {project.name for project in explorer.annotation.projects(corpus)}
-    for gone in explorer.annotation.deleted(corpus):
+    for number, gone in enumerate(explorer.annotation.deleted(corpus)):
         key = f"annotate_restored_name_{gone.key[1]}"
         with line():
             st.text(f"{gone.name} was deleted.")
             if gone.name in taken:
                 st.text_input("New name", f"{gone.name}-2", 64, key)
-            at = f"annotate_undelete_{gone.key[1]}"
-            button("Undo", at, restore, gone, key, place=_PLACE)
+            button("Undo", f"annotate_undelete_{number}", restore, gone, key, place=_PLACE)
 
 
 def _basics(project: Project, fields: Fields, *, is_new: bool) -> None:
