@@ -303,8 +303,9 @@ def find_share(
         if lease.annotator != who:
             held.setdefault(lease.annotator, set()).update(lease.items)
     leased = Counter(itertools.chain.from_iterable(held.values()))
-    # Those who judge nothing of this annotator's take no part in what is left.
-    beside = {other for other, items in held.items() if not items.isdisjoint(queue.pool)}
+    # Those who judge other queries alone take no part in what is left; without items, one waits.
+    pool = queue.pool
+    beside = {o for o, items in held.items() if not items or not items.isdisjoint(pool)}
     people = len({who, *beside})
 
     def is_free(item: Item) -> bool:

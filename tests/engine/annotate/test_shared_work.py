@@ -50,10 +50,9 @@ def test_everybody_begins_with_the_same_items_whatever_is_pooled_later(
     found = annotation.progress(project)
     assert found.first == FirstItems(3, 2, ("Ada", "Grace"))
     of_all = annotation.save(replace(project, annotators=()), "lead")
-    imported = replace(Judgment(*ada[0], "Eve", 1), origin="import")
-    annotation.judge(of_all, imported)
+    annotation.judge(of_all, Judgment(*ada[0], "Eve", 1, origin="import"))
     assert annotation.progress(of_all).first == found.first, "Eve was not here"
-    annotation.judge(of_all, replace(imported, verdict="withdrawn", relevance=None))
+    annotation.judge(of_all, Judgment(*ada[0], "Eve", None, "withdrawn"))
     annotation.save(project, "lead")
     assert (found.needed, found.annotations) == (found.items + 3, 5), "others are judged by one"
     more = replace(project, first=5)
