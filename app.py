@@ -24,7 +24,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from engine.people import keep_files_private  # noqa: E402 - needs the path above
-from pages._common.modules import PRELOAD, base_path, modules  # noqa: E402 - needs the path above
+from pages._common.modules import base_path, modules, preload  # noqa: E402 - needs the path above
 from pages._login.guard import GuardSessions  # noqa: E402 - needs the path above
 from pages._login.requests import (  # noqa: E402 - needs the path above
     OnlyHttps,
@@ -70,7 +70,7 @@ class SecurityHeaders:
         def add(_: Message, headers: MutableHeaders) -> None:
             headers.raw.extend(self._headers)
             if headers.get("content-type", "").startswith("text/html"):
-                headers.append("link", PRELOAD)
+                headers.append("link", preload(scope["path"].rpartition("/")[2]))
 
         await self._app(scope, receive, changing(send, add))
 

@@ -21,7 +21,7 @@ from engine.encode.backends import TorchBackend
 from engine.encode.loaders import load_encoder, locate, projection
 from engine.encode.one_pass import OnePassEncoder
 from engine.encode.presets import NO_PROMPTS
-from engine.ingest import open_source, unique_documents
+from engine.ingest.source import open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
 from engine.numeric import unit
 from engine.sentences import split_sentences

@@ -21,7 +21,7 @@ from engine.types.searches import (
     KeptDocument,
     ReadingListInfo,
 )
-from pages._common.components import component, inbox
+from pages._common.components import Event, component, inbox
 from pages._common.document_view import meta, shortened, title_of
 from pages._common.kit import button, dim, el, empty, line, select
 from pages._common.shared import attempt, download, show_error, with_marks
@@ -34,6 +34,8 @@ Explore that a click asked for."""
 PREVIEW = 3000
 """Characters of an export that are shown."""
 ORDERS = dict(zip(LIST_ORDERS, ("By hand", "Year", "Title"), strict=True))
+Place = tuple[str, str, str]
+"""A list's id, corpus and doc_id."""
 _ITEMS = component("reading_list")
 
 
@@ -57,12 +59,8 @@ class ListView(PageView):
         return left.last(cls) or cls()
 
 
-def current_list(explorer: Explorer) -> ReadingListInfo:
-    """The list that documents are kept in."""
-    return _current(explorer.reading_lists.lists())
-
-
-def _current(lists: Sequence[ReadingListInfo]) -> ReadingListInfo:
+def current_list(lists: Sequence[ReadingListInfo]) -> ReadingListInfo:
+    """The one of a visitor's lists that documents are kept in."""
     left = ListView.found_in(pages())
     return next((one for one in lists if one.list_id == left.list_id), lists[0])
 
@@ -71,7 +69,7 @@ def list_choice(explorer: Explorer) -> ReadingListInfo:
     """A box with the current list; another one becomes it, or a new one by its name."""
     lists, key = explorer.reading_lists.lists(), "reading_list_current"
     names = {one.list_id: with_marks(one.name) for one in lists}
-    current = _current(lists)
+    current = current_list(lists)
 
     def choose() -> None:
         chosen = st.session_state[key]
@@ -254,55 +252,48 @@ def _items(page: ListPage) -> None:
     lists, list_id, key = page.explorer.reading_lists, page.shown.list_id, "reading_list_items"
     others = [one for one in page.lists if one.list_id != list_id]
 
-    def of(do: Callable[..., object], *names: str) -> Callable[[Mapping[str, Any]], object]:
-        return lambda e: do(list_id, e["corpus"], e["doc_id"], *(e[name] for name in names))
-
-    def remove(event: Mapping[str, Any]) -> None:
-        place = (list_id, event["corpus"], event["doc_id"])
+    def remove(place: Place, event: Mapping[str, Any]) -> None:
         lists.remove(*place)
         st.session_state[UNDO] = (f"Removed: {event['title']}", lambda: lists.keep(*place))
 
-    def send(event: Mapping[str, Any]) -> None:
-        corpus, doc_id, target = event["corpus"], event["doc_id"], event["target"]
-        copy, name = event["copy"], lists.info(target).name
+    def send(place: Place, event: Mapping[str, Any]) -> None:
+        (_, corpus, doc_id), target, copy = place, event["target"], event["copy"]
         was_there = doc_id in lists.ids(target, corpus)
-        lists.send(list_id, corpus, doc_id, target, copy=copy)
+        lists.send(*place, target, copy=copy)
 
         def undo() -> None:
-            lists.keep(list_id, corpus, doc_id)
+            lists.keep(*place)
             if not was_there:
                 lists.remove(target, corpus, doc_id)
 
-        words = f"{'Copied' if copy else 'Moved'} to {name}: {event['title']}"
+        words = f"{'Copied' if copy else 'Moved'} to {lists.info(target).name}: {event['title']}"
         st.session_state[UNDO] = (words, undo)
 
-    def seed(event: Mapping[str, Any]) -> None:
-        about = {"corpus": event["corpus"], "seed": event["doc_id"]}
-        same = {"text_id": "", "focus": (), "reading": (), "page": 1}
-        st.session_state[GO] = View.elsewhere(**about, **same)
+    def seed(place: Place, _: Mapping[str, Any]) -> None:
+        about = {"corpus": place[1], "seed": place[2], "text_id": ""}
+        st.session_state[GO] = View.elsewhere(**about, focus=(), reading=(), page=1)
 
-    def search(event: Mapping[str, Any]) -> None:
-        place = (event["corpus"], event["doc_id"])
-        found = (d.query for d in page.documents if (d.corpus, d.document.doc_id) == place)
-        query = next(found, None)
-        if query is not None:
-            st.session_state[GO] = View.elsewhere(**View.fields_of(query, page.explorer), page=1)
+    def search(place: Place, _: Mapping[str, Any]) -> None:
+        for one in page.documents:
+            if (one.corpus, one.document.doc_id) == place[1:] and one.query is not None:
+                fields = View.fields_of(one.query, page.explorer)
+                st.session_state[GO] = View.elsewhere(**fields, page=1)
 
-    received, receives = inbox(
-        key,
-        {
-            "seed": seed,
-            "search": search,
-            "remove": remove,
-            "send": send,
-            "note": of(lists.annotate, "note", "before"),
-            "tag": of(lists.tag, "tag"),
-            "untag": lambda e: lists.tag(list_id, e["corpus"], e["doc_id"], e["tag"], tagged=False),
-            "move": lambda e: lists.move(
-                list_id, e["corpus"], e["doc_id"], tuple(e["before"]) if e["before"] else None
-            ),
-        },
-    )
+    on: dict[str, Callable[[Place, Mapping[str, Any]], object]] = {
+        "seed": seed,
+        "search": search,
+        "remove": remove,
+        "send": send,
+        "note": lambda place, e: lists.annotate(*place, e["note"], e["before"]),
+        "tag": lambda place, e: lists.tag(*place, e["tag"]),
+        "untag": lambda place, e: lists.tag(*place, e["tag"], tagged=False),
+        "move": lambda place, e: lists.move(*place, tuple(e["before"]) if e["before"] else None),
+    }
+
+    def about(do: Callable[[Place, Mapping[str, Any]], object]) -> Event:
+        return lambda e: do((list_id, e["corpus"], e["doc_id"]), e)
+
+    received, receives = inbox(key, {name: about(do) for name, do in on.items()})
     _ITEMS(
         key=key,
         data={

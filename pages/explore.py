@@ -8,16 +8,16 @@ from pages._common.filter_panel import PageFilters
 from pages._common.kit import purpose
 from pages._common.shared import error_boundary, note
 from pages._common.state import corpus_box, open_page
-from pages._explore import explore_model, explore_page, reading_chips, results, trail
+from pages._explore import explore_model, explore_page, trail
 from pages._explore.explore_state import ExplorePage, View, open_view
 from pages._reading_list import list_choice
 
 with open_page("explore_page.css") as (explorer, names):
-    results.skip_link(key="explore_skip")
+    explore_page.skip_link(key="explore_skip")
     purpose("Documents similar to a seed in one aspect, each with the passages that match.")
     tour = explore_page.tour_is_due()
     view = trail.own(explorer, open_view(explorer, names))
-    view, by_model = reading_chips.open_reading(explorer, view)
+    view, by_model = explore_page.open_reading(explorer, view)
     page = ExplorePage(explorer, view, names)
     run = explore_model.open_run(page)
     steps = explorer.notebook.trail(view.trail)
@@ -47,24 +47,20 @@ with open_page("explore_page.css") as (explorer, names):
             reading_list = list_choice(explorer)
         events = explore_page.events(page, found.results, reading_list.list_id)
         with place:
-            results.seed_card(found.results, page.lens, on=events)
+            explore_page.seed_card(found.results, page.lens, on=events)
         with reading:
-            reading_chips.reading_chips(page, found.results, by_model)
-            reading_chips.reading_control(page, by_model)
+            explore_page.reading_chips(page, found.results, by_model)
+            explore_page.reading_control(page, by_model)
         with head:
-            results.header(found)
+            explore_page.header(found)
         with st.container(key="explore_run", gap="small"), error_boundary():
             explore_model.run_area(page, run)
         with st.container():
             for text in found.results.notes:
                 note(text)
         explore_page.learning(page, reading_list.list_id)
-        doc_ids = [one.doc_id for one in found.results.results]
-        if doc_ids:
-            with st.container():
-                generated = explore_model.explanations(explorer, page.query, doc_ids)
-            kept = explorer.reading_lists.ids(reading_list.list_id, view.corpus)
-            results.result_list(page, found, kept=kept, generated=generated, on=events)
+        if found.results.results:
+            explore_page.result_list(page, found, reading_list.list_id, events)
         else:
             explore_page.no_results(page, found.results, filters)
         explore_page.pages_bar(view, found.results.total)

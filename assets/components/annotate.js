@@ -2,7 +2,7 @@
 // grades below.
 import { Session, sessions } from "./annotate_session.js"
 import { guideNode } from "./annotate_words.js"
-import { button, component, counted, evidence, html, live, render, roleClass } from "./base.js"
+import { button, component, counted, evidence, html, live, nothing, render, roleClass } from "./base.js"
 import { isForPage, isWriting, keyList, showDialog } from "./keys.js"
 
 const BOUNCE = 50 // ms within which the same key is the same press
@@ -89,7 +89,7 @@ const reveal = (box) => {
 
 const keyButton = (cap, { name, meaning }, pressed, does, disabled) =>
   html`<button class="key" title=${named({ name, meaning })} aria-keyshortcuts=${cap}
-    aria-pressed=${pressed} ?disabled=${disabled} @click=${does}
+    aria-pressed=${pressed ?? nothing} ?disabled=${disabled} @click=${does}
     ><kbd>${cap}</kbd><span class="name">${name}</span>${
       meaning ? html`<span class="meaning">${meaning}</span>` : ""
     }</button>`

@@ -4,7 +4,8 @@
 import { eventId, Outbox } from "./annotate_outbox.js"
 
 // Outlives a redraw and a look at another part of the page; nothing said is forgotten by that.
-export const sessions = new Map()
+// Also another version of this module after an upgrade.
+export const sessions = (globalThis.seedlensSessions ??= new Map())
 
 const LOOK_AGAIN = 5000 // ms until the app is asked whether others left items that are needed here
 const STIRRED = 20000 // ms after which somebody who reads is known to be still here

@@ -45,15 +45,27 @@ export const component =
   ({ data, parentElement, setTriggerValue, setStateValue }) => {
     const root = parentElement.querySelector(".root")
     root.end?.()
-    root.state ??= {}
+    root.end = null
+    if (root.version !== import.meta.url) {
+      // Drawn first, or by another version before an upgrade: what was not sent stays.
+      root.version = import.meta.url
+      root.state = {}
+      render(nothing, root)
+    }
     const dark = isDark(root)
     const host = root.getRootNode().host ?? parentElement
     host.style.colorScheme = dark ? "dark" : "light"
     // Two equal triggers in a row are two events: a number that grows tells them apart.
     const send = (name, event) => setTriggerValue(name, { ...event, at: Date.now() })
     const tell = { send, post: outbox(root, data, setTriggerValue), setState: setStateValue }
-    root.end = show({ data, root, parent: parentElement, state: root.state, dark, ...tell })
-    return () => root.end?.()
+    const end = show({ data, root, parent: parentElement, state: root.state, dark, ...tell })
+    root.end = end
+    // The end of a former drawing comes after the next one has begun.
+    return () => {
+      if (root.end !== end) return
+      root.end = null
+      end?.()
+    }
   }
 
 // Sends what people do, in order, until Python has said that it came (`data.received`). Streamlit

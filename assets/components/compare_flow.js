@@ -179,7 +179,7 @@ export default component(({ data, root, state, send, dark }) => {
   const { columns, inks, lines, selected } = data
   const ink = inks[Number(dark)]
   let [followed, at, width] = [null, null, 0]
-  state.stop = Math.min(state.stop ?? 0, lines.length - 1) // the line that Tab goes to
+  state.stop = Math.max(0, Math.min(state.stop ?? 0, lines.length - 1)) // the line that Tab goes to
 
   const follow = (doc_id) => {
     followed = doc_id

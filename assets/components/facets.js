@@ -35,7 +35,7 @@ const binned = (bars) => {
 const bound = (name, value, placeholder, send) => {
   const change = ({ target }) => send(target.value.trim())
   return html`<label class="bound"
-    >${name}<input inputmode="decimal" .value=${live(value)} placeholder=${placeholder}
+    >${name}<input inputmode="decimal" .value=${value} placeholder=${placeholder}
       @change=${change}
   /></label>`
 }

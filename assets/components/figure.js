@@ -226,7 +226,7 @@ export const exportMenu = (file, paint) => {
   const place = ({ newState, target }) => {
     if (newState !== "open") return
     const { bottom, right } = target.previousElementSibling.getBoundingClientRect()
-    target.style.top = `${bottom + 4}px`
+    target.style.top = `${Math.min(bottom + 4, innerHeight - 150)}px` // within the window
     target.style.right = `${Math.max(8, document.documentElement.clientWidth - right)}px`
   }
   const label = `Export chart: ${file.name}`

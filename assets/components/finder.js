@@ -27,7 +27,7 @@ export default component(({ data, root, state, send }) => {
       state.at = state.at < 0 && step < 0 ? count - 1 : (state.at + step + count) % count
       redraw()
       field("[aria-selected=true]").scrollIntoView({ block: "nearest" })
-    } else if (event.key === "Enter") {
+    } else if (event.key === "Enter" && !event.isComposing) {
       // Without a choice, the first of what was found for these very words.
       if (state.at >= 0) pick(state.at)
       else if (words() && !isOld() && count) pick(0)

@@ -9,7 +9,14 @@ const LINK_MS = 250 // from the last move until the link has it
 // The part that is seen is in the link, as `at`. After a reload and with Back the link decides;
 // otherwise what this tab saw last of the corpus, as the app knows links only from when it was
 // asked. A page without an origin has no storage.
-const kept = origin === "null" ? {} : sessionStorage
+const storage = () => {
+  try {
+    return sessionStorage
+  } catch {
+    return {} // also where site data are blocked
+  }
+}
+const kept = storage()
 const cameras = new Map(JSON.parse(kept.seedlensMaps ?? "[]"))
 const loaded = performance.getEntriesByType("navigation")[0]?.name ?? location.href
 let byLink = new URL(loaded).pathname // of the page on which the link decides
@@ -37,12 +44,13 @@ export class Camera {
   remember(corpus) {
     cameras.set(corpus, this.text)
     clearTimeout(this.links)
-    if (origin !== "null") this.links = setTimeout(() => this.link(corpus), LINK_MS)
+    const { pathname } = location
+    if (origin !== "null") this.links = setTimeout(() => this.link(corpus, pathname), LINK_MS)
   }
 
-  link(corpus) {
+  link(corpus, pathname) {
     const search = new URLSearchParams(location.search)
-    if (search.get("corpus") !== corpus || ofLink("at") === this.text) return
+    if (location.pathname !== pathname || search.get("corpus") !== corpus || ofLink("at") === this.text) return
     search.delete("at")
     if (this.text) search.set("at", this.text)
     history.replaceState(history.state, "", `?${search}`)
@@ -53,7 +61,8 @@ export class Camera {
     const [x, y, zoom] = (known ?? ofLink("at")).split(",").map(Number)
     this.fit()
     const near = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, zoom))
-    if (zoom) Object.assign(this, { x, y, zoom: near })
+    const isIn = (value) => value >= 0 && value <= 1
+    if (zoom && isIn(x) && isIn(y)) Object.assign(this, { x, y, zoom: near })
     byLink = ""
   }
 

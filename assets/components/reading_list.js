@@ -1,6 +1,8 @@
 // The documents of a reading list, each with why it was kept, tags and a note. They are moved with
 // the arrows, with Alt and an arrow key, or by dragging their number.
-import { activeIn, button, component, CROSS, html, icon, metaLine, nothing, options, render, repeat } from "./base.js"
+import {
+  activeIn, button, component, CROSS, html, icon, marked, metaLine, nothing, options, passage, render, repeat,
+} from "./base.js"
 
 const UP = icon("M8 13V3M3.5 7.5 8 3l4.5 4.5")
 const DOWN = icon("M8 3v10M3.5 8.5 8 13l4.5-4.5")
@@ -21,9 +23,8 @@ export default component(({ data: { documents, own, by_hand, tags, lists }, root
     ${button("plain", "Show search", `Show the search that found “${one.title}”`, act("search", one))}
   </div>`
 
-  const evidence = ([seed, passage]) => html`<dl class="pair">
-    <dt>seed</dt><dd class="text">${seed}</dd><dt>this</dt><dd class="text">${passage}</dd>
-  </dl>`
+  const evidence = ([seed, own]) => html`
+    ${passage("", null, "seed", marked(seed, [], "seedtext"))}${passage("", null, "this", marked(own, []))}`
 
   const chip = (one) => (tag) => html`<span class="chip"><span class="text">${tag}</span>
     ${own ? button("off", CROSS, `Remove the tag “${tag}”`, act("untag", one, { tag })) : nothing}</span>`

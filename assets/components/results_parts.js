@@ -97,7 +97,7 @@ const unfolded = ({ doc_id, evidence: pairs, explanation, sentences, fact_marks 
   })
   const { whole } = page.state
   return html`<div>
-    ${pairs.slice(1).map(evidence)}
+    ${pairs.slice(1).map((pair) => evidence(pair))}
     ${pairs.length ? reason(explanation) : ""}
     <div class="abstract">
       ${beginning(rows, LONGEST, whole, doc_id, () => page.redraw())}

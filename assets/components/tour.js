@@ -20,7 +20,7 @@ const STOPS = [
     "Aspect and instruction",
     [
       "Choose an aspect, or click its letter in the seed. In the instruction, add or exclude aspects.",
-      "Correct the interpretation below it: remove, turn or add aspects and words.",
+      "Correct the interpretation below it: remove, reverse or add aspects and words.",
     ],
     () => [document.querySelector(".st-key-explore_asked")],
   ],

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.scenario_store import ScenarioStore, has_scenarios
+from engine.corpora.scenario_store import ScenarioStore
 from engine.errors import BadInputError, SeedLensError
 from engine.llm.client import Client
 from engine.llm.endpoints import EndpointError, TooLongError
@@ -26,6 +26,7 @@ from engine.types.models import Estimate, ModelUsage, TaskReport
 from engine.types.reading import Answer, AnswerPart, AskRequest, Citation, Exchange, GivenPassage
 from engine.types.scenarios import Scenario
 from engine.types.searches import Result
+from storage.vectors import ScenarioTable
 
 PASSAGE_TOKENS = 400  # An abstract or a short conversation stays whole
 
@@ -85,7 +86,7 @@ SCENARIO_TOKENS = 240  # Of one document, all its scenarios together
 
 def need_scenarios(corpus: OpenCorpus) -> None:
     """Raise BadInputError for a corpus without scenarios."""
-    if not has_scenarios(corpus.table.path):
+    if not ScenarioTable.is_stored(corpus.table.path):
         raise BadInputError(
             f"The corpus '{corpus.name}' has no scenarios.", "Write them first, or leave them out."
         )

@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 from engine.ask.answering import AnswerQuestion, need_scenarios, scenarios_of
 from engine.config import ASSETS, Settings
-from engine.corpora.scenario_store import has_scenarios
 from engine.errors import (
     BadInputError,
     SeedLensError,
@@ -47,6 +46,7 @@ from engine.types.reading import (
 from engine.types.searches import Query, Result
 from storage.errors import StorageError
 from storage.ledger import Ledger
+from storage.vectors import ScenarioTable
 
 MOST_LISTED = 100  # Questions of a history
 
@@ -237,7 +237,7 @@ class Reader(TaskRunner[AskRequest, Answer]):
 
     def has_scenarios(self, corpus: str) -> bool:
         """Whether documents of the corpus have scenarios that can go along."""
-        return has_scenarios(self._searcher(corpus).corpus.table.path)
+        return ScenarioTable.is_stored(self._searcher(corpus).corpus.table.path)
 
     def _task(self, request: AskRequest) -> AnswerQuestion:
         _check(request)

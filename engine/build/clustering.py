@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,12 @@ from engine.build.build_records import (
     label_counts,
     shown,
 )
+from engine.build.opened_build import Work
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.builds import BuildSpec, Cluster
 from engine.types.models import TaskReport
-
-if TYPE_CHECKING:
-    from engine.build.steps import Work
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """Texts -> unit vectors (n, d)."""

@@ -30,6 +30,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError
+from engine.llm.tasks import TaskRun
 from engine.measures.metrics import tokenize
 from engine.search.term_matching import stem
 from engine.sentences import stop_words
@@ -548,6 +549,32 @@ class OpenBuild:
             edits=sum(label.maker == "person" for label in labels),
             model=by_model[-1].author if by_model else "",
         )
+
+
+class Work:
+    """A step under way, started by ``author``."""
+
+    def __init__(self, build: OpenBuild, step: BuildStep, author: str, run: TaskRun) -> None:
+        self.build, self.spec = build, build.spec
+        self.step, self.author, self.run = step, author, run
+
+    @property
+    def stopped(self) -> str:
+        """Why the step ends; "" while it goes on."""
+        return self.run.stopped
+
+    def say(self, done: int, total: int) -> None:
+        """Report how far it is."""
+        self.run.progress(done, total, phase=self.step)
+
+    def made(self, value: Any, basis: str, before: Made[Any] | None) -> Made[Any]:
+        """The result of this run; one that is not complete has no basis."""
+        edits = 0 if before is None else before.edits
+        return Made(value, basis, self.run.model, datetime.now(UTC), edits)
+
+    def keep(self, value: Any, basis: str = "") -> None:
+        """Store the result of this run."""
+        self.build.change(self.step, partial(self.made, value, basis), self.author)
 
 
 def _is_pending(label: Label) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from engine.build.build_records import (
     unusable,
 )
 from engine.build.clustering import ROUNDS, WINDOW, collapse
-from engine.build.opened_build import OpenBuild, Vocabulary, different
+from engine.build.opened_build import OpenBuild, Vocabulary, Work, different
 from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import find_aspect
 from engine.llm.messages import Prompt
@@ -72,33 +71,6 @@ from engine.types.searches import Query
 from storage.builds import LabelRow
 from storage.ledger import Ledger
 from storage.projects import PoolRow
-
-
-class Work:
-    """A step under way, started by ``author``."""
-
-    def __init__(self, build: OpenBuild, step: BuildStep, author: str, run: TaskRun) -> None:
-        self.build, self.spec = build, build.spec
-        self.step, self.author, self.run = step, author, run
-
-    @property
-    def stopped(self) -> str:
-        """Why the step ends; "" while it goes on."""
-        return self.run.stopped
-
-    def say(self, done: int, total: int) -> None:
-        """Report how far it is."""
-        self.run.progress(done, total, phase=self.step)
-
-    def made(self, value: Any, basis: str, before: Made[Any] | None) -> Made[Any]:
-        """The result of this run; one that is not complete has no basis."""
-        edits = 0 if before is None else before.edits
-        return Made(value, basis, self.run.model, datetime.now(UTC), edits)
-
-    def keep(self, value: Any, basis: str = "") -> None:
-        """Store the result of this run."""
-        self.build.change(self.step, partial(self.made, value, basis), self.author)
-
 
 # -- labels --------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from engine.collections.judgment_formats import (
 )
 from engine.collections.trec import check_grade, qrels_in, read_grades
 from engine.errors import BadInputError
-from engine.ingest import detect_format
+from engine.ingest.formats import detect_format
 from engine.text import counted
 from engine.types.evaluations import (
     MOST_GRADE,

@@ -247,7 +247,8 @@ class FacetIndex:
         if name == YEAR:
             known = np.flatnonzero(self._years >= 0)
             years = self._years[known].astype(np.float64)
-            return Ranges(self._size, known, years, years).mask(group, _year)
+            bounds = lambda value, _: (year_of(value), year_of(value))  # noqa: E731
+            return Ranges(self._size, known, years, years).mask(group, bounds)
         return self._with_values(name, group)
 
     def _with_values(self, name: str, group: Sequence[Filter]) -> Mask:
@@ -354,10 +355,6 @@ class FacetIndex:
             for field in dict.fromkeys(fields)
         ]
         return tuple(sorted(filter(None, found), key=lambda amount: -amount.documents))
-
-
-def _year(value: str, _: Filter) -> tuple[float, float]:
-    return year_of(value), year_of(value)
 
 
 def _days(value: str, one: Filter) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from engine.config import DEMO, Settings
 from engine.corpora import registry
 from engine.corpora.contracts import LARGE
 from engine.corpora.indexing import (
+    EDITED,
     ChangedLens,
     IndexRun,
     cut,
@@ -35,11 +36,18 @@ from engine.corpora.schema import vector_columns
 from engine.corpora.selections import Selections
 from engine.encode.presets import resolve
 from engine.errors import BadInputError, StorageFullError
-from engine.ingest import FIELDS as DOCUMENT_FIELDS
-from engine.ingest import Source, check, open_source, previews, unique_documents
+from engine.ingest import previews
+from engine.ingest.documents import FIELDS as DOCUMENT_FIELDS
 from engine.ingest.files import READS_ENGLISH
 from engine.ingest.formats import existing
-from engine.ingest.source import found_abstracts
+from engine.ingest.source import (
+    Source,
+    check,
+    content_hash,
+    found_abstracts,
+    open_source,
+    unique_documents,
+)
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.sources import services
@@ -311,7 +319,7 @@ class Import:
             store = registry.next_store(self.home, deleted)
         else:
             store = self.home.corpus(request.name)
-            _check_unlisted(self.home, request.name)
+            registry.check_unlisted(self.home, request.name)
         if known is None or known.documents < checked.documents:
             needed = self._check_space(source.name, checked, store)
             count = checked.documents
@@ -341,7 +349,8 @@ class Import:
         documents: their texts and titles differ. A document may be corrected in its place."""
         row = self._row()
         store = None if row is None else registry.store_of(self.home, row)
-        if not source.makes_ids or store is None or not DocumentTable.is_stored(store):
+        made_up = self.request.repairs.number_ids or source.source_format.files
+        if not made_up or store is None or not DocumentTable.is_stored(store):
             return
         table, settings = DocumentTable.open(store), self.settings
         documents = unique_documents(source, max_chars=settings.max_document_chars)
@@ -421,14 +430,6 @@ class Import:
         registry.register(self.home, self.ledger, done_row)
 
 
-def _check_unlisted(home: Home, name: str) -> None:
-    if registry.has_manifest(home, name):
-        raise BadInputError(
-            f"The home has a corpus '{name}' already, which its ledger does not know.",
-            "To have it listed again: seedlens doctor --rebuild. Or use another name.",
-        )
-
-
 def add_demo(home: Home, ledger: Ledger) -> None:
     """Copy the demo corpus, whose index comes with SeedLens, into a home that has none."""
     home.create()
@@ -440,7 +441,7 @@ def add_demo(home: Home, ledger: Ledger) -> None:
         if deleted is not None and deleted.state != "deleted":
             return
         if deleted is None:
-            _check_unlisted(home, row.name)
+            registry.check_unlisted(home, row.name)
         folder = home.corpus(row.name)
         if folder.exists():
             folder = registry.next_store(home, row)
@@ -497,13 +498,13 @@ def edit_document(
     fields: Mapping[str, Any],
     load: Callable[[str, EncoderSpec], Encoder],
 ) -> None:
-    """Change fields of a stored document, and encode it again, under :func:`writing`; its source
-    as it was imported stays known, so that importing that again changes nothing."""
+    """Change fields of a stored document, and encode it again, under :func:`writing`; importing
+    the same source again changes nothing."""
     own = ("doc_id", "title", "text", "year", "authors", "url")
     values = {name: getattr(stored, name) for name in own} | {"metadata": dict(stored.metadata)}
     for name, value in fields.items():
         (values if name in own else values["metadata"])[name] = value
-    lens, spec = lens_from_json(row.lens), EncoderSpec.from_json(row.encoder)
+    lens = lens_from_json(row.lens)
     columns = {name: name if name in own else "" for name in DOCUMENT_FIELDS}
     source = open_source([values], mapping=columns, lens=lens)
     (document,) = unique_documents(source, max_chars=settings.max_document_chars)
@@ -515,8 +516,8 @@ def edit_document(
         document = replace(document, sentences=spans, roles=labels_of(stored, lens))
     table = DocumentTable.open(registry.store_of(home, row))
     hashes = table.rows([stored.doc_id], ["content_hash"])["content_hash"].to_pylist()
-    known = {stored.doc_id: hashes[0]}
-    before, encoder = table.version, load(row.name, spec)
+    known = {stored.doc_id: f"{hashes[0].partition(EDITED)[0]}{EDITED}{content_hash(document)}"}
+    before, encoder = table.version, load(row.name, EncoderSpec.from_json(row.encoder))
     table.write(encode_batch([document], encoder, lens, table.schema, known), replace=True)
     if home.mirror is None:
         table.mark(BEFORE, before)

@@ -34,7 +34,7 @@ from engine.corpora.schema import (
 from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
 from engine.errors import CorpusMissingError, ModelMissingError, StorageError, StorageFullError
 from engine.facts import VERSION
-from engine.ingest import content_hash
+from engine.ingest.source import content_hash
 from engine.jobs.cluster import Workers
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.roles import prototypes, role_classifier
@@ -49,6 +49,8 @@ from storage.records import FRAGMENT_ROWS
 from storage.vectors import PRIMARY_KEY, DocumentTable
 
 Item = TypeVar("Item")
+EDITED = "."
+"""Between the hash of a document as its source has it, and that of the edited document."""
 SHARD_CHARACTERS = 1_000_000
 """Text of one shard; its token states take some 400 MB while it is encoded."""
 
@@ -227,12 +229,6 @@ def encode_batch(
     return to_batch(columns, schema)
 
 
-def _facets(document: SourceDocument) -> str:
-    pairs = [(k, v) for k, v in document.metadata.items() if v is not None]
-    pairs += [("author", author) for author in document.authors]
-    return "".join(facet(name, value) for name, value in pairs)
-
-
 def _text_columns(documents: Sequence[SourceDocument]) -> dict[str, list[object]]:
     return {
         "doc_id": [d.doc_id for d in documents],
@@ -243,7 +239,11 @@ def _text_columns(documents: Sequence[SourceDocument]) -> dict[str, list[object]
         "authors": [list(d.authors) for d in documents],
         "url": [d.url for d in documents],
         "metadata": [json.dumps(dict(d.metadata), ensure_ascii=False) for d in documents],
-        "facets": [_facets(d) for d in documents],
+        "facets": [
+            "".join(facet(name, value) for name, value in d.metadata.items() if value is not None)
+            + "".join(facet("author", author) for author in d.authors)
+            for d in documents
+        ],
     }
 
 
@@ -488,7 +488,8 @@ class IndexRun:
         """doc_id -> hash of what is stored, and ids whose facts another version found."""
         ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
         stale = {id_ for id_, version in zip(ids, versions, strict=True) if version != VERSION}
-        return dict(zip(ids, hashes, strict=True)), stale
+        sources = (hash_.partition(EDITED)[0] for hash_ in hashes)
+        return dict(zip(ids, sources, strict=True)), stale
 
     def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
         seconds = time.perf_counter() - self._started

@@ -14,7 +14,7 @@ from typing import Any
 from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora import importing, indexing, registry, uploads
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.scenario_store import has_scenarios, settings_stamp
+from engine.corpora.scenario_store import SETTINGS
 from engine.corpora.selections import Selections
 from engine.errors import (
     BadInputError,
@@ -23,9 +23,12 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
+from engine.ingest import previews
 from engine.ingest.documents import citation_fields
+from engine.ingest.files import ENCODINGS
+from engine.ingest.formats import FORMATS
 from engine.ingest.previews import Reading
+from engine.ingest.tables import DELIMITERS
 from engine.jobs.imports import ImportJobs
 from engine.lenses import definitions as lenses
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
@@ -62,7 +65,7 @@ from storage.files import folder_bytes
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
-from storage.removal import delete_leftovers
+from storage.removal import changed_at, delete_leftovers
 from storage.vectors import DocumentTable, Remote, ScenarioTable
 
 TITLES = 8
@@ -79,7 +82,6 @@ class Library(ForPerson):
 
     lenses = SHIPPED
     formats = FORMATS
-    fields = FIELDS
     services = SERVICES
     encodings = ENCODINGS
     delimiters = DELIMITERS
@@ -208,7 +210,7 @@ class Library(ForPerson):
         """Equal until a corpus or its scenarios change."""
         opened = self.open(name)
         path = opened.table.path
-        return opened.identity, ScenarioTable.stamp(path), settings_stamp(path)
+        return opened.identity, ScenarioTable.stamp(path), changed_at(path / SETTINGS)
 
     def encoder(self, corpus: OpenCorpus) -> Encoder:
         """The model that the corpus was indexed with, or ModelMissingError."""
@@ -455,15 +457,9 @@ class Library(ForPerson):
     def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
         """Sort a corpus's sentences by another lens; nothing is encoded again. An error leaves the
         corpus as it was; searches under way go on. False when it has that lens already."""
-        name = self._row(name).name
-        with registry.writing(self._home, self._ledger, name):
-            row = self._row(name)
+        with self._changing(name) as row:
             if lens_from_json(row.lens) == lens:
                 return False
-            if row.state != "ready":
-                raise BadInputError(
-                    f"The import of '{name}' is not finished.", "Finish it, then change the lens."
-                )
             place = (self._home, self._ledger, self._settings)
             importing.change_lens(*place, row, lens, self._own_encoder, on_progress)
         return True
@@ -495,17 +491,10 @@ class Library(ForPerson):
 
     @leads_only
     def edit(self, name: str, doc_id: str, fields: Mapping[str, Any]) -> Document:
-        """Change fields of one document, which alone is encoded again; :meth:`undo_import` takes
-        it back.
-
-        Args:
-            fields: ``title``, ``text``, ``year``, ``authors`` (names, or a text with them) or
-                ``url``, and any of the metadata; None or "" for none.
-        """
+        """Change ``title``, ``text``, ``year``, ``authors``, ``url`` or metadata of a document,
+        which alone is encoded again; "" is for none. :meth:`undo_import` takes it back."""
         stored = self.open(name).document(doc_id)
         with self._changing(name) as row:
-            if row.state != "ready":
-                raise BadInputError(f"The import of '{name}' is not finished.", "Finish it first.")
             place = (self._home, self._ledger, self._settings)
             importing.edit_document(*place, row, stored, fields, self._own_encoder)
         return self.open(name).document(doc_id)
@@ -524,11 +513,14 @@ class Library(ForPerson):
 
     @contextmanager
     def _changing(self, name: str) -> Iterator[CorpusRow]:
-        """A corpus that no import is running for, to be written."""
+        """A whole corpus that no import is running for, to be written."""
         name = self._row(name).name
         self.jobs.check_idle(name)
         with registry.writing(self._home, self._ledger, name):
-            yield self._row(name)
+            row = self._row(name)
+            if row.state != "ready":
+                raise BadInputError(f"The import of '{name}' is not finished.", "Finish it first.")
+            yield row
 
     # -- deleting ----------------------------------------------------------------------
 
@@ -617,7 +609,7 @@ class Library(ForPerson):
                 size, prepared = generation.bytes, generation.has(ScenarioTable.name)
             else:
                 stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
-                (documents, size), prepared = _size(path, stamp), has_scenarios(path)
+                (documents, size), prepared = _size(path, stamp), ScenarioTable.is_stored(path)
         except CorpusMissingError:
             pass  # nothing is stored yet
         except StorageError:

@@ -40,14 +40,11 @@ class Recent(Generic[Key, Value]):
                     self._taken += 0 if key in self._kept else self._size(found[key])
                     found[key] = self._kept.setdefault(key, found[key])
                     self._kept.move_to_end(key)
-            while self._is_full():
+            most = len(self._kept) if self._most is None else self._most
+            while len(self._kept) > most or (self._taken > self._room and len(self._kept) > 1):
                 self._taken -= self._size(self._kept.popitem(last=False)[1])
         return [found[key] for key in wanted if key in found]
 
     def one(self, key: Key, make: Callable[[], Value]) -> Value:
         """The value of a key, made where it is not kept."""
         return self.get([key], lambda _: {key: make()})[0]
-
-    def _is_full(self) -> bool:
-        too_many = self._most is not None and len(self._kept) > self._most
-        return too_many or (self._taken > self._room and len(self._kept) > 1)

@@ -341,10 +341,14 @@ def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     publish(home, ledger, row)
 
 
-def has_manifest(home: Home, name: str) -> bool:
-    """Whether a folder has documents and a manifest under a name."""
+def check_unlisted(home: Home, name: str) -> None:
+    """Raise BadInputError where a folder has documents and a manifest under a name."""
     row = _found_manifest(home, name)
-    return row is not None and DocumentTable.is_stored(store_of(home, row))
+    if row is not None and DocumentTable.is_stored(store_of(home, row)):
+        raise BadInputError(
+            f"The home has a corpus '{name}' already, which its ledger does not know.",
+            "To have it listed again: seedlens doctor --rebuild. Or use another name.",
+        )
 
 
 def manifest_sources(home: Home) -> set[str]:

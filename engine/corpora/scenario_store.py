@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -63,24 +63,10 @@ def read_settings(path: Path) -> ScenarioSettings:
         return ScenarioSettings()
 
 
-def settings_stamp(path: Path) -> Hashable:
-    """Changes when the settings of the corpus in a folder are replaced."""
-    try:
-        stored = (path / SETTINGS).stat()
-    except OSError:
-        return None
-    return stored.st_ino, stored.st_mtime_ns
-
-
 def write_settings(path: Path, settings: ScenarioSettings) -> None:
     """Replace the settings of the corpus in a folder."""
     with file_errors(path / SETTINGS):
         write_whole(path / SETTINGS, _SETTINGS.dump_json(settings))
-
-
-def has_scenarios(path: Path) -> bool:
-    """Whether scenarios were written for the corpus in a folder."""
-    return ScenarioTable.is_stored(path)
 
 
 def carry_scenarios(source: Path, target: Path) -> None:
@@ -153,24 +139,19 @@ class ScenarioStore:
 
     def fresh(self) -> dict[str, Stored]:
         """What is stored of documents as they are now."""
-        return self._fresh(self.stored())
-
-    def _fresh(self, stored: Mapping[str, Stored]) -> dict[str, Stored]:
-        return {d: s for d, s in stored.items() if self.hashes.get(d) == s.content_hash}
+        stored = self.stored().items()
+        return {d: one for d, one in stored if self.hashes.get(d) == one.content_hash}
 
     def pending(self, recipe: Recipe) -> list[str]:
         """Documents without scenarios by this recipe or a better author, in the order of the
         corpus."""
-        fresh = self.fresh()
-
-        def done(doc_id: str) -> bool:
-            stored = fresh.get(doc_id)
-            if stored is None:
-                return False
-            better = AUTHORITY[stored.recipe.source] > AUTHORITY[recipe.source]
-            return better or stored.recipe == recipe
-
-        return [doc_id for doc_id in self.hashes if not done(doc_id)]
+        least = AUTHORITY[recipe.source]
+        done = {
+            doc_id
+            for doc_id, stored in self.fresh().items()
+            if stored.recipe == recipe or AUTHORITY[stored.recipe.source] > least
+        }
+        return [doc_id for doc_id in self.hashes if doc_id not in done]
 
     def elsewise(self, component: Component) -> dict[str, Stored]:
         """Documents whose scenarios are embedded by another component."""
@@ -178,8 +159,7 @@ class ScenarioStore:
 
     def state(self) -> ScenarioState:
         """A summary for people."""
-        stored, settings = self.stored(), self.settings
-        fresh = self._fresh(stored)
+        stored, fresh, settings = self.stored(), self.fresh(), self.settings
         authors: dict[tuple[ScenarioSource, str], list[int]] = {}
         for one in fresh.values():
             authors.setdefault((one.recipe.source, one.recipe.model), []).append(one.scenarios)
@@ -272,15 +252,10 @@ class ScenarioStore:
 
 def embed(scenarios: Sequence[Scenario], component: Component, encoder: Encoder) -> FloatArray:
     """Vectors (n, d) of one component of scenarios, by the model of the documents."""
-    passages = [passage_of(scenario, component) for scenario in scenarios]
+    title, _, text = component.rpartition("+")  # the first of two is the title
+    parts = [{"": "", "M": one.topic, "I": one.need, "E": one.explanation} for one in scenarios]
+    passages = [Passage(of[title], of[text], ()) for of in parts]
     return np.stack([encoding.vector for encoding in encoder.encode(passages)])
-
-
-def passage_of(scenario: Scenario, component: Component) -> Passage:
-    """The embedded part of a scenario; the first of two components is the title."""
-    texts = {"M": scenario.topic, "I": scenario.need, "E": scenario.explanation}
-    title, _, text = component.rpartition("+")
-    return Passage(texts.get(title, ""), texts[text], ())
 
 
 def to_scenario(row: Mapping[str, Any]) -> Scenario:

@@ -155,10 +155,7 @@ def _from_row(row: Mapping[str, Any]) -> Fact:
     )
 
 
-_PLAIN = (
-    *("kind", "low", "high", "unit", "text", "derivation"),
-    *("implied", "confidence", "recurrence", "generated"),
-)
+_PLAIN = {*_TYPES} - {"start", "end", "anchor_start", "anchor_end", "about"}
 
 
 @functools.lru_cache(maxsize=256)

@@ -303,8 +303,8 @@ class ReadingLists(ForPerson):
         """A list as it is stored; UnknownNameError where there is none."""
         key = list_id or self._first.value(self.person.name) or ""
         found = self._stored.get(key) or self._of_trail(key)
-        if found is None and not key:
-            return Stored("", ReadingList(), self.person.name, datetime.now(UTC))
+        if found is None and not list_id:
+            return Stored(key, ReadingList(), self.person.name, datetime.now(UTC))
         if found is None:
             raise UnknownNameError(
                 f"There is no reading list '{list_id}'.", "List them: seedlens reading-list list"

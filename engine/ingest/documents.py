@@ -9,9 +9,10 @@ import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 from uuid import UUID
 
 from engine.bibliographic import (
@@ -26,13 +27,10 @@ from engine.bibliographic import (
     year_in,
 )
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest.files import Notes, Row, RowError, kind, listed, short, table
-from engine.types.corpora import FaultKind
+from engine.ingest.files import Format, Notes, Row, RowError, kind, listed, short, table
+from engine.types.corpora import FaultKind, Repairs
 from engine.types.documents import SourceDocument, Span
 from engine.types.lenses import Lens
-
-if TYPE_CHECKING:
-    from engine.ingest.source import Source
 
 _COLUMNS = table("columns")
 CITED: dict[str, dict[str, str]] = _COLUMNS.pop("cited")
@@ -46,12 +44,6 @@ NESTED = ("metadata", "fields", "data", "inputs", "meta")
 """Objects in which JSON of other programs (Argilla, Label Studio, Prodigy) has a document's fields;
 ``data.text`` is the text where no column is called so."""
 FIELDS = tuple(NAMES)
-_LIKE = {
-    "title": re.compile("tit|head|name|subject|betreff|标题|题"),
-    "year": re.compile("year|date|publ|jahr|datum|annee|fecha|年|日期|时间"),
-    "authors": re.compile("auth|creat|writ|aut|verf|作者"),
-}
-"""What is in the names of columns that may hold a field, though no name is known."""
 
 
 def resolve(
@@ -66,14 +58,6 @@ def resolve(
     each another value: one of them is the id where there is such a one."""
     columns = tuple(columns)
     chosen = {"doc_id" if f == "id" else f: column for f, column in (chosen or {}).items()}
-    _verify(chosen, columns)
-    free = [column for column in columns if column not in chosen.values()]
-    if preset is None:
-        preset = _guess(free, [field for field in FIELDS if field not in chosen], identifying)
-    return {field: column for field, column in ({**preset, **chosen}).items() if column}
-
-
-def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:
     for field, column in chosen.items():
         if field not in FIELDS:
             raise UnknownNameError(
@@ -85,13 +69,17 @@ def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:
                 f"The source has no column {column!r} (chosen for {field}).",
                 f"Its columns are: {listed(columns)}.",
             )
+    free = [column for column in columns if column not in chosen.values()]
+    if preset is None:
+        preset = _guess(free, [field for field in FIELDS if field not in chosen], identifying)
+    return {field: column for field, column in ({**preset, **chosen}).items() if column}
 
 
 def _guess(columns: list[str], fields: list[str], identifying: Collection[str]) -> dict[str, str]:
     named: dict[str, str] = {}
-    for spelled in (plain_name, _joined):
+    for sign in ("_", ""):  # "PublicationYear" and "pub-year" are known, too
         for column in columns:
-            named.setdefault(spelled(column), column)
+            named.setdefault(plain_name(column).replace("_", sign), column)
     if {"ti", "py"} <= named.keys():
         named.pop("id", None)  # of Web of Science, where these are keywords
     guessed: dict[str, str] = {}
@@ -99,9 +87,8 @@ def _guess(columns: list[str], fields: list[str], identifying: Collection[str]) 
         spellings = (one for name in NAMES[field] for one in (name, name.replace("_", "")))
         own = [named[name] for name in spellings if name in named]
         if field == "doc_id":
-            own = [
-                column for column in own if column != named.get("number") or "volume" not in named
-            ]
+            issue = named.get("number") if "volume" in named else None
+            own = [column for column in own if column != issue]
             own.sort(key=lambda column: column not in identifying)
         else:
             nested = (f"{key}.{name}" for key in NESTED for name in NAMES[field])
@@ -123,32 +110,23 @@ def plain_name(column: str) -> str:
     return re.sub(r"[^\w.]+", "_", re.sub(r"\(s\)|/s\b", "s", letters)).rstrip("_")
 
 
-def _joined(column: str) -> str:
-    """A column's plain name without signs between words: ``PublicationYear``, ``pub-year``."""
-    return plain_name(column).replace("_", "")
-
-
 def is_known(column: str) -> bool:
     """Whether columns of that name serve a field."""
     return plain_name(column) in _KNOWN
 
 
 def citation_fields(metadata: Mapping[str, Any]) -> list[str]:
-    """The fields of metadata that citations need, under the names that a document has for them,
-    then its others.
+    """The fields that citations need, under the names that a document has for them, and others.
 
     >>> citation_fields({"journal": "Nature", "grant": "7"})[:3]
     ['journal', 'doi', 'keywords']
     """
-    named: dict[str, str] = {}
-    for name in metadata:
-        named.setdefault(plain_name(name), name)
+    named = {plain_name(name): name for name in metadata if name not in _UNDIVIDED}
     cited = (
         next((named[own] for own in names["own"].split() if own in named), field)
         for field, names in CITED.items()
     )
-    others = (name for name in metadata if name not in ("family names", "organisations"))
-    return list(dict.fromkeys([*cited, *others]))
+    return list(dict.fromkeys([*cited, *named.values()]))
 
 
 def value_at(values: Mapping[str, Any], column: str) -> Any:
@@ -158,19 +136,6 @@ def value_at(values: Mapping[str, Any], column: str) -> Any:
     if column in values or not dot or not isinstance(inner, Mapping):
         return values.get(column)
     return value_at(inner, rest)
-
-
-def likely(field: str, values: Mapping[str, Any]) -> list[str]:
-    """Columns of a row that may hold a title, a year or authors, by their names or values."""
-    return [
-        column
-        for column, value in values.items()
-        if value not in (None, "")
-        and (
-            _LIKE[field].search(plain_name(column))
-            or (field == "year" and len(str(value)) < 30 and year_in(value) is not None)
-        )
-    ]
 
 
 Scalar = str | int | float | bool
@@ -271,10 +236,13 @@ def authors(value: Any, corrected: set[str]) -> tuple[Author, ...]:
     return tuple(author for author in found if author[0])
 
 
+_UNDIVIDED = ("family names", "organisations")
+
+
 def undivided(authors: Iterable[Author]) -> dict[str, str]:
     """What :mod:`engine.explorations.exports` cannot tell from the names alone: family names of
     several words, and organisations."""
-    names: dict[str, dict[str, None]] = {"family names": {}, "organisations": {}}
+    names: dict[str, dict[str, None]] = {kind: {} for kind in _UNDIVIDED}
     for name, family in authors:
         words = family.split()
         while len(words) > 1 and words[0][0].islower():  # van der Berg
@@ -406,20 +374,37 @@ def scalar(value: Any, corrected: set[str]) -> Scalar | None:
 
 # -- a row as a document ----------------------------------------------------------------------
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFormat:
+    """How rows become documents."""
+
+    source_format: Format
+    mapping: Mapping[str, str]  # field -> column
+    # the fields that a person mapped or the format fixes: a value of the wrong kind there is an
+    # error; under a guessed column it is metadata
+    chosen: frozenset[str]
+    labels: Labels  # the sentence roles that the corpus's lens knows
+    repairs: Repairs
+    id_prefix: str  # begins ids that are numbers of rows
+    # DOI, in small letters -> text of a document that has none of its own
+    abstracts: Mapping[str, str]
+
+
 _PEOPLE = ("editor", "editors")
 _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
 """Columns that hold a DOI, if nothing else."""
 _TEXT_REMEDY = "Give the text as a string or a list of strings."
 
 
-def build(source: Source, row: Row, number: int, notes: Notes) -> SourceDocument:
+def build(source: RowFormat, row: Row, number: int, notes: Notes) -> SourceDocument:
     """The document of a row; raises BadInputError (RowError where a choice helps) naming it."""
     if row.problem is not None:
         raise row.problem
     return _Document(source, row, notes).build(number)
 
 
-def missing_doi(source: Source, row: Row) -> str | None:
+def missing_doi(source: RowFormat, row: Row) -> str | None:
     """The DOI of a row without text; None where there is a text, or no DOI."""
     if row.problem is not None or row.values.get(source.mapping.get("sentences", "")):
         return None
@@ -431,7 +416,7 @@ def missing_doi(source: Source, row: Row) -> str | None:
 class _Document:
     """One row while it becomes a document. `corrected`: what was changed, as kinds of notes."""
 
-    def __init__(self, source: Source, row: Row, notes: Notes) -> None:
+    def __init__(self, source: RowFormat, row: Row, notes: Notes) -> None:
         self.source, self.repairs, self.mapping = source, source.repairs, source.mapping
         self.notes = notes
         self.corrected: set[str] = set()
@@ -538,7 +523,9 @@ class _Document:
         elif value is None and given:
             text, spans = join(self.where, given, self.corrected)
         else:
-            text = clean(_as_text(self.where, value), self.corrected)
+            if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+                raise BadInputError(f"{self.where}: the text is {kind(value)}.", _TEXT_REMEDY)
+            text = clean("" if value is None else str(value), self.corrected)
             if given and text.strip():
                 spans = locate(self.where, text, given, self.corrected)
         return ("", None) if states_absence(text) else (text, spans)
@@ -642,14 +629,6 @@ class _Document:
 def is_doi(column: str) -> bool:
     """Whether a DOI is looked for in a column of this name."""
     return plain_name(column).removeprefix("metadata.") in DOIS
-
-
-def _as_text(where: str, value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    raise BadInputError(f"{where}: the text is {kind(value)}.", _TEXT_REMEDY)
 
 
 # -- sentences that a source has, as spans into the text -------------------------------------

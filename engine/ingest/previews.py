@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,9 +17,8 @@ from engine.types.corpora import NO_REPAIRS, CheckReport, Mapped, Preview, Repai
 from engine.types.lenses import Lens
 from engine.types.limits import CHECK_BYTES, CHECK_SECONDS, MEGABYTE, PREVIEW_BYTES, PREVIEW_SECONDS
 
-PREVIEW_DEPTH = 10  # lists and objects within each other; deeper ones are left out
-PREVIEW_VALUE_CHARS = 10_000  # of longer values the beginning is shown
-MOST_KEPT = 16  # Results, and refusals, that are kept while their files do not change
+CELL_CHARS = 300  # of longer values the beginning is shown
+MOST_KEPT = 16  # Results that are kept while their files do not change
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Reading:
 
 
 def preview(reading: Reading) -> Preview:
-    """The first rows as :func:`engine.ingest.source.preview` has them, every value cut."""
-    return cast("Preview", _kept("preview", reading, PREVIEW_BYTES, PREVIEW_SECONDS))
+    """The first rows as :func:`engine.ingest.source.preview` has them, every value as text."""
+    return cast("Preview", _kept("preview", pickle.dumps(reading), _state(reading.path)))
 
 
 def examine(reading: Reading) -> CheckReport:
     """What :func:`engine.ingest.source.examine` finds."""
-    return cast("CheckReport", _kept("examine", reading, CHECK_BYTES, CHECK_SECONDS))
+    return cast("CheckReport", _kept("examine", pickle.dumps(reading), _state(reading.path)))
 
 
 def check(reading: Reading) -> CheckReport:
@@ -48,20 +48,10 @@ def check(reading: Reading) -> CheckReport:
     return cast("CheckReport", _found("check", reading, CHECK_BYTES, None))
 
 
-def _kept(task: str, reading: Reading, memory: int, seconds: float) -> Any:
-    found = _remembered(task, pickle.dumps(reading), _state(reading.path), memory, seconds)
-    if isinstance(found, BadInputError):
-        raise type(found)(found.message, found.remedy)
-    return found
-
-
 @lru_cache(MOST_KEPT)
-def _remembered(task: str, reading: bytes, _: Hashable, memory: int, seconds: float) -> Any:
-    """What was found, or the refusal, of a file in one state; ``reading`` is pickled."""
-    try:
-        return _found(task, pickle.loads(reading), memory, seconds)  # noqa: S301 - our own
-    except BadInputError as error:
-        return error
+def _kept(task: str, reading: bytes, _: Hashable) -> Any:
+    limits = (PREVIEW_BYTES, PREVIEW_SECONDS) if task == "preview" else (CHECK_BYTES, CHECK_SECONDS)
+    return _found(task, pickle.loads(reading), *limits)  # noqa: S301 - our own
 
 
 def _state(path: Path) -> Hashable:
@@ -98,7 +88,7 @@ def _look(task: str, reading: Reading) -> Preview | CheckReport:
     if task == "preview":
         whole = sources.preview(*chosen, lens=lens, repairs=repairs, max_chars=most)
         rows = (
-            {str(name): plain(value) for name, value in row.items() if name in whole.columns}
+            {str(name): cell(value) for name, value in row.items() if name in whole.columns}
             for row in whole.rows
         )
         return replace(whole, rows=tuple(rows))
@@ -106,16 +96,14 @@ def _look(task: str, reading: Reading) -> Preview | CheckReport:
     return (sources.check if task == "check" else sources.examine)(source, most)
 
 
-def plain(value: Any, depth: int = PREVIEW_DEPTH) -> Any:
-    """A value as JSON can hold it, cut to ``PREVIEW_VALUE_CHARS`` and to so many levels."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, list | tuple | Mapping) and not depth:
-        return "…"
-    if isinstance(value, Mapping):
-        first = list(value.items())[:PREVIEW_VALUE_CHARS]
-        return {plain(str(name)): plain(item, depth - 1) for name, item in first}
-    if isinstance(value, list | tuple):
-        return [plain(item, depth - 1) for item in value[:PREVIEW_VALUE_CHARS]]
-    text = str(value[:PREVIEW_VALUE_CHARS] if isinstance(value, bytes) else value)
-    return text if len(text) <= PREVIEW_VALUE_CHARS else f"{text[:PREVIEW_VALUE_CHARS]}…"
+def cell(value: Any) -> str:
+    """A value as text, lists and objects as JSON; of a long one the beginning."""
+    if value is None:
+        return ""
+    try:
+        text = (
+            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        )
+    except (ValueError, RecursionError):
+        text = "…"
+    return text if len(text) <= CELL_CHARS else f"{text[:CELL_CHARS]} …"

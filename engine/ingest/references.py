@@ -113,11 +113,10 @@ _COMMENT_OR_BLOCK = re.compile(rf"%.*|{_BLOCK}")
 _HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")
 _KEY = re.compile(r"([^,={}\"]*?)\s*(?:,|(?=[})]\s*\Z))")
 _INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
-_OWN_NAMES = (
-    "title subtitle abstract author doi url eprint pages key label crossref xdata keywords note "
-    "file shorttitle language"
-)
-_OWN = frozenset(_OWN_NAMES.split())
+_OWN = {
+    *("title", "subtitle", "abstract", "author", "doi", "url", "eprint", "pages", "key", "label"),
+    *("crossref", "xdata", "keywords", "note", "file", "shorttitle", "language"),
+}
 """Fields that are not inherited by the entries that refer to one."""
 _MARKS = re.compile(r"\\.|[{}()\",=#%]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""

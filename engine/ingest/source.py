@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 from engine.bibliographic import doi_of
@@ -16,10 +16,9 @@ from engine.errors import BadInputError
 from engine.ingest import tables
 from engine.ingest.documents import (
     NAMES,
-    Labels,
+    RowFormat,
     build,
     is_doi,
-    likely,
     missing_doi,
     plain_name,
     resolve,
@@ -67,17 +66,6 @@ def raise_at_once(_: FaultKind, error: BadInputError) -> None:
 
 def pass_over(_: FaultKind, __: BadInputError) -> None:
     """A :data:`Refuse` that leaves such rows out."""
-
-
-def _check_choices(repairs: Repairs) -> None:
-    for name, known in (("duplicates", DUPLICATES), ("pdf", PDF_PARTS)):
-        if (value := getattr(repairs, name)) not in known:
-            choices = ", ".join(filter(None, known))
-            raise BadInputError(f"{name} cannot be {value!r}.", f"Choose one of {choices}.")
-    if len(repairs.delimiter) > 1 or repairs.delimiter in ("\r", "\n", '"'):
-        raise BadInputError(
-            f"{repairs.delimiter!r} is no delimiter.", "Give one character, such as ; or a tab."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,19 +219,9 @@ def content_hash(document: SourceDocument) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(RowFormat):
     """Documents of one source. Iterating starts from the beginning every time."""
 
-    source_format: Format
-    mapping: Mapping[str, str]  # field -> column
-    # the fields that a person mapped or the format fixes: a value of the wrong kind there is an
-    # error; under a guessed column it is metadata
-    chosen: frozenset[str]
-    labels: Labels  # the sentence roles that the corpus's lens knows
-    repairs: Repairs
-    id_prefix: str  # begins ids that are numbers of rows
-    # DOI, in small letters -> text of a document that has none of its own
-    abstracts: Mapping[str, str]
     name: str  # what messages call it
     location: str  # the absolute path; of rows in memory only that they were such
     # the first names in the format's first `peek` rows, in order of appearance
@@ -260,11 +238,6 @@ class Source:
     def __iter__(self) -> Iterator[SourceDocument]:
         return _Reading(self, Notes(), None, raise_at_once).documents()
 
-    @property
-    def makes_ids(self) -> bool:
-        """Whether rows may have ids that are no part of the source, see :meth:`makes`."""
-        return self.repairs.number_ids or self.source_format.files
-
     def makes(self, doc_id: str) -> bool:
         """Whether an id is one that rows without id are given: a number, or the name of their file.
         Of the sections of a paper, this is so of the first alone."""
@@ -280,16 +253,13 @@ class Source:
         return tuple(dict.fromkeys(doi for doi in found if doi))
 
     def other_columns(self, lacking: Collection[str]) -> tuple[str, ...]:
-        """A sentence on fields that no document has, with the columns that may hold them."""
-        row = next((row for row in islice(self.rows(), PREVIEW_ROWS) if row.values), None)
+        """A sentence on fields that no document has, with the columns that serve no field."""
         used = {*self.mapping.values(), *filter(is_doi, self.columns)}
-        free = {} if row is None else {c: row.values.get(c) for c in self.columns if c not in used}
+        free = [column for column in self.columns if column not in used]
         if not lacking or not free:
             return ()
-        found = [(field, column) for field in sorted(lacking) for column in likely(field, free)]
-        hint = ", ".join(f"--map {field}={column}" for field, column in found[:5])
-        words = f"perhaps {hint}" if hint else f"columns that serve no field: {listed(free, 10)}"
-        return (f"No document has {' or '.join(sorted(lacking))}; {words}.",)
+        fields = " or ".join(sorted(lacking))
+        return (f"No document has {fields}; columns that serve no field: {listed(free, 10)}.",)
 
 
 def open_source(
@@ -307,14 +277,22 @@ def open_source(
     the sentence roles of the source may name. `repairs`: how a file is read, and what to do about
     rows that cannot be used as they are.
     """
-    _check_choices(repairs)
+    for choice, known in (("duplicates", DUPLICATES), ("pdf", PDF_PARTS)):
+        if (value := getattr(repairs, choice)) not in known:
+            choices = ", ".join(filter(None, known))
+            raise BadInputError(f"{choice} cannot be {value!r}.", f"Choose one of {choices}.")
+    if len(repairs.delimiter) > 1 or repairs.delimiter in ("\r", "\n", '"'):
+        raise BadInputError(
+            f"{repairs.delimiter!r} is no delimiter.", "Give one character, such as ; or a tab."
+        )
     file = None
     if isinstance(source, Path | str):
         name = source_format if source_format != "auto" else detect_format(source)
         read_as, path = named(name), existing(source)
         repairs = replace(repairs, skip_broken=True) if read_as.files else repairs
         file = _input_file(path, read_as, repairs)
-        name, location, rows = path.name, str(path.resolve()), partial(read_as.rows, file)
+        name, location = path.name, str(path.resolve())
+        rows: Callable[[], Iterator[Row]] = partial(read_as.rows, file)
         if path.is_dir() and not read_as.folders:
             found = files_in(path).get(read_as.name)
             if not found:
@@ -323,7 +301,7 @@ def open_source(
                     "Choose a file.",
                 )
             files = [_input_file(one, read_as, repairs) for one in found]
-            rows = partial(_rows_of, read_as, files)
+            rows = lambda: chain.from_iterable(map(read_as.rows, files))  # noqa: E731
         prefix = Path(unpacked_name(path.resolve())).stem
     else:
         read_as = tables.TABLE_FORMAT
@@ -358,12 +336,6 @@ def _input_file(path: Path, read_as: Format, repairs: Repairs) -> InputFile:
         usual = "\t" if read_as.name == "tsv" else ","
         file = replace(file, delimiter=repairs.delimiter or tables.find_delimiter(file, usual))
     return file
-
-
-def _rows_of(read_as: Format, files: Iterable[InputFile]) -> Iterator[Row]:
-    """The rows of several files, one after the other."""
-    for file in files:
-        yield from read_as.rows(file)
 
 
 def preview(
@@ -474,17 +446,14 @@ def examine(source: Source, max_chars: int, refuse: Refuse = pass_over) -> Check
     faults = notes.faults()
     if not documents and not faults:
         raise no_documents(source)
-    warnings = (*_replaced(source), *notes.sentences(documents), *source.other_columns(lacking))
+    unread = []
+    if source.encoding and (n := source.encoding.replaced):
+        words = f"{n:,} characters" if n > 1 else "1 character"
+        label = source.encoding.label
+        unread = [f"{words} could not be read as {label}; U+FFFD stands for each."]
+    warnings = (*unread, *notes.sentences(documents), *source.other_columns(lacking))
     fillable = notes.counts["fillable"]
     return CheckReport(documents, characters, warnings, faults, fillable, abstracts)
-
-
-def _replaced(source: Source) -> Iterator[str]:
-    """A sentence where characters could not be read."""
-    if source.encoding and (n := source.encoding.replaced):
-        several = f"{n:,} characters" if n > 1 else "1 character"
-        label = source.encoding.label
-        yield f"{several} could not be read as {label}; U+FFFD stands for each."
 
 
 def unique_documents(

@@ -110,29 +110,25 @@ def _with_journal(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def line_rows(file: InputFile) -> Iterator[Row]:
     """The rows of each line that is not blank; a broken line is a row with a problem."""
+    remedy = "Write one JSON object per line."
     for number, line in file.short_lines():
         where = f"{file.name}, row {number}"
         if line is None:
             yield Row.broken(where, TOO_LONG, SHORTEN)
         elif line.strip():
-            yield from _line_rows(where, line)
-
-
-def _line_rows(where: str, line: str) -> Iterator[Row]:
-    remedy = "Write one JSON object per line."
-    try:
-        value = json.loads(line.rstrip("\r\n"))
-    except json.JSONDecodeError as e:
-        yield Row.broken(where, f"broken JSON at character {e.pos + 1}: {e.msg}.", remedy)
-        return
-    except (ValueError, RecursionError) as e:
-        yield Row.broken(where, f"JSON that cannot be read: {e}.", remedy)
-        return
-    if not isinstance(value, dict):
-        yield Row.broken(where, f"a JSON object is expected; this is {kind(value)}.", remedy)
-        return
-    for record in records_of(value):
-        yield Row(where, plain_record(record))
+            try:
+                value = json.loads(line.rstrip("\r\n"))
+            except json.JSONDecodeError as e:
+                fault = f"broken JSON at character {e.pos + 1}: {e.msg}."
+                yield Row.broken(where, fault, remedy)
+            except (ValueError, RecursionError) as e:
+                yield Row.broken(where, f"JSON that cannot be read: {e}.", remedy)
+            else:
+                if isinstance(value, dict):
+                    yield from (Row(where, plain_record(one)) for one in records_of(value))
+                else:
+                    fault = f"a JSON object is expected; this is {kind(value)}."
+                    yield Row.broken(where, fault, remedy)
 
 
 def rows_in_folder(pattern: str, file: InputFile) -> Iterator[Row]:

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 from engine.corpora.contracts import Rows
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import (
+    SETTINGS,
     TEXT_COLUMNS,
     ScenarioSettings,
     ScenarioStore,
     read_settings,
-    settings_stamp,
     to_scenario,
 )
 from engine.corpora.schema import matrix
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.types.scenarios import SCENARIO, ScenarioMatch
+from storage.removal import changed_at
 from storage.vectors import ScenarioTable
 
 
@@ -171,7 +172,7 @@ def ranked_from(corpus: OpenCorpus, systems: Collection[str]) -> str:
     if SCENARIO not in systems:
         return corpus.identity
     path = corpus.table.path
-    return f"{corpus.identity} {ScenarioTable.stamp(path)} {settings_stamp(path)}"
+    return f"{corpus.identity} {ScenarioTable.stamp(path)} {changed_at(path / SETTINGS)}"
 
 
 def scenarios_of(corpus: OpenCorpus, systems: Collection[str]) -> str:

@@ -69,11 +69,12 @@ def _live() -> None:
 
 def _show(explorer: Explorer, job: AskJob, *, is_last: bool = True) -> None:
     # A page can be left from a run only, and not from the click on a document.
-    if (doc_id := st.session_state.pop(_SEED, None)) is not None:
-        View.elsewhere(corpus=job.request.corpus, seed=doc_id, text_id="").go()
+    if (clicked_on := st.session_state.pop(_SEED, None)) is not None:
+        corpus, doc_id = clicked_on
+        View.elsewhere(corpus=corpus, seed=doc_id, text_id="").go()
 
     def clicked(event: Mapping[str, Any]) -> None:
-        st.session_state[_SEED] = event["doc_id"]
+        st.session_state[_SEED] = job.request.corpus, event["doc_id"]
 
     _head(explorer, job)
     with st.container(key=f"ask_failure_{job.id}"):  # so that the answer keeps its place
@@ -186,7 +187,8 @@ def _pieces(part: AnswerPart, by_number: Mapping[int, GivenPassage]) -> Iterator
     at = 0
     for number, (start, end) in enumerate(spans or [(0, len(part.text))]):
         is_last = number >= len(spans) - 1
-        kind = "none"
+        # A source at the end of a part may be that of its other sentences too.
+        kind = "far" if citations and not is_last else "none"
         if is_last and (part.unfounded or citations):
             found = any(one["marks"] for one in citations)
             kind = "unknown" if part.unfounded else "" if found else "far"

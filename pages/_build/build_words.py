@@ -28,7 +28,7 @@ MAKES: Mapping[str, str] = {
     "labels": "a label for each document",
     "clusters": "groups of equal labels",
     "queries": "a query for each group",
-    "result": "graded documents, to export",
+    "result": "graded documents",
 }
 """What each step makes, while there is nothing of it yet."""
 RUNS: Mapping[str, BuildStep] = {

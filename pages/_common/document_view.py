@@ -16,7 +16,7 @@ from engine.types.documents import Document, FactMatch, Sentence, Span, paper_li
 from engine.types.lenses import Lens
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence, FoundDocument, TermPassage
-from pages._common.components import Event, component, dark, listen, listeners
+from pages._common.components import Event, component, listen, listeners
 from pages._common.kit import Html, el, html
 from pages._common.kit import document as card
 from pages._common.shared import error_boundary, remembered
@@ -96,9 +96,9 @@ def by_role(
         by = who and html(" ", el("span.by", f"marked by {who}"))
         text = el("span.text", sentence.text, by)
         mark = el("span.letter", letter(sentence.role, lens))
-        rows.append(el(f"li.role-{role}{'.on' if number in on else ''}", mark, text))
-    kind = "sl-paper.dark" if dark() else "sl-paper"
-    return card(kicker, title_of(document), meta(document), el("ul", rows), kind=kind)
+        style = f"--role: var(--role-{role})"
+        rows.append(el("li.on" if number in on else "li", mark, text, style=style))
+    return card(kicker, title_of(document), meta(document), el("ul", rows))
 
 
 def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:

@@ -3,34 +3,63 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "components"
-_SHARED = ("base.js", "vendor/lit-html.js")
-
-
-def _version() -> str:
-    content = b"".join(file.read_bytes() for file in sorted(FOLDER.rglob("*.js")))
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-ADDRESS = f"components/{_version()}"
+_SHOWN = {
+    "": ["menu", "skip", "trail", "help", "seed", "reading", "results"],
+    "map": ["menu", "map", "map_part"],
+    "compare": ["menu", "compare_variants", "compare_flow", "compare_papers", "save_chart"],
+    "annotate": ["menu", "annotate"],
+    "other": ["menu"],
+}
+"""Components that pages show at once."""
+_FILES = {
+    file.relative_to(FOLDER).as_posix(): file.read_bytes() for file in sorted(FOLDER.rglob("*.js"))
+}
+"""Name -> content, as they are when the app starts: an upgrade changes the files before it."""
+VERSION = hashlib.sha256(repr(_FILES).encode()).hexdigest()[:16]
+ADDRESS = f"components/{VERSION}"
 """Where the modules are, relative to a page; after a change of any of them, elsewhere."""
-PRELOAD = ", ".join(f"<{ADDRESS}/{name}>; rel=modulepreload" for name in _SHARED)
-"""The ``Link`` header of a page: what all components import is there before the first of them."""
 
 
-class _Modules(StaticFiles):
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        response = super().file_response(*args, **kwargs)
-        response.headers["cache-control"] = "public, max-age=31536000, immutable"
-        return response
+def _with_imports(name: str) -> set[str]:
+    """A module and all that it imports."""
+    imported = re.findall(r'from "\./([\w/-]+\.js)"', _FILES[name].decode())
+    return {name}.union(*map(_with_imports, imported))
+
+
+def _link(components: list[str]) -> str:
+    names = set().union(*(_with_imports(f"{name}.js") for name in components))
+    return ", ".join(f"<{ADDRESS}/{name}>; rel=modulepreload" for name in sorted(names))
+
+
+_LINKS = {page: _link(components) for page, components in _SHOWN.items()}
+
+
+def preload(page: str) -> str:
+    """The ``Link`` header of a page: its modules load while Streamlit's scripts do.
+
+    Args:
+        page: the last part of its path, "" for Explore.
+    """
+    return _LINKS.get(page, _LINKS["other"])
+
+
+def _module(request: Request) -> Response:
+    """A module; also for an address of another version, which another server may have given."""
+    content = _FILES.get(request.path_params["name"])
+    if content is None:
+        return Response(status_code=404)
+    kept = request.path_params["version"] == VERSION
+    cache = "public, max-age=31536000, immutable" if kept else "no-store"
+    return Response(content, media_type="text/javascript", headers={"cache-control": cache})
 
 
 def base_path() -> str:
@@ -39,6 +68,6 @@ def base_path() -> str:
     return f"/{path}" if path else ""
 
 
-def modules() -> Mount:
+def modules() -> Route:
     """The route of the modules."""
-    return Mount(f"{base_path()}/{ADDRESS}", _Modules(directory=FOLDER))
+    return Route(f"{base_path()}/components/{{version}}/{{name:path}}", _module)

@@ -15,6 +15,7 @@ from pages._common.visit_memory import memory
 
 _AGAIN_SECONDS = 5.0  # between two requests to run the page: with one at every look, none ends
 _SELDOM_SECONDS = 24 * 3600.0  # longer than a page is left alone
+_BY_SCRIPTS = ("at", "query", "doc")  # parameters of Map and Annotate
 
 
 def renew_when(
@@ -28,9 +29,13 @@ def renew_when(
         nonlocal asked
         if news() and time.monotonic() - asked >= _AGAIN_SECONDS:
             asked = time.monotonic()
-            # With a look comes the address that the browser had: right after a change, a former one
-            if st.query_params.to_dict() != address:
-                st.query_params.from_dict(address)
+            # With a look comes the address that the browser had: right after a change, a former
+            # one, but for what scripts write there themselves.
+            now = st.query_params.to_dict()
+            own = {name: now[name] for name in _BY_SCRIPTS if name in now}
+            wanted = {k: v for k, v in address.items() if k not in _BY_SCRIPTS} | own
+            if now != wanted:
+                st.query_params.from_dict(wanted)
             st.rerun()
         draw()
 

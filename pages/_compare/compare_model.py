@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 
 import streamlit as st
 
@@ -40,7 +41,7 @@ from pages._compare.compare_state import (
     ComparePage,
     CompareView,
     Stamp,
-    estimated,
+    kept,
     request_of,
 )
 from pages._compare.sections import KINDS
@@ -200,7 +201,8 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
     if request is None:
         return
     try:
-        estimate = estimated(explorer, request, run.stamp, run.info, chosen(explorer))
+        do = partial(explorer.comparing.by_model.estimate, request, chosen(explorer))
+        estimate = kept(do, "estimate", request, run.stamp, run.info)
     except SeedLensError as error:
         show_error(error)
         return

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, Self, TypeVar
@@ -30,14 +29,9 @@ from engine.explorer import Explorer
 from engine.types.comparisons import (
     Comparison,
     ComparisonRequest,
-    Frontier,
     ModelOrders,
-    MoverEvidence,
     Variant,
-    VariantsRequest,
 )
-from engine.types.models import Estimate
-from engine.types.reranking import EndpointInfo
 from engine.types.searches import Query
 from pages._common.shared import SYSTEM_NAMES, engine
 from pages._common.state import (
@@ -54,11 +48,11 @@ from pages._common.state import (
     seed_is_there,
     some_of,
 )
-from pages._common.waiting import beside
 from pages._explore.explore_state import DEEPEST, DEFAULT, OWN, View
 from pages._login import login
 
 State = TypeVar("State", bound="CompareView")
+T = TypeVar("T")
 MOST_VARIANTS = 12
 """As five instructions on two systems; beyond that, the rank flow is not read any more."""
 LONGEST_NAME = 80
@@ -519,7 +513,12 @@ def paraphrases(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, 
 
 Stamp = tuple[Any, ...]
 """What changes when a comparison would, part of the key; who is logged in (or None) goes first."""
-_remember = partial(st.cache_resource, show_spinner=False)
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def kept(_do: Callable[[], T], what: str, *basis: Any) -> T:  # noqa: ARG001 - the key
+    """What was computed once for all visits, by a name and what it rests on; no errors."""
+    return _do()
 
 
 def request_of(explorer: Explorer, view: CompareView) -> ComparisonRequest:
@@ -558,8 +557,8 @@ class ComparePage(Page[CompareView]):
             which: tells a model's orders apart: id and state of the reranking, and how many
                 variants are done.
         """
-        found: Comparison = _compared(self.explorer, self.request, self.stamp, which, orders)
-        return found
+        do = partial(self.explorer.comparing.compare, self.request, orders)
+        return kept(do, "comparison", self.request, self.stamp, which)
 
     def about(self, comparison: Comparison) -> str:
         """What a comparison is of, for the captions of exported figures."""
@@ -567,48 +566,3 @@ class ComparePage(Page[CompareView]):
         aspect = next((a.name for a in self.lens.aspects if a.key == key), key)
         seed = " ".join((comparison.seed.title or "pasted text").split())
         return f"Seed: “{seed}”. Aspect: {aspect}. Corpus: {comparison.corpus}."
-
-
-@_remember(max_entries=64)
-def _compared(
-    _explorer: Explorer,
-    request: ComparisonRequest,
-    stamp: Stamp,  # noqa: ARG001 - part of the key
-    which: tuple[str, str, int] | None,  # noqa: ARG001 - part of the key
-    _orders: ModelOrders | None,
-) -> Comparison:
-    return _explorer.comparing.compare(request, _orders)
-
-
-@_remember(max_entries=64)
-def estimated(
-    _explorer: Explorer,
-    request: VariantsRequest,
-    stamp: Stamp,  # noqa: ARG001 - part of the key
-    info: EndpointInfo,  # noqa: ARG001 - part of the key
-    _endpoint: Any,
-) -> Estimate:
-    """What reranking would cost at most; asks nothing."""
-    return _explorer.comparing.by_model.estimate(request, _endpoint)
-
-
-@_remember(max_entries=128)
-def evidence(
-    _explorer: Explorer,
-    request: ComparisonRequest,
-    stamp: Stamp,  # noqa: ARG001 - part of the key
-    doc_id: str,
-) -> MoverEvidence:
-    """One document's evidence under each variant."""
-    return _explorer.comparing.evidence(request, doc_id)
-
-
-@_remember(max_entries=64)
-def traded(
-    _explorer: Explorer,
-    request: ComparisonRequest,
-    variant: Variant,
-    stamp: Stamp,  # noqa: ARG001 - part of the key
-) -> Future[Frontier]:
-    """The frontier of one variant, computed in the background: it takes eleven rankings."""
-    return beside(partial(_explorer.comparing.frontier, request, variant))

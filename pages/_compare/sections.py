@@ -21,7 +21,7 @@ from pages._common.kit import button, dim, el, empty, grid, html
 from pages._common.shared import download, error_boundary, note, show_error, system_label
 from pages._common.state import control
 from pages._common.tables import SIMILARITY, floats, frame_chart, signed_number, table
-from pages._common.waiting import renew_when
+from pages._common.waiting import beside, renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_state import (
@@ -30,11 +30,10 @@ from pages._compare.compare_state import (
     SHOWS,
     ComparePage,
     CompareView,
-    evidence,
+    kept,
     labelled,
     labels_of,
     short,
-    traded,
     wording_of,
 )
 
@@ -292,7 +291,9 @@ def _movers(page: ComparePage, comparison: Comparison) -> None:
     opened = None
     if page.view.document:
         try:
-            opened = evidence(page.explorer, page.request, page.stamp, page.view.document)
+            doc_id = page.view.document
+            do = partial(page.explorer.comparing.evidence, page.request, doc_id)
+            opened = kept(do, "evidence", page.request, page.stamp, doc_id)
         except SeedLensError as error:
             show_error(error)
     if comparison.movers:
@@ -363,36 +364,27 @@ def measures_frame(comparison: Comparison) -> tuple[pd.DataFrame, dict[str, Any]
     Returns:
         The table, and its columns beside the usual ones.
     """
-    first = comparison.variants[0].variant.name
-    base = short(first, 40)
-    after = {p.second: p for p in comparison.pairs if p.first == first}
-    before = {p.first: p for p in comparison.pairs if p.second == first}
+    first, several = comparison.variants[0].variant.name, len(comparison.variants) > 1
+    base, pairs = short(first, 40), {(p.first, p.second): p for p in comparison.pairs}
     measured = [m for m in MEASURED if any(m in v.measures for v in comparison.variants)]
-    columns: dict[str, tuple[str, Callable[[str], Any]]] = {}
-    if len(comparison.variants) > 1:
-        if any(p.rank_gain is not None for p in before.values()):
-            columns[f"Rank gain over {base}"] = (
-                SIMILARITY["rank_gain"][1].replace("the column's variant", base),
-                lambda name: getattr(before.get(name), "rank_gain", None),
-            )
-        for key in ("rbo", "tau", "overlap"):
-            columns[f"{SIMILARITY[key][0]} to {base}"] = (
-                SIMILARITY[key][1],
-                lambda name, key=key: getattr(after.get(name), key, None),  # type: ignore[misc]
-            )
-    rows = [
-        {
-            "Instruction": v.variant.name,
-            "System": system_label(v.variant.system),
-            **{measure: v.measures.get(measure) for measure in measured},
-            **{column: value(v.variant.name) for column, (_, value) in columns.items()},
-        }
-        for v in comparison.variants
-    ]
+    gain = f"Rank gain over {base}"
+    heads = {key: f"{SIMILARITY[key][0]} to {base}" for key in ("rbo", "tau", "overlap")}
+    rows = []
+    for ranked in comparison.variants:
+        name = ranked.variant.name
+        row: dict[str, Any] = {"Instruction": name, "System": system_label(ranked.variant.system)}
+        row |= {measure: ranked.measures.get(measure) for measure in measured}
+        if several:
+            row[gain] = pairs[name, first].rank_gain
+            row |= {head: getattr(pairs[first, name], key) for key, head in heads.items()}
+        rows.append(row)
+    frame = floats(rows, *measured, gain, *heads.values())
+    if several and frame[gain].isna().all():
+        frame = frame.drop(columns=gain)
     text = st.column_config.TextColumn
     meanings: dict[str, Any] = {"Instruction": text(pinned=True, width="medium"), "System": text()}
-    meanings |= {column: words for column, (words, _) in columns.items()}
-    return floats(rows, *measured, *columns), meanings
+    meanings[gain] = SIMILARITY["rank_gain"][1].replace("the column's variant", base)
+    return frame, meanings | {head: SIMILARITY[key][1] for key, head in heads.items()}
 
 
 def _measures(comparison: Comparison) -> None:
@@ -435,22 +427,23 @@ def _frontier(page: ComparePage, comparison: Comparison, *, by_model: bool) -> N
     if not steered:
         st.html(TRADE_OFF)
         words = "None of these systems uses the aspect weight."
-        note(words, "Add a variant on the system “aspect”.")
+        note(words, "Add a variant on the system “Aspect-aware”.")
         return
     variant = steered.get(view.steered) or next(iter(steered.values()))
     labels = labels_of(view.variants)
     if len(steered) > 1:
         names = {name: labels[name] for name in steered}
         control(view, "steered", st.selectbox, "Trade-off of", names, shown=variant.name)
-    key = (explorer, page.request, replace(variant, name="steered", steer=0.5), page.stamp)
-    work = traded(*key)
+    asked = replace(variant, name="steered", steer=0.5)
+    key = (partial(beside, partial(explorer.comparing.frontier, page.request, asked)), "frontier")
+    work = kept(*key, page.request, page.stamp, asked)  # beside the page: eleven rankings
     if not work.done():
         st.html(TRADE_OFF)
         st.html(el("div.sl-dim", "Ranking at eleven aspect weights …", role="status"))
         renew_when(work.done, every=0.5)
         return
     if work.exception() is not None:
-        traded.clear(*key)  # so that another visit tries again
+        kept.clear(*key, page.request, page.stamp, asked)  # so that another visit tries again
     with error_boundary():
         words = "System only, without the model. " if by_model else ""
         named = replace(variant, name=short(labels[variant.name]))

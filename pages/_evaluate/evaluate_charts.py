@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,8 +28,8 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexag
 SIGNED = "p-MRR"
 ROW_HEIGHT, LEAST_HEIGHT = 50, 330
 """Pixels."""
-JITTER = 0.3
-"""Half the height over which the dots of a system are spread, in rows."""
+JITTER = 0.6
+"""The height over which the dots of a system are spread, in rows."""
 _KINDS = {"system": "circle", "human": "star", "run": "diamond"}
 
 
@@ -102,21 +101,24 @@ def strip_plot(
     for aspect in [*aspects, ""]:
         part = frame[frame["aspect"] == aspect]
         if len(part):
-            dots = zip(part["system"], part["query"], strict=True)
+            # Spread over the height of a row, alike every time.
+            dots = [
+                names.index(n) + JITTER * (i * 0.618 % 1 - 0.5)
+                for i, n in enumerate(part["system"])
+            ]
             seeds = part["seed"].where(part["seed"] != "", part["query"])
             figure.add_scatter(
                 x=part[measure].tolist(),
-                y=[names.index(name) + _jitter(name, query) for name, query in dots],
+                y=dots,
                 text=[label(seed, 90) for seed in seeds],
                 mode="markers",
                 name=label(aspect or "queries"),
                 marker=_marker(aspects, aspect, dark),
                 hovertemplate=f"%{{text}}<br>{value}<extra>%{{fullData.name}}</extra>",
             )
-    means = [evaluation.systems[name].metrics[measure] for name in names]
     mark = {"symbol": "line-ns", "size": 36, "line": {"width": 2.5, "color": ACCENT[dark]}}
     figure.add_scatter(
-        x=means,
+        x=[evaluation.systems[name].metrics[measure] for name in names],
         y=list(range(len(names))),
         mode="markers",
         marker=mark,
@@ -131,12 +133,6 @@ def strip_plot(
 def _format(measure: str) -> str:
     """The format of a measure in Plotly's templates."""
     return "+.3f" if measure == SIGNED else ".3f"
-
-
-def _jitter(name: str, query_id: str) -> float:
-    """The same place every time, so that an unchanged chart is not sent again."""
-    digest = hashlib.sha256(f"{name} {query_id}".encode()).digest()
-    return (digest[0] / 255 - 0.5) * 2 * JITTER
 
 
 def _marker(
@@ -201,10 +197,8 @@ def interval_plot(
     """The mean of every aspect per system, with its 95 % interval where there is one."""
     measure = str(frame.columns[2])
     value = f"%{{x:{_format(measure)}}}"
-    names, shown = (
-        _best_last(evaluation, measure),
-        [a for a in aspects if a in set(frame["aspect"])],
-    )
+    names = _best_last(evaluation, measure)
+    shown = [aspect for aspect in aspects if aspect in set(frame["aspect"])]
     figure = go.Figure()
     for position, aspect in enumerate(shown):
         part = frame[frame["aspect"] == aspect]
@@ -241,38 +235,33 @@ def trade_off_frame(evaluation: Evaluation) -> pd.DataFrame:
 
 def trade_off(frame: pd.DataFrame, evaluation: Evaluation, *, dark: bool) -> go.Figure:
     """Relevance against instruction following, a point per system with both intervals."""
-    figure = go.Figure()
+    kinds = [evaluation.systems[name].kind for name in frame["system"]]
     edges = pd.concat([frame[NDCG], frame[f"{NDCG} low"], frame[f"{NDCG} high"]])
     low, high = edges.min(), edges.max()
-    for position, name in enumerate(frame["system"]):
-        point, kind = frame.iloc[[position]], evaluation.systems[name].kind
-        x, y = point[NDCG].iloc[0], point[SIGNED].iloc[0]
-        bars = {
-            axis: _error_bars(point, m, f"{m} ", thickness=1, width=3, color=INK[dark])
-            for axis, m in (("error_x", NDCG), ("error_y", SIGNED))
-        }
-        side = "right" if x <= (low + high) / 2 else "left"
-        figure.add_scatter(
-            x=[x],
-            y=[y],
+    room = 0.14 * max(high - low, 0.05)
+    sides = ["right" if x <= (low + high) / 2 else "left" for x in frame[NDCG]]
+    bars = {"thickness": 1, "width": 3, "color": INK[dark]}
+    figure = go.Figure(
+        go.Scatter(
+            x=frame[NDCG].tolist(),
+            y=frame[SIGNED].tolist(),
             mode="markers+text",
-            text=[wrapped(name, 22)],
-            name=label(name),
-            textposition=f"{('top', 'bottom')[position % 2]} {side}",
+            text=[wrapped(name, 22) for name in frame["system"]],
+            textposition=[f"{('top', 'bottom')[i % 2]} {side}" for i, side in enumerate(sides)],
             marker={
                 "size": 10,
-                "color": ACCENT[dark] if kind == "system" else INK[dark],
-                "symbol": _KINDS[kind],
+                "color": [ACCENT[dark] if kind == "system" else INK[dark] for kind in kinds],
+                "symbol": [_KINDS[kind] for kind in kinds],
             },
-            hovertemplate=NDCG + " %{x:.3f}<br>p-MRR %{y:+.3f}<extra>%{fullData.name}</extra>",
-            **bars,
+            error_x=_error_bars(frame, NDCG, f"{NDCG} ", **bars),
+            error_y=_error_bars(frame, SIGNED, f"{SIGNED} ", **bars),
+            hovertemplate=f"%{{text}}<br>{NDCG} %{{x:.3f}}<br>p-MRR %{{y:+.3f}}<extra></extra>",
         )
-    room = 0.14 * max(high - low, 0.05)
+    )
     return styled(
         figure,
         dark=dark,
         height=340,
-        showlegend=False,
         margin_t=12,
         xaxis={
             "title": {"text": f"Relevance, {NDCG}"},

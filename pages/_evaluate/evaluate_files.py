@@ -17,7 +17,9 @@ from pages._common import shared
 from pages._common.charts import to_csv
 from pages._common.kit import button, dim, el, empty, facts, line
 from pages._common.shared import error_boundary, escape_label, note, table_with_marks, uploader
-from pages._evaluate.evaluate_state import EvaluateView, collection_label
+from pages._evaluate.evaluate_state import EvaluatePage, EvaluateView, collection_label
+from pages._login import login
+from pages._model.model_settings import chosen
 
 MEGABYTES = 100
 """Of a file."""
@@ -54,10 +56,13 @@ def _runs(explorer: Explorer, info: CollectionInfo) -> None:
     ids = " Query ids are <seed>_<aspect>." if info.aspects else ""
 
     def keep(name: str, content: bytes) -> None:
-        """A run that leaves queries out is compared with the systems on those that it has."""
+        """A run that leaves queries out is measured with the systems on those that it has."""
         run = explorer.collections.add_run(info.key, name, content)
         if run.queries < info.queries:
             EvaluateView.change(lambda now: replace(now, runs=(run.name,), seeds=None))
+            page = EvaluatePage(explorer, EvaluateView.read(), [info])
+            if not page.view.needs_model:
+                explorer.evaluations.start(page.request, chosen(explorer), None, login.owner())
 
     uploader(
         escape_label(f"TREC run for {collection_label(info)}"),

@@ -1,7 +1,8 @@
-"""The controls of the Explore page. Each writes the view back into the URL, nothing else."""
+"""The controls and results of the Explore page. Controls write the view into the URL."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,17 +11,34 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.types.searches import PAGE_SIZE, SearchResults
-from pages._common.components import Event, component, listeners
+from engine.explorer import Explorer
+from engine.types.documents import Document
+from engine.types.lenses import Lens
+from engine.types.reranking import Move, Reranking
+from engine.types.searches import PAGE_SIZE, WHOLE, Result, SearchResults, Term
+from pages._common import document_view
+from pages._common.components import Event, component, inbox, listen, listeners
 from pages._common.document_view import seed_finder as find_seed
 from pages._common.filter_panel import PageFilters, without
-from pages._common.kit import button, el, empty, fold, html, line
+from pages._common.kit import Html, button, dim, el, empty, fold, html, line
 from pages._common.shared import attempt, escape_label, system_label
-from pages._common.state import control, weight_slider
+from pages._common.state import control, join, weight_slider
+from pages._common.tasks import change, change_sentence
 from pages._common.visit_memory import memory
 from pages._explore import explore_model
-from pages._explore.explore_state import ANEW, DEFAULT, ExplorePage, View
+from pages._explore.explore_model import Found
+from pages._explore.explore_state import ANEW, DEFAULT, LAYOUTS, RANK, ExplorePage, View
 from pages._login import login
+from pages._model.model_settings import endpoint
+from pages._model.wording_reading import (
+    ModelReading,
+    is_on,
+    question,
+    read_wordings,
+    reading_switch,
+    taken_over,
+    use_again,
+)
 
 FINDER = "explore_finder"
 SYSTEMS = {
@@ -43,6 +61,9 @@ SYSTEMS = {
 MOST_OF_A_KIND = 20
 """Liked, or rejected, documents that a ranking learns from, the latest ones."""
 _TOUR = "explore_tour"
+READING = "explore_read_as"
+_SEED, _SKIP, _CHIPS = component("seed"), component("skip"), component("reading")
+_RESULTS = component("results", "keys")
 _HELP = component("help", "keys", "tour")
 
 
@@ -114,6 +135,380 @@ def advanced(page: ExplorePage) -> Any:
             words = "Average of seed→document and document→seed."
             control(view, "symmetric", st.toggle, "Symmetric scoring", help=words)
     return place
+
+
+# -- the reading -----------------------------------------------------------------------------
+
+
+WAITS = "explore_read_as_waits"
+"""Key of the session: a correction that was clicked before a new wording was read, and of what."""
+ASKED = ("corpus", "seed", "text_id", "aspect", "focus", "instruction", "reading")
+
+
+def open_reading(explorer: Explorer, view: View) -> tuple[View, ModelReading]:
+    """The view with the model's reading of its wording, once that is there."""
+    lens = explorer.library.lens(view.corpus)
+    [found] = read_wordings(explorer, lens, [question(view.corpus, view)])
+    [reading] = taken_over("explore", [found])
+    if reading != view.reading:
+        view = replace(view, reading=reading, page=1)
+        view.write()
+    return view, replace(found, query=question(view.corpus, view))
+
+
+def reading_control(page: ExplorePage, found: ModelReading) -> None:
+    """The switch under the chips, and what the model says beyond them."""
+
+    def switched(on: bool) -> None:
+        def change(now: View) -> View:
+            ends = on or replace(found, query=question(now.corpus, now)).in_use
+            return replace(now, reading=(), page=1) if ends else now
+
+        View.change(change)
+
+    if not (is_on() or page.view.instruction.strip()):
+        return
+    with st.container(gap="xsmall"):
+        label, corpus = "Interpret with a model", page.corpus
+        reading_switch(page.explorer, "explore", label, [found], corpus, switched)
+        content = found.said.content if found.said else ""
+        words = ""
+        if content and found.in_use:
+            words = f"Interpreted as content: “{content}”."
+        elif content and not found.terms:
+            words = f"{found.model} found no aspect. Using the built-in interpretation."
+        if words:
+            dim(words)
+
+
+def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
+    """The model's reading where another is in use, and the other way round, for a button.
+
+    Returns:
+        ``label``, ``tip``, and ``reading`` as a link has it; None where the model has none.
+    """
+    if found.in_use:
+        tip = "Discard the model's interpretation"
+        return {"label": "Built-in interpretation", "tip": tip, "reading": ""}
+    if not found.terms:
+        return None
+    names = {aspect.key: aspect.name for aspect in lens.aspects}
+    words = [
+        f"{'+' if part[0] == '+' else '−'} {f'“{term.text}”' if term else names.get(part[1:], '')}"
+        for part, term in ((part, Term.parse(part)) for part in found.terms)
+    ]
+    return {
+        "label": "Model's interpretation",
+        "tip": f"{found.model} interprets it as {', '.join(words)}",
+        "reading": join(found.terms),
+    }
+
+
+def reading_chips(page: ExplorePage, results: SearchResults, by_model: ModelReading) -> None:
+    """The reading of what is shown; a click changes the view's.
+
+    Args:
+        by_model: what a model reads the wording as.
+    """
+    view, lens = page.view, page.lens
+
+    def change(event: Mapping[str, Any]) -> None:
+        if event.get("by_words"):
+            use_again("explore")
+
+        def changed(now: View) -> View:
+            if _asked(now) != _asked(view):  # what was read is another reading by now
+                st.session_state[WAITS] = (_asked(now), event)
+                return now
+            return correct(now, results.reading, results.sentences, event)
+
+        View.change(changed)
+
+    asked, waiting = st.session_state.pop(WAITS, (None, {}))
+    if asked == _asked(view) and fits(results.reading, results.sentences, waiting):
+        change(waiting)
+        st.rerun()
+
+    corrected = view.reading and not by_model.in_use
+    counts = {str(u.term): f"{'' if u.exact else 'over '}{u.documents:,}" for u in results.terms}
+    terms = [(part, term) for part in results.reading if (term := Term.parse(part))]
+    _CHIPS(
+        key=READING,
+        data={
+            "reading": list(results.reading),
+            "terms": [
+                {"part": p, "text": t.text, "aspect": t.aspect, "documents": counts.get(p)}
+                for p, t in terms
+            ],
+            "sentences": list(results.sentences),
+            "aspects": [
+                {"key": a.key, "name": a.name, "letter": a.letter, "role": role}
+                for role, a in enumerate(lens.aspects)
+            ],
+            "texts": [sentence.text for sentence in results.seed.sentences],
+            "by_words": bool(view.instruction and (view.aspect or corrected or view.focus)),
+            "model": by_model.model if by_model.in_use else "",
+            "other": other_reading(lens, by_model),
+        },
+        on_change_change=listen(READING, "change", change),
+    )
+
+
+def _asked(view: View) -> tuple[object, ...]:
+    return tuple(getattr(view, name) for name in ASKED)
+
+
+def fits(reading: tuple[str, ...], sentences: tuple[int, ...], event: Mapping[str, Any]) -> bool:
+    """Whether a correction of a former reading applies to this one too."""
+    if event.get("by_words"):
+        return True
+    if "sentence" in event:
+        return int(event["sentence"]) not in sentences
+    old, new = str(event.get("old", "")), str(event.get("term", ""))
+    if old:
+        return old in reading
+    signed = {f"{sign}{part[1:]}" for part in reading for sign in "+-"}
+    return bool(new) and new not in (reading if Term.parse(new) else signed)
+
+
+def correct(
+    now: View, reading: tuple[str, ...], sentences: tuple[int, ...], event: Mapping[str, Any]
+) -> View:
+    """The view after one correction.
+
+    Args:
+        reading, sentences: what was shown.
+        event: ``term`` to have instead of ``old`` (either may be empty) and of the same term with
+            another sign, a ``sentence`` to add or to remove, ``by_words`` to take back everything,
+            or a ``reading`` to have instead.
+    """
+    if "reading" in event:
+        return replace(now, reading=Explorer.parse_reading(str(event["reading"])), page=1)
+    if event.get("by_words"):
+        return replace(now, aspect="", reading=(), **ANEW)
+    if "sentence" in event:
+        focus = tuple(sorted({*sentences} ^ {int(event["sentence"])}))
+        if not focus:  # sentences that the wording quotes are ruled out; picked ones let go
+            return _settled(now, now.reading if now.focus else WHOLE, ())
+        return _settled(now, now.reading or reading, focus)
+    old, new = str(event.get("old", "")), str(event.get("term", ""))
+    terms = [new if term == old else term for term in reading]
+    terms += [] if old else [new]
+    once = {term[1:].casefold(): term for term in filter(None, terms)}
+    return _settled(now, tuple(once.values()) or WHOLE, sentences)
+
+
+def _settled(now: View, reading: tuple[str, ...], focus: tuple[int, ...]) -> View:
+    """The simplest view with this reading: where an aspect says the same, it does."""
+    wanted = [part[1:] for part in reading if part[0] == "+" and Term.parse(part) is None]
+    aspect = now.aspect if not reading else wanted[0] if len(wanted) == 1 else ""
+    plain = reading == WHOLE or (reading == (f"+{aspect}",) and not focus)
+    if plain and not now.instruction:
+        reading = ()
+    return replace(now, aspect=aspect, reading=reading, focus=focus, page=1)
+
+
+# -- results ---------------------------------------------------------------------------------
+
+
+CHANGED_BY_WORDING = (
+    "Share of the top 20 that is new compared with the search without an aspect and instruction. "
+    "A measure of change, not of quality."
+)
+CHANGED = (
+    "Share of the top 20 that is new compared with the ranking before the model. A measure of "
+    "change, not of quality."
+)
+
+
+def skip_link(*, key: str) -> None:
+    """A button to the first result: for the keyboard, unseen until focused, and on phones."""
+    _SKIP(key=key, data={})
+
+
+def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) -> None:
+    """The seed with its sentences by role.
+
+    Args:
+        on: what to do on ``aspect`` (a role was clicked) and ``focus`` (a sentence was).
+    """
+    query, key = results.query, "explore_seed"
+    names = ("key", "name", "letter", "definition")
+    _SEED(
+        key=key,
+        data={
+            **_seed(results.seed, lens),
+            "pasted": query.text is not None,
+            "aspect": "" if query.focus else query.aspect or "",
+            "aspects": [{name: getattr(a, name) for name in names} for a in lens.aspects],
+            "weights": [round(w, 3) for w in results.weights],
+            "focus": list(query.focus),
+        },
+        **listeners(key, on, "aspect", "focus"),
+    )
+
+
+def result_list(page: ExplorePage, found: Found, list_id: str, on: Mapping[str, Event]) -> None:
+    """Ranked documents with evidence.
+
+    Args:
+        list_id: the reading list that documents are kept in.
+        on: what to do on ``grade``, ``keep``, ``seed``, ``explain``, ``layout`` and
+            ``sort``.
+    """
+    view, results, lens = page.view, found.results, page.lens
+    moves = None if found.reranking is None else found.reranking.moves
+    seed = document_view.beginning(results.seed)
+    grades = page.explorer.notebook.grades(page.query, login.name())
+    kept = page.explorer.reading_lists.ids(list_id, view.corpus)
+    with st.container():
+        doc_ids = [one.doc_id for one in results.results]
+        generated = explore_model.explanations(page.explorer, page.query, doc_ids)
+    received, receives = inbox("explore_results", on)
+    _RESULTS(
+        key="explore_results",
+        data={
+            # What is unfolded stays so while the search is the same.
+            "search": replace(view, layout=LAYOUTS[0], sort=RANK).link(),
+            "layout": view.layout,
+            "sort": view.sort,
+            "total": results.total,
+            "seed": _seed(seed, lens),
+            "aspects": [{"name": a.name, "letter": a.letter} for a in lens.aspects],
+            "reads_aspect": bool(found.reads_aspect or results.terms)
+            and results.instruction_following is not None,
+            "grades": [[grade.value, grade.name] for grade in page.scale.grades],
+            # Pairs: an object of JavaScript has names of its own, such as "constructor".
+            "graded": [[r.doc_id, grades[r.doc_id]] for r in results.results if r.doc_id in grades],
+            "kept": [r.doc_id for r in results.results if r.doc_id in kept],
+            "results": [_result(r, seed, lens, moves) for r in results.results],
+            "explains": endpoint(page.explorer).set_up,
+            "generated": generated,
+            **received,
+        },
+        **receives,
+    )
+
+
+def _seed(seed: Document, lens: Lens) -> dict[str, Any]:
+    # A pasted text has no title: its first words stand right below.
+    return {**document_view.described(seed, lens), "title": seed.title}
+
+
+def _result(
+    result: Result, seed: Document, lens: Lens, moves: Mapping[str, Move] | None
+) -> dict[str, Any]:
+    document = document_view.beginning(result.document)
+    move = None if moves is None else moves.get(result.doc_id)
+    evidence, marks = result.evidence, document_view.marks
+    terms = [term for term in result.terms if term.term.wanted or term.has]
+    return {
+        **document_view.described(document, lens),
+        "rank": result.rank,
+        "doc_id": document.doc_id,
+        "year": document.year,
+        "venue": document_view.venue(document),
+        "score": result.score,
+        "rank_change": result.rank_change,
+        "by_model": moves is not None,
+        "move": move
+        and {
+            "by": move.moved,
+            "from": move.first_rank,
+            "read": move.reranked,
+            "sure": move.confidence,
+        },
+        "evidence": [document_view.evidence(e, lens) for e in evidence],
+        "explanation": result.explanation,
+        "seed_marks": marks(seed, {span for e in evidence for span in e.seed_marks}),
+        "own_marks": marks(document, {span for e in evidence for span in e.doc_marks}),
+        "terms": [document_view.term(term, document, lens) for term in terms],
+        "facts": [document_view.fact(match) for match in result.facts],
+        "fact_marks": document_view.fact_marks(document, result.facts),
+        "scenario": None if result.scenario is None else document_view.scenario(result.scenario),
+    }
+
+
+# -- above the list ------------------------------------------------------------------------
+
+
+def header(found: Found) -> None:
+    """What is shown, by which system, how fast, and how far aspect or model changed it."""
+    results, reranking = found.results, found.reranking
+    query = results.query
+    parts: list[object] = ["No results"]
+    if results.results:
+        more = " (ranked to this depth)" if results.truncated else ""
+        last = query.offset + len(results.results)
+        shown = el("strong", f"{query.offset + 1}–{last}")
+        parts = [[shown, f" of {results.total:,}{more}"]]
+    details = [_ranked_by(query.system, reranking)]
+    if reranking is None:  # else the seconds that count are in the model's report
+        details.append(f"{results.seconds * 1000:.0f} ms")
+    if query.instruction and results.understood:
+        wanted = " and ".join(f"{name} {weight:.0%}" for name, weight in results.understood)
+        avoided = f", excluding {' and '.join(results.avoided)}" if results.avoided else ""
+        details.append(f"interpreted as {wanted}{avoided}".replace(" 100%", ""))
+    parts += [el("span.sl-dim", detail) for detail in details]
+    line = el("div.sl-head", [el("span", part) for part in parts])
+    st.html(html(line, results.results and _changed(found)))
+
+
+def _ranked_by(system: str, reranking: Reranking | None) -> str:
+    report = None if reranking is None else reranking.report
+    if report is None:
+        return system
+    how = f"{system}, top {report.depth} reranked" if report.depth else system
+    return f"{how} by {report.model}"
+
+
+def _changed(found: Found) -> Html:
+    """How much the list changed, and whether each part of the wording is obeyed."""
+    results, reranking = found.results, found.reranking
+    if reranking is None:
+        meter = _changed_by_wording(found)
+    else:
+        meter = _meter("Changed", change(reranking), change_sentence(reranking), CHANGED)
+    parts = [use.sentence(results.corpus_size) for use in results.terms]
+    if results.understood and found.reads_aspect:
+        names = " and ".join(name for name, _ in results.understood)
+        strengths = Counter(result.strength for result in results.results)
+        counts = ", ".join(f"{strengths[word]} {word}" for word in ("strong", "moderate", "weak"))
+        parts.append(f"Similar in {names}: {counts} of these {len(results.results)}")
+    return html(meter, [el("div.sl-head.sl-changed", part) for part in parts])
+
+
+def _changed_by_wording(found: Found) -> Html:
+    """How much the wording, or the aspect, changed the list."""
+    results = found.results
+    share, query = results.instruction_following, results.query
+    if share is None:
+        return Html()
+    by = "the instruction" if query.instruction or query.reading else "the aspect"
+    top = min(20, results.total)
+    count = round(share * top)
+    words = f"{count} of {top}"
+    if not (found.reads_aspect or results.terms):
+        words = "This system ignores the aspect."
+    elif count == 0:
+        moved = any(r.rank_change for r in results.results)
+        words = f"Same top {top} without {by}{', in another order' if moved else ''}."
+    return _meter(f"Changed by {by}", share, words, CHANGED_BY_WORDING)
+
+
+def _meter(name: str, share: float, words: str, meaning: str) -> Html:
+    meter = el(
+        "span.sl-meter",
+        el("span", style=f"width:{share:.0%}"),
+        role="meter",
+        aria_label=f"{name}: {meaning}",
+        aria_valuemin=0,
+        aria_valuemax=100,
+        aria_valuenow=f"{share * 100:.0f}",
+        aria_valuetext=f"{share:.0%}",
+    )
+    line = html(el("span", f"{name} ", meter), el("span", words))
+    return el("div.sl-head.sl-changed", line, title=meaning)
 
 
 def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str, Event]:

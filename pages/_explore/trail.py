@@ -58,7 +58,7 @@ def trail_bar(page: ExplorePage, stored: Sequence[Query], help_button: Callable[
             link = f"{url and url + '/'}{page.view.link()}"
             st.code(link, language=None, wrap_lines=True)
         _history(page)
-        kept = current_list(page.explorer)
+        kept = current_list(page.explorer.reading_lists.lists())
         ListView.elsewhere().page_link(escape_label(f"{kept.name} ({kept.documents})"))
         help_button()
 
@@ -187,6 +187,7 @@ def _entry(
     """A saved search or a former trail.
 
     Args:
+        facts: stand below the title; without them the name is the title.
         keep: ``keep(False)`` deletes it, and ``keep(True)`` brings it back.
     """
 
@@ -199,7 +200,8 @@ def _entry(
         st.session_state[UNDO] = (f"Removed: {title}", lambda _: keep(True))
 
     with st.container(key=f"history_{key}", gap="xsmall"):
-        st.html(html(el("div.hi-line", title), facts and el("div.hi-dim", facts)))
+        if facts:
+            st.html(html(el("div.hi-line", title), el("div.sl-dim", facts)))
         with line():
             _button("Open", f"history_open_{key}", opened, title)
             _name(f"Name of “{title}”", f"history_name_{key}", name, rename, alone=False)
@@ -208,7 +210,7 @@ def _entry(
 
 def _saved(page: ExplorePage) -> None:
     notebook, key, owner = page.explorer.notebook, "history_save_name", login.owner()
-    st.html("<h3>Saved searches</h3>")
+    st.html(el("h3", "Saved searches", style="margin: 0"))
     if key not in st.session_state:
         try:
             title = notebook.seed_title(page.query)
@@ -250,7 +252,7 @@ def _former(page: ExplorePage) -> None:
     def keep(trail: str, kept: bool) -> None:
         notebook.delete_trail(trail, owner, deleted=not kept)
 
-    st.html("<h3>Trails</h3>")
+    st.html(el("h3", "Trails", style="margin: 0"))
     with line(align="bottom"):
         rename = partial(notebook.name_trail, now, owner=owner)
         _name("Trail name", "history_name", notebook.trail_name(now), rename)
@@ -265,8 +267,7 @@ def _former(page: ExplorePage) -> None:
             f"{one.time.astimezone():%Y-%m-%d %H:%M}"
         )
         _entry(
-            *(f"trail_{number}", one.name or seeds),
-            *(f"{facts} · {seeds}" if one.name else facts, one.name),
+            *(f"trail_{number}", seeds, facts, one.name),
             partial(reopen, one.trail_id),
             partial(notebook.name_trail, one.trail_id, owner=owner),
             partial(keep, one.trail_id),

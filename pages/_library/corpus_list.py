@@ -35,17 +35,6 @@ _PLACE = "corpora"
 _LABELS = {"venue": "Journal", "doi": "DOI", "issn": "ISSN"}
 
 
-def state_of(info: CorpusInfo, job: ImportJob | None) -> str:
-    """``ready``, how far indexing is, or that it stopped on the way."""
-    if job is not None and job.progress.phase == "indexing":
-        return f"indexing {job.progress.done:,} of {job.progress.total:,}"
-    if job is not None:
-        return "indexing"
-    if info.state == "ready":
-        return "ready"
-    return f"incomplete: {info.documents:,} of {info.expected:,}"
-
-
 def corpora_list(
     explorer: Explorer, corpora: list[CorpusInfo], running: Mapping[str, ImportJob]
 ) -> None:
@@ -75,11 +64,18 @@ def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
     """One corpus; on narrow screens each value has its head beside it, for readers always."""
     tag = el("span.sl-tag", "synthetic", title="Invented documents, to try SeedLens")
     changed = datetime.fromisoformat(info.updated_at).astimezone()
+    state = f"incomplete: {info.documents:,} of {info.expected:,}"
+    if job is not None:
+        now = job.progress
+        of = f" {now.done:,} of {now.total:,}" if now.phase == "indexing" else ""
+        state = f"indexing{of}"
+    elif info.state == "ready":
+        state = "ready"
     day = el("span", f"{changed:%Y-%m-%d}", style="white-space:nowrap")
     values: tuple[Any, ...] = (
         (el("strong", info.title), explorer.library.is_synthetic(info) and (" ", tag)),
         f"{info.documents:,}",
-        state_of(info, job),
+        state,
         ", ".join(aspect.name for aspect in info.lens.aspects),
         Path(info.encoder).name,
         size(info.bytes),
@@ -115,8 +111,10 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panels:
         label = escape_label(info.title)
         if st.button(f"Open {label}", f"library_open_{name}", disabled=info.state != "ready"):
             View.elsewhere(corpus=name).go()
-        add: Any = {"help": why or "Choose a file at the top.", "disabled": busy}
-        button(f"Add to {label}", f"library_add_{name}", _add_to, name, place=_PLACE, **add)
+        into = partial(st.session_state.update, {INTO: name})
+        add: Any = {"help": why or "Then choose a file at the top.", "disabled": busy}
+        if st.button(f"Add to {label}", f"library_add_{name}", on_click=into, **add):
+            st.toast("Choose a file at the top.")
         if info.state == "ready" and info.sources:
             look: Any = {"disabled": busy, "help": why or "Fetches new documents from its sources."}
             key, update = f"library_update_{name}", partial(library.update, name, login.owner())
@@ -140,11 +138,6 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panels:
                 st.button("Change lens", f"library_lens_{name}", on_click=edit, disabled=not idle)
     if info.documents and info.state == "ready":
         scenarios.section(explorer, info, writing, panels, job is not None)
-
-
-def _add_to(name: str) -> None:
-    st.session_state[INTO] = name
-    st.toast("Choose a file at the top.")
 
 
 def _rename(explorer: Explorer, info: CorpusInfo) -> None:
@@ -177,12 +170,12 @@ def _records(explorer: Explorer, info: CorpusInfo, disabled: bool) -> None:
             st.text_area("Authors, one per line", authors, key=fields("authors"), height=90)
             year = "" if document.year is None else str(document.year)
             with st.container(horizontal=True, gap="small"):
-                st.text_input("Year", year, key=fields("year"), width=180)
+                st.text_input("Year", year, key=fields("year"), width=160)
                 st.text_input("Link", document.url or "", key=fields("url"), width=380)
                 for name in names:
                     value = "" if known.get(name) is None else str(known[name])
                     label = _LABELS.get(name, escape_label(name.capitalize()))
-                    st.text_input(label, value, key=fields(name), width=180)
+                    st.text_input(label, value, key=fields(name), width=160)
             show_problem(at, keep=True)
             if submit("Save", f"library_save_{info.name}", save, place=at, disabled=disabled):
                 st.rerun()
@@ -202,23 +195,23 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
         st.text("No documents yet.")
         return
     contents = explorer.library.contents(info.name)
-    years = f"{contents.years[0]} to {contents.years[1]}" if contents.years else "none"
+    years = "{} to {}".format(*contents.years) if contents.years else "none"
     if contents.years and contents.undated:
         years += f" ({contents.undated:,} without a year)"
     shares = " · ".join(f"{aspect.name} {share:.0%}" for aspect, share in contents.shares)
     if contents.sampled < info.documents:
         shares += f" (estimated from {contents.sampled:,} documents)"
-    known = {"Years": years, "Sentences by aspect": shares}
-    if info.source not in {str(source.query) for source in info.sources}:
-        known["Source"] = f"{explorer.library.source_name(info.source)} ({info.source_format})"
-    if info.sources:
-        known["Services"] = "; ".join(
-            f"{one.name}, {str(one.query).partition(':')[2]}: "
-            f"{counted(one.documents, 'document')} on {one.updated_at[:10]}"
-            for one in info.sources
-        )
+    services = "; ".join(
+        f"{one.name}, {str(one.query).partition(':')[2]}: "
+        f"{counted(one.documents, 'document')} on {one.updated_at[:10]}"
+        for one in info.sources
+    )
+    source = f"{explorer.library.source_name(info.source)} ({info.source_format})"
+    if info.source in {str(one.query) for one in info.sources}:
+        source = ""
+    known = {"Years": years, "Sentences by aspect": shares, "Source": source, "Services": services}
     titles = el("ul", (el("li", cut(title, 200) or "(no title)") for title in contents.titles))
-    pairs = ((el("dt.sl-dim", name), el("dd", value)) for name, value in known.items())
+    pairs = ((el("dt.sl-dim", name), el("dd", value)) for name, value in known.items() if value)
     st.html(el("div.lib-card", el("div.sl-dim", "First titles"), titles, el("dl", pairs)))
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,6 @@ from engine.types.corpora import (
     DEFAULT_DOCUMENTS,
     CheckReport,
     CorpusInfo,
-    DatasetInfo,
     Fault,
     FaultKind,
     Found,
@@ -57,10 +55,9 @@ from pages._common.shared import (
     show_error,
     show_problem,
 )
-from pages._library.lens import choose_lens
 from pages._login import login
 
-_KEYS = ("library_way", "library_into", "library_name_", "library_new_lens", "library_new_field_")
+_KEYS = ("library_way", "library_into", "library_name_", "library_new_lens")
 """Keys of what each import goes by; see :func:`as_drawn`."""
 
 
@@ -75,11 +72,10 @@ INTO, NEW = "library_into", ""
 
 @dataclass(frozen=True)
 class Naming:
-    """What the name of a corpus depends on; ``running``: names of those that are being indexed."""
+    """What the name of a corpus depends on."""
 
     explorer: Explorer
     corpora: Mapping[str, CorpusInfo]
-    running: Container[str]
 
     def start(
         self,
@@ -118,41 +114,36 @@ class Naming:
                 )
                 name = library.stored_name(" ".join(typed.split()))
             place = st.empty()
-        lens = None
-        if self._fits(name):
-            if name in self.corpora:  # it keeps its own
-                lens = self.corpora[name].lens
-            else:
-                with fold("Lens", "library_new_fold", opened=False):
-                    lens = choose_lens(self.explorer, "library_new")
-
-        def do() -> None:
-            if lens is not None:
-                start(name, lens)
-                st.session_state[INTO] = NEW
-
-        look: Any = {"type": "primary", "disabled": lens is None or not ready}
-        with place:
-            button(label, key, as_drawn((*_KEYS, *chosen), do), place="imports", **look)
-
-    def _fits(self, name: str) -> bool:
-        """Whether a corpus can have this name; what becomes of one that has it is shown."""
-        library, known = self.explorer.library, self.corpora.get(name)
-        try:
-            library.check_name(name)
-        except SeedLensError as error:
-            show_error(error)
-            return False
-        if name in self.running:
-            note("This corpus is being indexed.", "Wait or cancel it below.")
-        elif known is not None:
+        lenses = {lens.key: lens for lens in library.lenses}
+        if known := self.corpora.get(name):  # it keeps its own
+            lens = known.lens
             facts(
                 f"Adds to {known.title} ({counted(known.documents, 'document')}). Documents with "
                 "the same ID are updated and keep fields that the source lacks."
             )
-        elif name in library.deleted():
-            note(f"A corpus {name} was deleted.", "This permanently replaces the deleted corpus.")
-        return name not in self.running
+        else:
+            try:
+                library.check_name(name)
+            except SeedLensError as error:
+                show_error(error)
+                ready = False
+            if name in library.deleted():
+                note(f"A corpus {name} was deleted.", "This permanently replaces it.")
+            with fold("Lens", "library_new_fold", opened=False):
+                words = "Aspects that documents can be similar in. Can be changed and edited later."
+                look: Any = {"persist_state": "session", "help": words, "width": 420}
+                called = {key: lens.name for key, lens in lenses.items()}
+                lens = lenses[select("Lens", called, "library_new_lens", **look)]
+                for aspect in lens.aspects:
+                    st.text(f"{aspect.letter} · {aspect.name}: {aspect.definition}")
+
+        def do() -> None:
+            start(name, lens)
+            st.session_state[INTO] = NEW
+
+        look = {"type": "primary", "disabled": not ready}
+        with place:
+            button(label, key, as_drawn((*_KEYS, *chosen), do), place="imports", **look)
 
 
 _DATASET = "library_dataset"
@@ -268,9 +259,6 @@ def found_card(found: Found, query: ServiceQuery, name: str) -> Html:
     return el("div.lib-card", el("strong", head), above, titles, notes, role="status")
 
 
-# -- data sets -------------------------------------------------------------------------------
-
-
 def from_datasets(naming: Naming) -> None:
     """The form, as far as it is filled in."""
     explorer = naming.explorer
@@ -289,19 +277,6 @@ def from_datasets(naming: Naming) -> None:
     if chosen is None:
         return
     info = explorer.library.describe_dataset(chosen)
-    st.html(dataset_card(info))
-
-    def start(name: str, lens: Lens) -> None:
-        dataset = NamedDataset(info.name)
-        explorer.library.start_import(dataset, name, lens=lens, owner=login.owner())
-        st.session_state[_DATASET] = None  # an empty form says that this one is under way
-
-    label = "Import" if info.is_there else "Download and import"
-    naming.start(info.name, info.name, "library_dataset_start", start, (_DATASET,), label=label)
-
-
-def dataset_card(info: DatasetInfo) -> Html:
-    """What a data set brings, in a few lines."""
 
     def many(number: int | None, one: str, more: str) -> str:
         return more if number is None else counted(number, one, more)
@@ -312,30 +287,22 @@ def dataset_card(info: DatasetInfo) -> Html:
         part = "" if info.judged == info.name else f", those of {info.judged}"
         judged = many(info.judgments, "judgment", "judgments")
         brings = f"{queries} and {judged}{part}, available on Evaluate once indexed."
-    there = "Already downloaded."
-    if not info.is_there:
-        there = "Downloaded from the publisher; its terms apply."
+    terms = "Downloaded from the publisher; its terms apply."
+    there = "Already downloaded." if info.is_there else terms
     head = el("strong", f"{info.name}: {many(info.documents, 'document', 'documents')}")
-    return el("div.lib-card", head, el("div", brings), el("div", there), role="status")
+    card = el("div.lib-card", head, el("div", brings), el("div", there), role="status")
+    st.html(card)
+
+    def start(name: str, lens: Lens) -> None:
+        dataset = NamedDataset(info.name)
+        explorer.library.start_import(dataset, name, lens=lens, owner=login.owner())
+        st.session_state[_DATASET] = None  # an empty form says that this one is under way
+
+    label = "Import" if info.is_there else "Download and import"
+    naming.start(info.name, info.name, "library_dataset_start", start, (_DATASET,), label=label)
 
 
-# -- files ---
-
-CELL_CHARACTERS = 300
 SENTENCES, SENTENCE_CHARACTERS = 12, 400
-
-
-# -- the first rows --------------------------------------------------------------------------
-
-
-def rows_of(shown: Preview) -> list[dict[str, str]]:
-    """The first rows, every cell as text, long ones cut."""
-
-    def cell(value: Any) -> str:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return cut("" if value is None else text, CELL_CHARACTERS)
-
-    return [{column: cell(row.get(column)) for column in shown.columns} for row in shown.rows]
 
 
 def first_card(first: SourceDocument, sentences: list[str]) -> Html:
@@ -474,55 +441,50 @@ _OF_FILE = tuple(
 """Keys of what an import goes by; see :func:`as_drawn`."""
 
 
-def add_documents(
-    explorer: Explorer, corpora: Mapping[str, CorpusInfo], running: Container[str]
-) -> None:
-    """The whole form. ``running``: names of corpora that are being indexed."""
+def add_documents(explorer: Explorer, corpora: Mapping[str, CorpusInfo]) -> None:
+    """The whole form."""
     show_problem("imports", keep=True)
-    naming = Naming(explorer, corpora, running)
+    naming = Naming(explorer, corpora)
     way = segments("Source", dict(zip(WAYS, WAYS, strict=True)), "library_way")
     if way in (SERVICE, DATASET):
         with error_boundary():
             (from_services if way == SERVICE else from_datasets)(naming)
         return
-    path = _upload(explorer) if way == UPLOAD else _place()
-    if path is not None:
-        _from_file(naming, path)
+    if way == UPLOAD:
+        path = _upload(explorer)
+    else:
+        path = st.text_input(
+            "Path of a file or folder (PDFs, BEIR, CSFCube)",
+            key="library_path",
+            persist_state="session",
+            placeholder="/home/me/papers.jsonl",
+            on_change=forget_problem,
+        ).strip()
+    if path:
+        _from_file(naming, Path(path))
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
 
 
-# -- the source ----------------------------------------------------------------------------
-
-
-def _place() -> Path | None:
-    text = st.text_input(
-        "Path of a file or folder (PDFs, BEIR, CSFCube)",
-        key="library_path",
-        persist_state="session",
-        placeholder="/home/me/papers.jsonl",
-        on_change=forget_problem,
-    )
-    return Path(text.strip()) if text.strip() else None
-
-
-def _upload(explorer: Explorer) -> Path | None:
-    # The uploader forgets its file when the page is left; the file itself is kept.
+def _upload(explorer: Explorer) -> str:
+    """The path of what was uploaded; the uploader forgets its file when the page is left."""
     widget = f"library_file_{st.session_state.get('library_uploads', 0)}"
 
-    def take() -> None:
-        files = [(file.name, file.getvalue()) for file in st.session_state[widget]]
-        st.session_state.pop("library_uploaded", None)
-        if files:
-            attempt_at("imports", store, files)
+    def are_papers(files: Sequence[Any]) -> bool:
+        return len(files) > 1 and all(file.name.lower().endswith(".pdf") for file in files)
 
-    def store(files: Sequence[tuple[str, bytes]]) -> None:
-        library = explorer.library
-        together = len(files) > 1 and _all_pdfs(name for name, _ in files)
-        path = library.save_papers(files) if together else library.save_upload(*files[-1])
-        st.session_state["library_uploaded"] = str(path)
+    def store(files: Sequence[Any]) -> None:
+        st.session_state.pop("library_uploaded", None)
+        library, given = explorer.library, [(file.name, file.getvalue()) for file in files]
+        if given:
+            papers = are_papers(files)
+            path = library.save_papers(given) if papers else library.save_upload(*given[-1])
+            st.session_state["library_uploaded"] = str(path)
+
+    def take() -> None:
+        attempt_at("imports", store, st.session_state[widget])
 
     label = (
         "PDFs (or a zip of them), or one file: JSON, CSV, Excel, Parquet, or references (RIS, "
@@ -531,20 +493,12 @@ def _upload(explorer: Explorer) -> Path | None:
     chosen = st.file_uploader(
         label, type=ENDINGS, accept_multiple_files=True, key=widget, on_change=take
     )
-    if len(chosen) > 1 and not _all_pdfs(file.name for file in chosen):
-        last = chosen[-1].name
-        note(f"Only {last} will be imported.", "Upload several files as PDFs only.")
-    stored = st.session_state.get("library_uploaded")
+    if len(chosen) > 1 and not are_papers(chosen):
+        note(f"Only {chosen[-1].name} will be imported.", "Upload several files as PDFs only.")
+    stored = str(st.session_state.get("library_uploaded", ""))
     if stored and not chosen:
         st.text(f"Uploaded earlier: {Path(stored).name}")
-    return Path(stored) if stored else None
-
-
-def _all_pdfs(names: Iterable[str]) -> bool:
-    return all(name.lower().endswith(".pdf") for name in names)
-
-
-# -- how it is read --------------------------------------------------------------------------
+    return stored
 
 
 def _from_file(naming: Naming, path: Path) -> None:
@@ -570,7 +524,7 @@ def _from_file(naming: Naming, path: Path) -> None:
     columns = dict(mapping)
     if st.session_state.get(f"library_roles_{key}") is False:
         columns["roles"] = NO_COLUMN
-    top, report = st.container(), None
+    top, report, keep = st.container(), None, dict[str, Any]()
     repairs = _repairs(read_as, guess.source_format, key)
     with top, error_boundary():
         report = _check(naming.explorer, path, source_format, columns, repairs)
@@ -579,16 +533,25 @@ def _from_file(naming: Naming, path: Path) -> None:
     unread = report is None or not report.abstracts
     with fold("Columns and format", f"library_options_{key}", opened=unread), error_boundary():
         _ask_format(naming.explorer, guess, key)
-        if guess.source_format != PDF:
-            _ask_columns(guess, columns_key)
+        found = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
+        with st.container(horizontal=True, gap="small"):
+            for field, label in FIELDS.items() if guess.source_format != PDF else ():
+                select(
+                    label,
+                    {column: column or "(none)" for column in found},
+                    f"library_map_{field}_{columns_key}",
+                    index=found.index(guess.mapping.get(field, NO_COLUMN)),
+                    persist_state="session",
+                    width=170,
+                )
         shown = library.preview(path, source_format, mapping, repairs)
         if shown.mapping.get("roles"):
+            keep = {"key": f"library_roles_{key}", "persist_state": "session", "value": True}
             words = "Use the source's sentence roles"
-            keep: Any = {"key": f"library_roles_{key}", "persist_state": "session"}
-            st.checkbox(words, value=True, help="Otherwise roles are predicted.", **keep)
+            st.checkbox(words, help="Otherwise roles are predicted.", **keep)
         if shown.rows:
             alt = "The first rows of the source"
-            grid(rows_of(shown), "library_rows", alt, height="content")
+            grid(shown.rows, "library_rows", alt, height="content")
         for document in shown.documents[:1]:
             st.html(first_card(document, library.sentences_of(document)))
     if report is None:
@@ -597,7 +560,11 @@ def _from_file(naming: Naming, path: Path) -> None:
     with top, error_boundary():
         _summary(report, guess.source_format)
         if report.fillable:
-            repairs = replace(repairs, fill_abstracts=_fill(report.fillable, key))
+            which = counted(report.fillable, "document has", "documents have")
+            words = f"Look up missing abstracts: {which} a DOI but no text"
+            keep = {"key": f"library_fill_{key}", "persist_state": "session"}
+            fill = st.checkbox(words, help="Sends DOIs to OpenAlex and Crossref.", **keep)
+            repairs = replace(repairs, fill_abstracts=fill)
 
         def start(name: str, lens: Lens) -> None:
             owner = login.owner()
@@ -677,27 +644,6 @@ def _mapping(guess: Preview, key: str) -> dict[str, str]:
     # All of them: a choice for one field must not move the guess for another behind one's back.
     known = {NO_COLUMN, *guess.columns}
     return {field: column for field, column in chosen.items() if column in known}
-
-
-def _ask_columns(guess: Preview, key: str) -> None:
-    columns = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
-    names = {column: column or "(none)" for column in columns}
-    with st.container(horizontal=True, gap="small"):
-        for field, label in FIELDS.items():
-            at = columns.index(guess.mapping.get(field, NO_COLUMN))
-            look: Any = {"index": at, "persist_state": "session", "help": "Source column."}
-            select(label, names, f"library_map_{field}_{key}", width=170, **look)
-
-
-def _fill(documents: int, key: str) -> bool:
-    """Whether abstracts that are missing are to be looked up."""
-    which = "1 document has" if documents == 1 else f"{documents:,} documents have"
-    return st.checkbox(
-        f"Look up missing abstracts: {which} a DOI but no text",
-        key=f"library_fill_{key}",
-        persist_state="session",
-        help="Sends DOIs to OpenAlex and Crossref.",
-    )
 
 
 def _check(

@@ -37,7 +37,6 @@ from pages._model.model_settings import endpoint, folded_panel
 ABOUT = (
     "Scenarios describe the information needs a document meets. They enable the “scenario” system."
 )
-BEING_WRITTEN = "Writing scenarios. Results appear here when done."
 WRITERS: dict[ScenarioSource, str] = {
     "generated": "Language model",
     "extractive": "Extracts (no model)",
@@ -81,7 +80,7 @@ def section(
         state = explorer.scenarios.status(name)
         writing = job is not None and job.running
         busy = indexing or writing
-        facts(BEING_WRITTEN if writing else " · ".join(coverage(state)))
+        facts("Results appear here when done." if writing else " · ".join(coverage(state)))
         if not state.scenarios:
             dim(ABOUT)
         begun: ScenarioSource = "generated" if job is None else job.request.source
@@ -139,7 +138,7 @@ def _weight(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:
 
     def change() -> None:
         weight = st.session_state[key] / 100
-        attempt_at(_place(state.corpus), explorer.scenarios.set_weight, state.corpus, weight)
+        attempt_at(f"scenarios_{state.corpus}", explorer.scenarios.set_weight, state.corpus, weight)
 
     st.slider(
         "Document weight",
@@ -170,7 +169,7 @@ def _confirm(state: ScenarioState) -> None:
             scenarios.jobs.dismiss(last.id)
 
     key = "library_scenarios_confirm"
-    confirm("Remove", key, attempt_at, _place(state.corpus), remove)
+    confirm("Remove", key, attempt_at, f"scenarios_{state.corpus}", remove)
 
 
 # -- having them written ---------------------------------------------------------------------------
@@ -245,11 +244,6 @@ def estimate_line(estimate: Estimate, covered: int) -> str:
     return " ".join(words for words, holds in parts.items() if holds) or "Up to date."
 
 
-def _place(corpus: str) -> str:
-    """Where what goes wrong with a corpus's scenarios is shown."""
-    return f"scenarios_{corpus}"
-
-
 def _task(explorer: Explorer, corpus: str) -> TaskPanel[ScenarioRequest, ScenarioCounts]:
     """Writing the scenarios of a corpus as a task."""
     return TaskPanel(
@@ -260,7 +254,7 @@ def _task(explorer: Explorer, corpus: str) -> TaskPanel[ScenarioRequest, Scenari
         ),
         outcome=_outcome,
         which=corpus,
-        place=_place(corpus),
+        place=f"scenarios_{corpus}",
     )
 
 
@@ -281,7 +275,7 @@ def _card(
         if ended and is_finished(job.report) and st.button("Search with scenarios", key):
             View.elsewhere(corpus=corpus, system="scenario").go()
 
-    show_problem(_place(corpus), keep=True)
+    show_problem(f"scenarios_{corpus}", keep=True)
     task.card(resume=resume, more=search)
 
 

@@ -74,7 +74,9 @@ def selection(page: MapPage) -> tuple[str, ...]:
     except SeedLensError as error:
         if view.kept:  # else shown in the place of the map
             show_error(error)
-            rows = ()
+            replace(view, kept="").write()
+    if rows is None and view.kept:
+        return ()
     found = (doc_ids[row] for row in (range(len(doc_ids)) if rows is None else rows))
     wanted = set(view.chosen)
     return tuple(doc_id for doc_id in found if view.kept or doc_id in wanted)
@@ -237,7 +239,7 @@ def cluster_names(page: MapPage) -> None:
     if naming is not None and (error := naming.exception()):
         show_error(as_ours(error, "Clusters could not be named."))
     if info.set_up:
-        popover = st.popover("Names by the model", key="map_names", on_change="rerun")
+        popover = st.popover("Name clusters with the model", key="map_names", on_change="rerun")
         if popover.open:
             with popover:
                 _offer_names(explorer, place, info.model)

@@ -55,7 +55,8 @@ def selection_panel(page: MapPage, doc_ids: Sequence[str]) -> None:
 def _table(view: MapView, documents: Sequence[Document]) -> str:
     """Titles that lead to Explore, with years and links to the papers, in HTML."""
     links = [paper_link(document) for document in documents]
-    heads, rows = ["Document, as a seed on Explore", "Year", "Link"][: 3 if any(links) else 2], []
+    heads = ["Document (opens as seed on Explore)", "Year", *(["Link"] if any(links) else [])]
+    rows = []
     for document, link in zip(documents, links, strict=True):
         title = title_of(document)
         search = f"./{PageView.link(explore_view(view, document.doc_id))}"
@@ -80,7 +81,7 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
         MapView.change(lambda now: replace(now, seed=doc_ids[0], text_id=""))
 
     def keep() -> None:
-        kept = current_list(explorer)
+        kept = current_list(explorer.reading_lists.lists())
         explorer.reading_lists.keep(kept.list_id, view.corpus, *doc_ids, trail=view.trail)
         are = counted(len(doc_ids), "document is", "documents are")
         st.session_state[DONE] = f"{are} in “{kept.name}”."

@@ -302,35 +302,9 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> Non
     page.get_by_role("button", name="Undo").click()
     expect(items.first.get_by_label("Note on")).to_have_value("To compare")
     assert_fits(page)
-    items.first.get_by_role("button", name="Use as seed").click()
+    items.first.get_by_role("button", name="Use “").click()
     expect(results(page).first).to_be_visible()
     expect(page.get_by_role("link", name="For a review (2)")).to_be_visible()
-
-
-@pytest.mark.nightly
-def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    results(page)
-    page.get_by_role("button", name="Table", exact=True).click()
-    expect(page).to_have_url(re.compile("view=table"))
-    rows = page.locator("tbody tr")
-    expect(rows).to_have_count(100)
-    expect(page.locator("caption")).to_have_text(re.compile("Sorting applies to ranks 1–100 of"))
-    heading = page.get_by_role("columnheader", name="Year")
-    heading.get_by_role("button").click()
-    expect(page).to_have_url(re.compile("sort=-year"))
-    page.reload()
-    expect(heading).to_have_attribute("aria-sort", "descending")
-    years = page.locator("td.year").all_inner_texts()
-    assert years == sorted(years, reverse=True)
-    page.keyboard.press("j")
-    page.keyboard.press("3")
-    expect(rows.first.locator("td.grade")).to_have_text("3")
-    page.keyboard.press("3")
-    expect(rows.first.locator("td.grade")).to_have_text("")
-    page.keyboard.press("Enter")
-    expect(page.locator("tr.below .pair").first).to_be_visible()
-    assert_fits(page)
 
 
 def test_results_are_reached_named_and_large_enough_for_everybody(visit: Visit) -> None:

@@ -156,6 +156,7 @@ def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(
     visit: Visit, model: ModelServer
 ) -> None:
     page = open_search(visit, PLAIN)
+    page.get_by_text("Advanced: system, model").click()
     connect(page, model.url)
     card = page.locator("article").nth(2)
     title = card.locator(".title").inner_text()

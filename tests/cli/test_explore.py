@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.ingest import open_source
+from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.searches import Query
 from tests.cli.command_line import connected, run_inside, run_json, write_lines

@@ -85,7 +85,7 @@ def result(rank: int, **more: Any) -> dict[str, Any]:
         "terms": [],
         "facts": [],
         "scenario": None,
-        "evidence": [PAIR],
+        "evidence": [PAIR, PAIR],
         "explanation": HOSTILE,
         "sentences": sentences(),
         "fact_marks": [[], []],
@@ -176,7 +176,8 @@ def flow(**more: Any) -> dict[str, Any]:
         for i in range(6)
     ]
     lines[0]["grade"] = 3
-    names = [{"name": name, "system": HOSTILE, "wording": HOSTILE} for name in ("base", HOSTILE)]
+    named = {"system": HOSTILE, "wording": HOSTILE}
+    names = [{"name": name, "label": name, **named} for name in ("base", HOSTILE)]
     file = {"name": "rank flow", "title": "Rank flow", "caption": "Six.", "csv": "a,b\n1,2\n"}
     base = {"columns": names, "lines": lines, "depth": 5, "selected": "", "inks": [INK, INK]}
     return {**base, **file, "file_ink": INK, **more}

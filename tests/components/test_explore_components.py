@@ -98,6 +98,8 @@ def test_results_are_walked_graded_kept_and_unfolded_by_keys(mount: Mount) -> No
     expect(root.get_by_role("status")).to_have_text("Kept")
     keyboard.press("Enter")
     expect(second.locator(".abstract .line")).to_have_count(2)
+    expect(second.locator(".pair")).to_have_count(4)
+    assert "[object" not in second.inner_text()
     # One stop for all buttons of a result; arrows go between them.
     keyboard.press("Tab")
     keyboard.press("Tab")
@@ -131,7 +133,7 @@ def test_a_table_is_sorted_by_its_headings(mount: Mount) -> None:
         "aria-sort", "ascending"
     )
     root.get_by_role("button", name="Title 2").click()
-    expect(root.locator("tr.below .pair")).to_have_count(2)
+    expect(root.locator("tr.below .pair")).to_have_count(4)
     events = found.calls()[-1][1]
     assert [e["sort"] for e in events] == ["-grade", "-year", "year"]
 

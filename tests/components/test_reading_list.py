@@ -60,7 +60,7 @@ def test_notes_tags_and_lists_are_sent_and_words_are_shown_as_words(mount: Mount
     root = card.draw(data(one, link="javascript:alert(1)"))
     expect(root.locator("img, a")).to_have_count(0)
     expect(root.locator(".title")).to_have_text(SHOWN)
-    expect(root.locator(".pair dd").first).to_have_text(SHOWN)
+    expect(root.locator(".pair .text").first).to_have_text(SHOWN)
     note, tag = root.get_by_label("Note on"), root.get_by_label("Add a tag to")
     note.fill("First")
     tag.fill(" later ")

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from engine.explorer import Explorer
-from engine.ingest import open_source
+from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.annotating import Project
 from engine.types.evaluations import EvaluationRequest

@@ -224,7 +224,7 @@ class Answerer:
 def read_knowledge(folder: Path) -> Knowledge:
     """Documents and grades of a collection that SeedLens can read."""
     from engine.collections.readers import read_collection
-    from engine.ingest import open_source
+    from engine.ingest.source import open_source
 
     collection = read_collection(folder)
     if collection.documents is None:

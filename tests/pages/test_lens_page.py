@@ -40,11 +40,15 @@ def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
     assert "aspect 3: name: it is empty" in shown(page)
     page.text_input(key="lens_field_3_name").set_value("<b>Place</b>")
     page.text_area(key="lens_field_3_definition").set_value("Sentences that say where.")
+    page.text_area(key="lens_field_3_examples").set_value("In Paris.")
+    assert "give at least 2 sentences" in shown(run(page))
     page.text_area(key="lens_field_3_examples").set_value("In Paris.\nAt the coast.")
     run(page)
     names = [aspect.name for aspect in before.aspects]
     assert f"{names[2]} " in shown(page)
-    assert shown(page).count('<span class="role-0"><span class="letter">') == 1, "a legend"
+    assert shown(page).count('<span style="--role: var(--role-0)"><span class="letter">') == 1, (
+        "a legend"
+    )
     assert "&lt;b&gt;Place&lt;/b&gt;" in shown(page)
     assert "<b>Place" not in shown(page)
     assert small_copy.library.lens("small") == before, "a preview stores nothing"

@@ -11,7 +11,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.import_page import give_path, shown
-from tests.pages.visits import Serve, click, run, visit
+from tests.pages.visits import Serve, run, visit
 from tests.support import write_jsonl
 
 
@@ -48,26 +48,3 @@ def test_the_sources_roles_can_be_left_aside(
     run(form)
     (request,) = start(form, fresh, monkeypatch)
     assert request.mapping["roles"] == ""  # type: ignore[attr-defined]
-
-
-def test_a_lens_of_ones_own_is_checked_as_it_is_written(
-    form: AppTest, fresh: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    form.selectbox(key="library_new_lens").set_value("own")
-    run(form)
-    assert form.button(key="library_index").disabled
-    click(form, "library_new_remove_1")
-    form.text_input(key="library_new_field_name").set_value("Letters")
-    form.text_input(key="library_new_field_0_name").set_value("Complaint <b>")
-    assert "definition: it is empty" in shown(run(form))
-    form.text_area(key="library_new_field_0_definition").set_value("Sentences that say what hurts.")
-    form.text_area(key="library_new_field_0_examples").set_value("My knee is swollen.")
-    assert "give at least 2 sentences" in shown(run(form))
-    both = "My knee is swollen.\nAt night I cough."
-    form.text_area(key="library_new_field_0_examples").set_value(both)
-    run(form)
-    assert not form.button(key="library_index").disabled
-    (request,) = start(form, fresh, monkeypatch)
-    lens = request.lens  # type: ignore[attr-defined]
-    assert [a.name for a in lens.aspects] == ["Complaint <b>"]
-    assert lens.aspects[0].examples == ("My knee is swollen.", "At night I cough.")

@@ -11,8 +11,8 @@ from engine.explorer import Explorer
 from engine.types.searches import WHOLE
 from pages._common.state import Pages
 from pages._compare.compare_state import CompareView, variants_from_json, variants_to_json
+from pages._explore.explore_page import correct
 from pages._explore.explore_state import View
-from pages._explore.reading_chips import correct
 from tests.pages.visits import param, run, shown, visit
 
 WORDS = "similar evaluation set-up, ignore the topic"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
@@ -81,6 +83,22 @@ def test_documents_have_tags_and_go_to_other_lists_with_what_was_written_on_them
     assert (first.note, first.tags) == ("second\nfirst", ("to read", NASTY))
     assert [one.document.doc_id for one in lists.documents(target, tag="to read")] == [a]
     assert [one.tags for one in lists.lists()] == [first.tags[::-1], first.tags[::-1]]
+
+
+def test_what_several_people_keep_and_write_at_once_is_all_there(small_copy: Explorer) -> None:
+    lists, doc_ids = small_copy.reading_lists, small_copy.library.open("small").doc_ids[:16]
+
+    def work(doc_id: str) -> None:
+        lists.keep("", "small", doc_id)
+        lists.annotate("", "small", doc_id, f"on {doc_id}", before="")
+        lists.move("", "small", doc_id, ("small", doc_ids[0]))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, doc_ids))
+    assert {one.document.doc_id: one.note for one in lists.documents()} == {
+        doc_id: f"on {doc_id}" for doc_id in doc_ids
+    }
+    assert [one.documents for one in lists.lists()] == [16]
 
 
 def test_lists_have_different_names_and_come_back_after_a_deletion(small_copy: Explorer) -> None:

@@ -230,6 +230,8 @@ def test_an_edited_record_alone_is_encoded_again_and_outlives_the_next_import(
     assert stored(papers).filter(rest).equals(before.filter(rest))
     assert papers.library.import_documents(request_).unchanged == 40
     assert papers.document("papers", "plain") == after
+    hashes = [one.column("content_hash") for one in (before, stored(papers))]
+    assert hashes[0] != hashes[1], "scenarios of the old text do not count"
     assert papers.library.undo_import("papers") == 40
     assert stored(papers).equals(before)
     was = papers.document("papers", labelled)

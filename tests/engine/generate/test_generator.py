@@ -18,7 +18,8 @@ from engine.config import ROOT, Settings
 from engine.errors import BadInputError
 from engine.generate.generator import BuiltCollection, Generation, GenerationRequest
 from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
-from engine.ingest import detect_format, open_source
+from engine.ingest.formats import detect_format
+from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
 from storage.answers import Answers
 from tests.support import ended, wait_until

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadInputError
-from engine.ingest import (
-    check,
-    open_source,
-)
+from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import BadInputError
-from engine.ingest import check, open_source
+from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, one

@@ -12,7 +12,8 @@ import openpyxl
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest import check, detect_format, open_source
+from engine.ingest.formats import detect_format
+from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, one
 
@@ -78,8 +79,8 @@ def test_fields_that_no_document_has_are_named_with_the_columns_that_may_hold_th
 ) -> None:
     path = write("a.csv", f"id,text,Kop,Versheen\n1,{TEXT},{TITLE},2019\n2,More.,Words,2020\n")
     (warning,) = check(open_source(path, lens=RESEARCH), MAX_CHARS).warnings
-    assert warning.startswith("No document has authors or title or year; perhaps")
-    assert "--map year=Versheen" in warning
+    assert warning.startswith("No document has authors or title or year; columns that serve")
+    assert warning.endswith("Kop, Versheen.")
 
 
 # --- formats ---------------------------------------------------------------------------------

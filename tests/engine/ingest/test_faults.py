@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 
 from engine.errors import BadInputError
-from engine.ingest import (
-    check,
-    open_source,
-    preview,
-    unique_documents,
-)
+from engine.ingest.source import check, open_source, preview, unique_documents
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault

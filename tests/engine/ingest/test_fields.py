@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from engine.errors import UnknownNameError
-from engine.ingest import (
-    check,
-    content_hash,
-    open_source,
-)
+from engine.ingest.source import check, content_hash, open_source
 from engine.lenses.definitions import RESEARCH
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, one, passages
 

@@ -12,14 +12,9 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest import (
-    FORMATS,
-    Notes,
-    check,
-    detect_format,
-    open_source,
-    unique_documents,
-)
+from engine.ingest.files import Notes
+from engine.ingest.formats import FORMATS, detect_format
+from engine.ingest.source import check, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
 from storage import parquet_files
 from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, one, passages

@@ -16,8 +16,9 @@ from benchmarks.text_rules import GROWTH, PATTERNS, RULES, rate
 from engine.config import ROOT
 from engine.corpora import uploads
 from engine.errors import BadInputError
-from engine.ingest import check, examine, open_source, previews
+from engine.ingest import previews
 from engine.ingest.previews import Reading
+from engine.ingest.source import check, examine, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types import limits
 from engine.types.corpora import ImportRequest, Repairs

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest import check, content_hash, open_source, unique_documents
+from engine.ingest.source import check, content_hash, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
 from tests.engine.ingest.reading_files import MAX_CHARS

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadInputError
-from engine.ingest import check, detect_format, isolated, open_source, pdf
+from engine.ingest import isolated, pdf
+from engine.ingest.formats import detect_format
 from engine.ingest.pdf import PDF_MEMORY
 from engine.ingest.pdf.pages import read_pages
 from engine.ingest.pdf.paper import Paper as FoundPaper
 from engine.ingest.pdf.paper import find_paper
+from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from engine.types.documents import SourceDocument

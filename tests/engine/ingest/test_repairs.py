@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from engine.errors import BadInputError
-from engine.ingest import check, examine, open_source, unique_documents
+from engine.ingest.source import check, examine, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import NO_REPAIRS, Repairs
 from engine.types.documents import SourceDocument

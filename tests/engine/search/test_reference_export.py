@@ -20,7 +20,7 @@ from engine.explorations.exports import (
     to_csl_json,
     to_ris,
 )
-from engine.ingest import open_source
+from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.documents import Document, SourceDocument
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query

@@ -12,7 +12,7 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest import open_source
+from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
 from engine.sources.datasets import (
     dataset_names,
