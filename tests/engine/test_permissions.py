@@ -127,7 +127,7 @@ MAY: dict[str, dict[str, str]] = {
     },
     "reader.jobs": JOBS,
     "reading_lists": {
-        "all": "documents export exported ids info kept_on seed_titles",
+        "all": "documents export exported found_from ids info kept_on seed_titles",
         "own": "adopt annotate delete keep lists move named new remove rename send tag "
         "trails_of_items",
     },
