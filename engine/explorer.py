@@ -48,6 +48,7 @@ from engine.search.interpretation import lens_words, load_network
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEM_NAMES, SYSTEMS, find_system
 from engine.search.systems import reads_wording as wording_counts
+from engine.sentences import split_sentences
 from engine.text import counted, size
 from engine.types.annotating import Project
 from engine.types.comparisons import Sensitivity
@@ -87,6 +88,7 @@ class Explorer(ForPerson):
     parse_reading = staticmethod(reading_in)  # "+method,-background"
     reads_wording = staticmethod(wording_counts)  # a system ranks by aspects or terms
     find_facts = staticmethod(facts_in)
+    split_sentences = staticmethod(split_sentences)
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()

@@ -230,6 +230,11 @@ class Judging(LedgerTables):
         with self._database.write() as connection:
             return _append(connection, change(_changed(connection, corpus, project)))
 
+    def stored(self, corpus: str, project: str) -> Changed:
+        """A project's current judgments, as :meth:`change` gives them, for reading."""
+        with self._database.read() as connection:
+            return _changed(connection, corpus, project)
+
     def undo(
         self,
         corpus: str,

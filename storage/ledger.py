@@ -94,6 +94,11 @@ class Ledger:
         """What people know it by: its file, or its server's address without user and password."""
         return self._database.name
 
+    @property
+    def is_protected(self) -> bool:
+        """Whether it can only be read."""
+        return self._database.is_protected()
+
     def keep_copy(self) -> None:
         """Keep a copy of today, and the last :data:`MOST_COPIES` of other days; none without
         changes or on a server."""

@@ -115,14 +115,23 @@ class Projects(LedgerTables):
         while they are the same."""
 
         def read(connection: Connection) -> list[PoolRow]:
-            query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
-            rows = records(connection, PoolRow, query.order_by(POOLS.c.id))
+            rows = _pool_of(connection, corpus, project)
             stored = self._retired.find(connection, project, corpus)
             retired = frozenset[str]() if stored is None else stored.value
             return [row for row in rows if row.query_id not in retired]
 
         place = {"corpus": corpus, "project": project}
         return self._database.remembered(("pool", corpus, project), _POOLS_STAMP, read, **place)
+
+    def every_pool(self, corpus: str, project: str) -> list[PoolRow]:
+        """As :meth:`pool`, with those of retired queries."""
+        with self._database.read() as connection:
+            return _pool_of(connection, corpus, project)
+
+
+def _pool_of(connection: Connection, corpus: str, project: str) -> list[PoolRow]:
+    query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
+    return records(connection, PoolRow, query.order_by(POOLS.c.id))
 
 
 def _of(table: Table, corpus: str, project: str) -> tuple[ColumnElement[bool], ...]:

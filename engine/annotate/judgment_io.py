@@ -614,7 +614,9 @@ class JudgmentFiles(ForPerson):
         last, judging = [rows[-1][1] for rows in incoming.rows.values()], self._ledger.judging
         if is_new and not dry_run:
             self._projects.put(target, last[0].annotator)
-        if incoming.new_queries and not dry_run:
+        if incoming.new_queries and dry_run:
+            self._projects.checked_queries(target, incoming.new_queries)
+        elif incoming.new_queries:
             self._projects.add_queries(target, incoming.new_queries)
         taken = judging.known(row.event for row in last)
         added, known, conflicts = 0, 0, tuple[str, ...]()
@@ -623,9 +625,12 @@ class JudgmentFiles(ForPerson):
             nonlocal added, known, conflicts
             new, known, conflicts = incoming.compared(stored, taken, overwrite=overwrite)
             added = len(new)
-            return () if dry_run else new
+            return new
 
-        judging.change(*target.key, change)
+        if dry_run:
+            change(judging.stored(*target.key))
+        else:
+            judging.change(*target.key, change)
         about = _counts(last), len(incoming.new_queries), target.name
         return ImportedJudgments(added, known, conflicts, incoming.warnings, *about)
 
@@ -695,7 +700,7 @@ class JudgmentFiles(ForPerson):
         settings = check_project(settings if name is None else replace(settings, name=name))
         with suppress(UnknownNameError):
             return self._projects.project(corpus, settings.name), False
-        return self._projects.placed(replace(settings, place="", deleted=False)), True
+        return self._projects.placed(replace(settings, place="", deleted=False, former=())), True
 
 
 def _counts(judgments: Iterable[Judgment]) -> JudgmentCounts:

@@ -360,6 +360,19 @@ _content = attrgetter(
 # -- projects ----------------------------------------------------------------------------------
 
 
+def _named(project: Project) -> Project:
+    """The project, unless it is a corpus's own."""
+    if not project.name:
+        raise BadInputError("The project has no name.", "Enter a short one, like methods-2024.")
+    return project
+
+
+def _changed(project: Project, how: str = "was changed by somebody else") -> BadInputError:
+    return BadInputError(
+        f"Project '{project.name}' {how} in the meantime.", "Look at it again, and then change it."
+    )
+
+
 class ProjectStore(ForPerson):
     """The projects of one home: settings, queries, pools and judgments; thread-safe."""
 
@@ -375,23 +388,36 @@ class ProjectStore(ForPerson):
 
     def projects(self, corpus: str | None = None) -> list[Project]:
         """Projects that were saved, by corpus and name; a corpus's own only once it was."""
-        return [project for project in self._every_project(corpus) if not project.deleted]
+        stored = (one.value for one in self._stored.all(corpus) if not one.value.deleted)
+        return sorted(stored, key=attrgetter("corpus", "name"))
 
     @leads_only
     def deleted(self, corpus: str) -> list[Project]:
-        """Projects that :meth:`restore` can bring back."""
-        return [project for project in self._every_project(corpus) if project.deleted]
+        """Projects that :meth:`restore` can bring back, the last deleted first."""
+        gone = [one for one in self._stored.all(corpus) if one.value.deleted]
+        return [one.value for one in sorted(gone, key=attrgetter("time"), reverse=True)]
 
-    def _every_project(self, corpus: str | None) -> list[Project]:
-        stored = (one.value for one in self._stored.all(corpus))
-        return sorted(stored, key=attrgetter("corpus", "name"))
+    def at(self, corpus: str, place: str) -> Project:
+        """The project of a :attr:`Project.key`; UnknownNameError while it is deleted, whatever
+        project has its name now."""
+        self._library.corpus(corpus)
+        stored: Project | None = self._stored.value(place, corpus)
+        if stored is None:
+            return self.project(corpus, place)
+        if stored.deleted:
+            raise UnknownNameError(
+                f"The project '{stored.name}' of corpus '{corpus}' was deleted.",
+                "A lead can restore it.",
+            )
+        return stored
 
     def project(self, corpus: str, name: str = "") -> Project:
-        """A project by its name, or the one that it had before it was renamed; a corpus always has
+        """A project by its name, or one that it had before it was renamed; a corpus always has
         its own, called ""."""
         corpus = self._library.corpus(corpus).name
         projects = self.projects(corpus)
-        named = {p.key[1]: p for p in projects} | {p.name: p for p in projects}
+        named = {former: p for p in projects for former in (*p.former, p.key[1])}
+        named |= {p.name: p for p in projects}
         if name and name not in named:
             known = ", ".join(project.name for project in projects if project.name)
             raise UnknownNameError(
@@ -403,43 +429,44 @@ class ProjectStore(ForPerson):
     @leads_only
     def create(self, project: Project, author: str) -> Project:
         """Store a new project under a name that is free."""
-        if not project.name:
-            raise BadInputError("The project has no name.", "Enter a short one, like methods-2024.")
-        self._check_free(project.corpus, project.name)
+        self._check_free(project.corpus, _named(project).name)
         return self.save(project, author)
 
     @leads_only
     def copy(self, project: Project, name: str, author: str) -> Project:
         """A new project with the settings, queries and pool of one, without its judgments."""
-        made = self.create(replace(project, name=name, place=""), author)
+        self._check_free(project.corpus, name)
+        made = self.put(
+            _named(replace(_named(project), name=name, place="", former=())),
+            check_annotator(author),
+        )
         rows, (corpus, place) = self._ledger.projects, made.key
         rows.add_queries(replace(row, project=place) for row in rows.queries(*project.key))
         rows.set_asked(corpus, place, self.retired(project), asked=False, author=author)
-        rows.add_to_pool(replace(row, project=place) for row in rows.pool(*project.key))
+        rows.add_to_pool(replace(row, project=place) for row in rows.every_pool(*project.key))
         return made
 
     @leads_only
     def rename(self, project: Project, name: str, author: str) -> Project:
-        """Rename a project; it is found by its former name too while no other has it."""
-        return self.put(replace(project, name=name, place=project.key[1]), author)
+        """Rename a project; it is found by its former names too."""
+        former = tuple(dict.fromkeys((*_named(project).former, project.name)))
+        renamed = replace(project, name=name, place=project.key[1], former=former)
+        return self.put(_named(renamed), author, project)
 
     @leads_only
     def delete(self, project: Project, author: str) -> None:
         """Delete a project; :meth:`restore` brings it back, with all that was judged."""
-        self.put(replace(project, deleted=True, place=project.key[1]), author)
+        self.put(replace(_named(project), deleted=True, place=project.key[1]), author, project)
 
     @leads_only
-    def restore(self, corpus: str, name: str, author: str) -> Project:
-        """Undo the last :meth:`delete` of a project of this name."""
-        for stored in sorted(self._stored.all(corpus), key=lambda one: one.time, reverse=True):
-            if stored.value.deleted and stored.value.name == name:
-                return self.put(replace(stored.value, deleted=False, place=stored.key), author)
-        raise UnknownNameError(f"Corpus '{corpus}' has no deleted project '{name}'.")
+    def restore(self, gone: Project, author: str, name: str = "") -> Project:
+        """Undo the :meth:`delete` of a project; ``name`` is another one for it, "" for its own."""
+        return self.put(replace(gone, deleted=False, name=name or gone.name), author, gone)
 
     def _check_free(self, corpus: str, name: str, place: str | None = None) -> None:
         """Refuse a name that a project at another place has, or had before it was renamed."""
         for other in self.projects(corpus):
-            if other.key[1] != place and name in (other.name, other.key[1]):
+            if other.key[1] != place and name in (other.name, other.key[1], *other.former):
                 was = "" if other.name == name else f", now called '{other.name}'"
                 raise BadInputError(
                     f"Corpus '{corpus}' has a project '{name}' already{was}.",
@@ -461,7 +488,7 @@ class ProjectStore(ForPerson):
         self, project: Project, assigned: Mapping[str, Sequence[str]], author: str
     ) -> Project:
         """Assign queries to annotators; one without any is everybody's."""
-        asked, after = self._every_query(project), dict(project.assigned)
+        asked, after = self._every_query(project), dict(_named(project).assigned)
         for name, people in assigned.items():
             check_known("query", name, asked)
             after[name] = tuple(map(check_annotator, people))
@@ -495,7 +522,7 @@ class ProjectStore(ForPerson):
             kept = () if stored is None else stored.value
             return (*kept, *(item for item in first if item not in kept))
 
-        if keep and not {*first} <= {*before}:
+        if keep and not {*first} <= {*before} and not self._ledger.is_protected:
             self._first.change(place, extended, scope=corpus)
         return first
 
@@ -503,7 +530,9 @@ class ProjectStore(ForPerson):
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
         """Store a project. ``before`` is the version that was edited, None for any."""
         lens = self._library.lens(project.corpus)
-        for aspect in filter(None, project.guidelines):
+        stored = self._stored.value(project.key[1], project.corpus)
+        known = {"", *(stored.guidelines if stored is not None else ())}
+        for aspect in project.guidelines.keys() - known:
             find_aspect(lens, aspect)
         project = replace(project, corpus=self._library.stored_name(project.corpus))
         return self.put(project, check_annotator(author), before)
@@ -512,12 +541,15 @@ class ProjectStore(ForPerson):
     def put(self, project: Project, author: str, before: Project | None = None) -> Project:
         """As :meth:`save`, for a project from a file: any author, and any aspects in its
         guidelines."""
+        if before is not None:
+            self._check_unchanged(before)
         checked = check_project(self.placed(project))
         corpus, place = checked.key
-        if not checked.deleted:
-            self._check_free(corpus, checked.name, place)
         stored = self._stored.get(place, corpus)
         current = Project(corpus, place) if stored is None else stored.value
+        is_here = stored is not None and not current.deleted and current.name == checked.name
+        if not checked.deleted and not is_here:
+            self._check_free(corpus, checked.name, place)
         if current.leads and author not in current.leads:
             raise BadInputError(
                 f"'{author}' cannot change project '{project.name}'.",
@@ -526,15 +558,23 @@ class ProjectStore(ForPerson):
         self._check_grades(current, checked.scale)
 
         def change(latest: Stored[Project] | None) -> Project:
-            if before not in (None, current) or latest != stored:
-                raise BadInputError(
-                    f"Project '{project.name}' was changed by somebody else in the meantime.",
-                    "Look at it again, and then change it.",
-                )
+            if latest != stored:
+                raise _changed(project)
             return checked
 
         self._stored.change(place, change, author, corpus)
         return checked
+
+    def _check_unchanged(self, before: Project) -> None:
+        """Refuse a version of a project that is not the current one."""
+        corpus, place = before.key
+        current = self._stored.value(place, corpus) or Project(corpus, place)
+        if current.deleted and not before.deleted:
+            raise _changed(before, "was deleted")
+        if current.name != before.name:
+            raise _changed(before, f"was renamed to '{current.name}'")
+        if current != before:
+            raise _changed(before)
 
     def _check_grades(self, current: Project, scale: Scale) -> None:
         """Refuse a scale that lacks a current grade."""
@@ -592,6 +632,18 @@ class ProjectStore(ForPerson):
     ) -> list[str]:
         """Add queries, by their ids or named by :func:`engine.queries.query_id`, and return
         the ids; known ones stay as they are, retired ones become active."""
+        new = self.checked_queries(project, queries)
+        self._store(project, new)
+        rows = self._ledger.projects
+        if rows.retired(*project.key).intersection(new):
+            rows.set_asked(*project.key, new, asked=True, author="")
+        return [*new]
+
+    @leads_only
+    def checked_queries(
+        self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
+    ) -> dict[str, Query]:
+        """The queries as :meth:`add_queries` stores them, by id; refuses what it refuses."""
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
         ids = [*queries] if isinstance(queries, Mapping) else [*map(query_id, asked)]
@@ -611,11 +663,7 @@ class ProjectStore(ForPerson):
                 f"{which} for something else here by the same id (first: '{taken[0]}').",
                 "Use a project of its own for them. Nothing was added.",
             )
-        self._store(project, new)
-        rows = self._ledger.projects
-        if rows.retired(*project.key).intersection(ids):
-            rows.set_asked(*project.key, ids, asked=True, author="")
-        return ids
+        return new
 
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
         """Store the query if its id is new: own words and sentences are not in an id."""
@@ -659,6 +707,10 @@ class ProjectStore(ForPerson):
         """The current judgments, adjudications included, in order of arrival."""
         check_sees(self.person, annotator)
         return self._ledger.judging.latest(*project.key, query_id, annotator)
+
+    def last_event(self, project: Project) -> int:
+        """The number of the last event that changed a judgment; 0 before the first."""
+        return self._ledger.judging.current(*project.key).last
 
     @leads_only
     def history(self, project: Project) -> list[Judgment]:

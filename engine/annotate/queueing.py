@@ -303,7 +303,10 @@ def find_share(
         if lease.annotator != who:
             held.setdefault(lease.annotator, set()).update(lease.items)
     leased = Counter(itertools.chain.from_iterable(held.values()))
-    people = len({who, *held})
+    # Those who judge other queries alone take no part in what is left; without items, one waits.
+    pool = queue.pool
+    beside = {o for o, items in held.items() if not items or not items.isdisjoint(pool)}
+    people = len({who, *beside})
 
     def is_free(item: Item) -> bool:
         return item not in leased or leased[item] < queue.lacking(item)
@@ -356,7 +359,8 @@ def find_progress(
         progress = Queue(project, who, mine, current, first=first).progress()
         share = count[who] / len(own) if own else 0.0
         people.append(PersonProgress(who, progress, share, last.get(who)))
-    judging = project.annotators or tuple(p.annotator for p in people if p.annotator in count)
+    here = {judgment.annotator for judgment in own if judgment.origin == "person"}
+    judging = project.annotators or tuple(p.annotator for p in people if p.annotator in here)
     by_all = Counter(j.item for j in own if j.annotator in judging)
     needs = {item: _needed(project, item) for item in pool}
     needs |= {item: max(project.per_item, len(judging)) for item in first}

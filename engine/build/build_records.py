@@ -133,6 +133,7 @@ class Expanded:
     text: str
     doc_ids: tuple[str, ...]
     pooled: str = ""  # a digest of the pool's input; "" before it was filled
+    place: str = ""  # where the project is stored; "" for the build's name
 
 
 @dataclass(frozen=True, slots=True)

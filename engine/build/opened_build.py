@@ -462,13 +462,16 @@ class OpenBuild:
             raise UnknownNameError(
                 f"'{self.spec.name}' is no annotation project yet.", "Run the step 'expand'."
             )
-        return self.annotation.project(*self._place)
+        corpus, name = self._place
+        return self.annotation.at(corpus, self.expanded()[0].place or name)
 
     def check_name(self) -> None:
         """Raise BadInputError where the name is taken by a project that this build did not make."""
         corpus, name = self._place
-        projects = self.annotation.projects(corpus)
-        if any(name in (p.name, p.key[1]) for p in projects) and not self.has_project():
+        places = {one.place or name for one in self.expanded()}
+        projects = {p.key[1]: p for p in self.annotation.projects(corpus)}
+        is_own = bool(places & projects.keys()) if places else self.has_project()
+        if any(name in (p.name, place) for place, p in projects.items()) and not is_own:
             raise BadInputError(
                 f"Corpus '{corpus}' has an annotation project '{name}' that is not this build's.",
                 "Begin the build under another name. What a model answered is kept.",
@@ -476,9 +479,10 @@ class OpenBuild:
 
     def candidates(self, expanded: Sequence[Expanded]) -> tuple[int, int]:
         """Of the pool of these queries: how many items have a grade, and how many there are."""
-        if not expanded:
+        try:
+            project = self.project()
+        except UnknownNameError:  # not made, or deleted
             return 0, 0
-        project = self.annotation.project(*self._place)
         asked = {one.query_id for one in expanded}
         pool = {one.item for one in self.annotation.pool(project) if one.query_id in asked}
         judgments = self.annotation.judgments(project)
@@ -523,8 +527,11 @@ class OpenBuild:
             stale=any(cluster.key in worded for cluster in unworded),
             unfinished=False,
         )
-        graded, pooled = self.candidates(self.expanded())
+        expanded = self.expanded()
+        graded, pooled = self.candidates(expanded)
         expand = state("expand", graded, pooled, expanding_basis(self.spec, self.asked()))
+        if expanded and not pooled:  # the project was deleted
+            expand = replace(expand, stale=expand.at is not None)
         steps = (self._label_state(), collapse, verbalise, expand)
         return BuildState(self.spec, self.author, self.time, steps)
 

@@ -323,8 +323,9 @@ def _saved_project(work: Work) -> Project:
     if not build.has_project():
         # Before the project is there, so that after a kill it is known whose it is.
         work.keep(())
-    with suppress(UnknownNameError):
-        return build.annotation.project(spec.corpus, spec.name)
+    with suppress(UnknownNameError):  # a deleted one is made again
+        own = build.expanded()
+        return build.project() if own else build.annotation.project(spec.corpus, spec.name)
     about = f"**{spec.attribute}**\n\n{spec.guidance}".strip()
     project = Project(spec.corpus, spec.name, {"": about}, SCALE, model_grades=True)
     return build.annotation.save(project, work.author)
@@ -336,14 +337,17 @@ def _asked(work: Work, project: Project) -> tuple[list[Expanded], tuple[str, ...
     before = annotation.queries(project, retired=True)
     ids, taken = {q.text: i for i, q in before.items() if q.text is not None}, set(before)
     names = {cluster.key: cluster.name for cluster in build.active()}
-    pooled = {one.query_id: one.pooled for one in build.expanded()}
+    place = project.key[1]
+    same = [one for one in build.expanded() if (one.place or build.spec.name) == place]
+    pooled = {one.query_id: one.pooled for one in same}
     expanded = []
     for query in build.asked():
         query_id = ids.get(query.text) or free_id(names[query.key], taken)
         ids[query.text] = query_id
         taken.add(query_id)
         basis = pooled.get(query_id, "")
-        expanded.append(Expanded(query.key, query_id, query.text, query.doc_ids, basis))
+        about = (query.key, query_id, query.text, query.doc_ids)
+        expanded.append(Expanded(*about, basis, place))
     asked = {one.query_id: Query(project.corpus, text=one.text) for one in expanded}
     # People may have added queries of their own to those that the build asked at some time.
     written = {j.query_id for j in annotation.judgments(project) if j.event.startswith(BUILT)}
@@ -546,6 +550,8 @@ def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
     there = {o.text: o for o in build.expanded() if o.pooled == basis}
     known = [there[query.text] for query in asked if query.text in there]
     graded, pooled = build.candidates(known)
+    if not pooled:  # the project was deleted
+        there, known = {}, []
     each = min(len(spec.systems) * spec.depth, len(corpus))
     new = [query for query in asked if query.text not in there]
     items = pooled - graded + each * len(new)

@@ -25,7 +25,7 @@ from engine.cli.common import (
 )
 from engine.cli.options import command
 from engine.cli.terminal import Figure, bar_of, say, show, show_rows, table, wants_json
-from engine.errors import BadInputError
+from engine.errors import BadInputError, UnknownNameError
 from engine.text import counted
 from engine.types.annotating import (
     ANCHORS,
@@ -376,9 +376,19 @@ def delete(name: str, project: str, *, author: str | None = None) -> None:
 
 
 @command(project)
-def restore(name: str, project: str, *, author: str | None = None) -> None:
-    """Bring the deleted PROJECT on corpus NAME back."""
-    back = open_explorer().annotation.restore(name, project, author_or_own(author))
+def restore(
+    name: str, project: str, *, new_name: str | None = None, author: str | None = None
+) -> None:
+    """Bring the PROJECT on corpus NAME back that was deleted last.
+
+    Options:
+        new_name TEXT: Another name for it, as where a new project has its own.
+    """
+    annotation = open_explorer().annotation
+    gone = next((one for one in annotation.deleted(name) if one.name == project), None)
+    if gone is None:
+        raise UnknownNameError(f"Corpus '{name}' has no deleted project '{project}'.")
+    back = annotation.restore(gone, author_or_own(author), new_name or "")
     show(back, _project_line(back))
 
 

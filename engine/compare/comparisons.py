@@ -18,10 +18,11 @@ from typing import cast
 from engine.collections.readers import cached_collection, signature_of
 from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
-from engine.compare.sensitivity_table import sensitivity
+from engine.compare.sensitivity_table import Begun, sensitivity
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError
 from engine.jobs.runner import JobRunner
 from engine.lenses.definitions import built_in_variants, check_variants
@@ -183,6 +184,8 @@ def rankings_of(comparer: Comparer, request: VariantsRequest) -> list[Reordering
     return list(found.values())
 
 
+MOST_BEGUN = 4
+"""Cancelled tables whose rankings are kept."""
 OwnGrades = Callable[[Query, str | None], Mapping[str, int]]
 """The grades, by doc_id, that an annotator gave for a query."""
 
@@ -207,6 +210,7 @@ class Comparisons(ForPerson):
         self.by_model = ModelComparisons(settings, answers, self._comparer)
         # tables of whole collections; a cancelled one ends after the current query
         self.jobs = JobRunner()
+        self._begun: Recent[Hashable, Begun] = Recent(MOST_BEGUN)
 
     # -- one seed --------------------------------------------------------------------------
 
@@ -278,7 +282,8 @@ class Comparisons(ForPerson):
         an equal running one if any."""
         for name in request.systems:
             find_system(name)
-        collection = self.collection(request.corpus)
+        collection, key = self.collection(request.corpus), self._key(request)
+        begun = self._begun.one(key, Begun)
 
         def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> Sensitivity:
             return sensitivity(
@@ -289,11 +294,11 @@ class Comparisons(ForPerson):
                 sample=request.sample,
                 own=dict(request.own),
                 aspect=request.aspect,
+                begun=begun,
                 tell=tell,
                 cancelled=cancelled,
             )
 
-        key = self._key(request)
         return self.jobs.start(key, work, RunProgress(), request=key, owner=owner)
 
     def find_sensitivity(self, request: SensitivityRequest) -> SensitivityJob | None:

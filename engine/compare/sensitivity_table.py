@@ -51,6 +51,7 @@ def sensitivity(
     sample: int | None = None,
     own: Mapping[str, str] | None = None,
     aspect: str = "",
+    begun: Begun | None = None,
     tell: Callable[[RunProgress], None] = tell_nobody,
     cancelled: Ask = never,
 ) -> Sensitivity:
@@ -62,6 +63,7 @@ def sensitivity(
     Args:
         sample: only this many seeds; see :func:`sampled`.
         own: further wordings by name, which ask for ``aspect``: all is measured on its topics.
+        begun: what an earlier call with equal settings ranked; renewed by this one.
         tell: gets the rankings made and to be made.
     """
     for name in systems:
@@ -85,7 +87,12 @@ def sensitivity(
     seeds = {t.seed: searcher.seed(Query(searcher.corpus.name, seed=t.seed)) for t in topics}
     steer = Query("").steer if steer is None else steer
     study = _Study(searcher, collection, topics, seeds, sets, steer, own, aspect if own else "")
+    if begun is not None:
+        study.take(begun)
     done = study.rank(systems, tell, cancelled)
+    if begun is not None:
+        is_whole = len(done.topics) == len(topics)
+        begun.ranked, begun.seconds = ({}, {}) if is_whole else (study.ranked, study.seconds)
     tables = tuple(done.of_system(name) for name in systems)
     undefined = all(r.metrics[P_MRR] is None for s in tables for r in s.rows)
     stopped = "cancelled" if len(done.topics) < len(topics) else ""
@@ -98,6 +105,14 @@ def sensitivity(
 def topics_to_vary(collection: Collection) -> list[Topic]:
     """Topics that ask for an aspect of a seed, without a wording of their own."""
     return [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
+
+
+@dataclass
+class Begun:
+    """Rankings of a table that was cancelled, and seconds by system."""
+
+    ranked: Mapping[str, Mapping[str, Mapping[str, Ranking]]] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -122,10 +137,14 @@ class _Study:
         self, systems: Sequence[str], tell: Callable[[RunProgress], None], cancelled: Ask
     ) -> _Study:
         """All systems topic by topic, so that an early end leaves them on the same topics."""
-        total = sum(len(self._to_rank(t, name)) for t in self.topics for name in systems)
+        pairs = [(t, name) for t in self.topics for name in systems if not self._has(t, name)]
+        total = sum(len(self._to_rank(*pair)) for pair in pairs)
         started, done = time.perf_counter(), 0
+        before = started
         for number, topic in enumerate(self.topics):
             for system in systems:
+                if self._has(topic, system):
+                    continue
                 made: dict[Hashable, Ranking] = {}
                 for key, variant in self._to_rank(topic, system).items():
                     if cancelled():
@@ -135,11 +154,22 @@ class _Study:
                     made[key] = self._rank(topic, variant)
                     done, seconds = done + 1, time.perf_counter() - started
                     tell(RunProgress(done, total, seconds))
-                self.seconds[system] += time.perf_counter() - started - sum(self.seconds.values())
+                now = time.perf_counter()
+                self.seconds[system] += now - before
+                before = now
                 by_variant = self.ranked.setdefault(system, {})
                 for variant in self._variants(topic, system):
                     by_variant.setdefault(variant.name, {})[topic.query_id] = made[_key(variant)]
         return self
+
+    def take(self, begun: Begun) -> None:
+        """Begin with what was ranked before."""
+        for system, of_system in begun.ranked.items():
+            self.ranked[system] = {name: {**rankings} for name, rankings in of_system.items()}
+        self.seconds.update(begun.seconds)
+
+    def _has(self, topic: Topic, system: str) -> bool:
+        return topic.query_id in self.ranked.get(system, {}).get(PLAIN, {})
 
     def of_system(self, system: str) -> SystemSensitivity:
         asked = {t.query_id for t in self.topics}

@@ -15,6 +15,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.stored_facts import FACT_TYPE, flat_facts
 from engine.evaluate.evaluations import Evaluations
 from engine.types.annotating import Judgment, Project
+from engine.types.evaluations import EvaluationRequest
 from engine.types.people import ForPerson
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ _ASKED = {
     **dict.fromkeys(("collection", "system"), pa.string()),
     "aspect_weight": pa.float64(),
     "sample": pa.int32(),
+    "of_runs": pa.string(),  # whose queries were asked, between commas; none for all
     "query_id": pa.string(),
 }
 _RUNS = pa.schema({**_ASKED, "doc_id": pa.string(), "rank": pa.int32(), "score": pa.float64()})
@@ -147,7 +149,7 @@ class Analysis(ForPerson):
 
     def _runs(self, corpus: str) -> Iterator[tuple[Any, ...]]:
         for request, system, rankings in self._evaluations.ranked(corpus):
-            asked = request.collection, system, request.steer, request.sample
+            asked = _asked(request, system)
             for ranking in rankings:
                 found = zip(ranking.doc_ids, ranking.scores, strict=True)
                 for rank, (doc_id, score) in enumerate(found, start=1):
@@ -156,11 +158,17 @@ class Analysis(ForPerson):
     def _measures(self, corpus: str) -> Iterator[tuple[Any, ...]]:
         for request, time, evaluation in self._evaluations.stored(corpus):
             for system, scores in evaluation.systems.items():
-                asked = request.collection, system, request.steer, request.sample
+                asked = _asked(request, system)
                 for row in scores.per_query:
                     for measure in row.keys() - {"query_id", "aspect"}:
                         of = row["query_id"], row["aspect"]
                         yield *asked, *of, measure, row[measure], time
+
+
+def _asked(request: EvaluationRequest, system: str) -> tuple[Any, ...]:
+    """The columns of :data:`_ASKED` before the query."""
+    of_runs = ",".join(request.runs) or None
+    return request.collection, system, request.steer, request.sample, of_runs
 
 
 def _documents(opened: OpenCorpus) -> str:

@@ -234,7 +234,7 @@ class CollectionStore(ForPerson):
 
     def _read_project(self, corpus: str, name: str) -> Collection:
         """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
-        project, opened = self._projects.project(corpus, name), self._library.open(corpus)
+        project, opened = self._projects.at(corpus, name), self._library.open(corpus)
         judgments, queries = self._projects.judgments(project), self._projects.queries(project)
         retired, events = self._projects.retired(project), tuple(j.event for j in judgments)
         settings = project.key, project.scale, project.model_grades
@@ -271,7 +271,8 @@ class CollectionStore(ForPerson):
     def runs(self, key: str) -> tuple[UploadedRun, ...]:
         """The runs that were uploaded for a collection, in order of arrival."""
         runs = (stored.value for stored in self._uploaded_runs.all())
-        return tuple(run for run in runs if run.collection == key)
+        # Former versions kept commas.
+        return tuple(replace(r, name=r.name.replace(",", "_")) for r in runs if r.collection == key)
 
     def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
         """Store an uploaded TREC run from a file ``name`` under the tag in its lines; equal
@@ -333,7 +334,9 @@ class CollectionStore(ForPerson):
         return self._runs.one(run, parse)
 
     def _free_name(self, key: str, tag: str) -> str:
-        """The tag, made different from names of systems, reranked ones, people and other runs."""
+        """The tag without commas, which separate names in links, and made different from names of
+        systems, reranked ones, people and other runs."""
+        tag = tag.replace(",", "_")
         people = (f"{HUMAN}-{who}" for who in self.read(key).annotators)
         taken = {*SYSTEMS, *PREPARED, HUMAN, *people, *(run.name for run in self.runs(key))}
         numbered = (f"{tag} (uploaded {number})" for number in itertools.count(2))

@@ -53,7 +53,7 @@ from engine.types.evaluations import (
 from engine.types.models import Estimate, ModelReport, TaskReport
 from engine.types.reranking import GapRequest
 from engine.types.searches import Ranking
-from storage.documents import key_of
+from storage.documents import Stored, key_of
 from storage.ledger import Ledger
 from storage.rankings import Rankings, RunRow
 
@@ -110,8 +110,11 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
 
     def _record(self, record: Any, **changes: Any) -> None:
         collection = record.request.collection
-        if (stored := self._records.get(record.id, collection)) is not None:
-            self._records.put(record.id, replace(stored.value, **changes), scope=collection)
+
+        def changed(stored: Stored[Any] | None) -> Any:
+            return None if stored is None else replace(stored.value, **changes)
+
+        self._records.change(record.id, changed, scope=collection)
 
     def _searcher_of(self, collection: str) -> Searcher:
         return self._searcher(self._collections.info(collection).corpus)
@@ -330,7 +333,11 @@ class MeasureSystems(ModelTask[Evaluated]):
         found = report.result.evaluation
         if found is not None and not report.stopped:
             headline = {name: s.metrics[MAIN_MEASURE] for name, s in found.systems.items()}
-            record = EvaluationRecord(request, found.corpus, found.queries, headline, now())
+            record = EvaluationRecord(
+                *(request, found.corpus, found.queries, headline, now()),
+                judgments=evaluations._collections.read(request.collection).digest,
+                version=corpus_version(runs.searcher),
+            )
             evaluations._keep(runs.key, record, replace(found, rankings={}))
         return report
 

@@ -135,7 +135,7 @@ def reading_notes(
 
 def differences(first: Evaluation, second: Evaluation) -> tuple[Difference, ...]:
     """Every measure of the systems in both, on the queries of both; where they share no system, of
-    the best ones."""
+    the best ones. p-MRR only of equal queries: it depends on the other queries of a seed."""
     one, two = first.systems, second.systems
     shared = [(name, name) for name in one if name in two]
     if not shared and one and two:
@@ -144,7 +144,12 @@ def differences(first: Evaluation, second: Evaluation) -> tuple[Difference, ...]
     measures = measures_of([pair[0] for pairs in rows.values() for pair in pairs][:1])
     made = []
     for measure in measures:
-        values = {names: _defined(pairs, measure) for names, pairs in rows.items()}
+        values = {
+            names: _defined(pairs, measure)
+            for names, pairs in rows.items()
+            if measure != P_MRR
+            or len(pairs) == len(one[names[0]].per_query) == len(two[names[1]].per_query)
+        }
         changes = {names: [round(b - a, 12) for a, b in own] for names, own in values.items()}
         for test in paired_tests(changes, measure):
             names = test["systems"]

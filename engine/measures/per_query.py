@@ -58,7 +58,7 @@ def with_all_measures(report: dict[str, Any]) -> dict[str, Any]:
 
 def measures_of(rows: Sequence[Row]) -> list[str]:
     """Names of the measures in rows."""
-    return [name for name in rows[0] if name not in _NAMES]
+    return [name for name in rows[0] if name not in _NAMES] if rows else []
 
 
 def means(rows: Sequence[Row]) -> dict[str, float | None]:

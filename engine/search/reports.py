@@ -131,6 +131,8 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
         "collection": found.collection,
         "corpus": found.corpus,
         "queries": found.queries,
+        "asked": found.asked,
+        "stopped": found.stopped,
         "single_aspect": found.single_aspect,
         "systems": {
             s.system: {

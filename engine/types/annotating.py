@@ -83,6 +83,7 @@ class Project:
     assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # query_id -> annotators
     place: str = ""  # the name under which all that belongs to it is stored; "" for its name
     deleted: bool = False
+    former: tuple[str, ...] = ()  # names that it had
 
     @property
     def key(self) -> tuple[str, str]:
@@ -293,8 +294,10 @@ class Disagreement:
 class JudgmentCounts:
     """What a file of judgments holds.
 
-    >>> str(JudgmentCounts.of([(("q", "d"), ["Ada", "Grace"], 1), (("q", "e"), ["Ada"], "skip")]))
+    >>> str(JudgmentCounts.of([(("q", "d"), ["Ada"], 1), (("q", "e"), ["Grace"], "skip")]))
     '2 judgments by 2 people on 2 items (grades: 1 × 1, 1 × skip)'
+    >>> str(JudgmentCounts.of([(("q", "d"), ["Ada", "Grace"], 1)]))
+    '1 adjudicated grade by 2 people on 1 item (grades: 1 × 1)'
     """
 
     judgments: int = 0
@@ -315,7 +318,9 @@ class JudgmentCounts:
     def __str__(self) -> str:
         who = f" by {counted(len(self.people), 'person', 'people')}" if self.people else ""
         grades = ", ".join(f"{number:,} × {grade}" for grade, number in self.grades.items())
-        judgments, items = counted(self.judgments, "judgment"), counted(self.items, "item")
+        together = sum(self.people.values()) > self.judgments
+        what = "adjudicated grade" if together else "judgment"
+        judgments, items = counted(self.judgments, what), counted(self.items, "item")
         return f"{judgments}{who} on {items}" + (f" (grades: {grades})" if grades else "")
 
 

@@ -212,6 +212,8 @@ class EvaluationRecord:
     name: str = ""  # that a person gave it
     removed: bool = False  # not listed any more
     id: str = ""  # by which it is renamed and removed
+    judgments: str = ""  # identifies the collection's queries and judgments; "" in former versions
+    version: str = ""  # of the corpus and of SeedLens
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from engine.types.annotating import (
     Scale,
 )
 from engine.types.evaluations import NDCG, SystemScores
-from pages._annotate.annotate_url import MEASURES, AnnotateView
+from pages._annotate.annotate_url import MEASURES, AnnotateView, found
 from pages._common.charts import ACCENT, INK, number, styled
 from pages._common.kit import Html, el, empty, facts, grid, select
 from pages._common.kit import table as html_table
@@ -46,8 +46,8 @@ Found = Sequence[tuple[AgreementPoint, AgreementMeasure]]
 
 def agreement(explorer: Explorer, project: Project) -> None:
     """Over all, by aspect, and in pairs."""
-    result = explorer.annotation.agreement(project)
-    if first := explorer.annotation.progress(project).first:
+    result = found(explorer, project, "agreement")
+    if first := found(explorer, project, "progress").first:
         facts(str(first))
     if not any(measure.items for measure in result.measures) and not result.pairs:
         empty(no_agreement_words(project))
@@ -180,7 +180,7 @@ _HELP = {
 
 def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     """The project as a whole, its people, and agreement over time."""
-    progress = explorer.annotation.progress(project)
+    progress = found(explorer, project, "progress")
     if not progress.items:
         grades = len(explorer.annotation.judgments(project))
         stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""

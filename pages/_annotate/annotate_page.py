@@ -17,6 +17,7 @@ from pages._annotate.annotate_url import (
     PARTS,
     AnnotateView,
     annotator,
+    found,
     go,
     is_lead,
     may_lead,
@@ -125,7 +126,7 @@ def parts_with_content(explorer: Explorer, project: Project) -> list[str]:
         **dict.fromkeys(("judge", "progress", "model"), pooled),
         **dict.fromkeys(("pool", "project"), bool(project.name)),
         "agreement": len({j.annotator for j in grades}) > 1,
-        "disagreements": bool(annotation.disagreements(project)),
+        "disagreements": bool(found(explorer, project, "disagreements")),
         "files": bool(project.name or judgments),
     }
     return [part for part in PARTS if there[part]]

@@ -13,7 +13,7 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import Project
 from pages._common.kit import button
-from pages._common.shared import attempt
+from pages._common.shared import attempt, remembered
 from pages._common.state import PageView, Shared, one_of
 from pages._login import login
 
@@ -80,10 +80,19 @@ def open_project(project: Project, part: str) -> None:
     AnnotateView.change(lambda now: replace(now, **new))
 
 
+def found(explorer: Explorer, project: Project, what: str) -> Any:
+    """The ``progress``, ``agreement`` or ``disagreements`` of a project, computed once while
+    nothing changes."""
+    annotation = explorer.annotation
+    settled = annotation.last_event(project), annotation.retired(project)
+    basis = (project, *settled, annotation.pooled(project))
+    return remembered(f"annotate_{what}", basis, lambda: getattr(annotation, what)(project))
+
+
 def next_step(explorer: Explorer, project: Project, part: str) -> tuple[str, str] | None:
     """What a lead does after a part of the page, and the part in which it is done."""
     annotation = explorer.annotation
-    progress = annotation.progress(project)
+    progress = found(explorer, project, "progress")
     step = ("export grades", "files")
     if not annotation.queries(project):
         step = ("add queries", "pool")
@@ -93,7 +102,7 @@ def next_step(explorer: Explorer, project: Project, part: str) -> tuple[str, str
         step = ("judge", "judge")
     elif part in ("pool", "judge", "progress") and project.per_item + project.first > 1:
         step = ("see agreement", "agreement")
-    elif left := sum(one.decided is None for one in annotation.disagreements(project)):
+    elif left := sum(one.decided is None for one in found(explorer, project, "disagreements")):
         step = (f"decide {counted(left, 'disagreement')}", "disagreements")
     return None if step[1] == part else step
 

@@ -12,7 +12,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Disagreement, Judgment, Project, Scale
 from engine.types.searches import Query
-from pages._annotate.annotate_url import is_lead
+from pages._annotate.annotate_url import found, is_lead
 from pages._annotate.judging_data import DocumentCache, is_plain, seed_data, seeds_of
 from pages._common.components import component
 from pages._common.document_view import by_role
@@ -25,7 +25,7 @@ _KEYS = component("annotate_decide")
 
 def disagreements(explorer: Explorer, project: Project, who: str) -> None:
     """One disagreement after another, the widest first."""
-    items = explorer.annotation.disagreements(project)
+    items = found(explorer, project, "disagreements")
     still = [d for d in items if d.decided is None]
     if not items:
         empty(

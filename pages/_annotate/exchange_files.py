@@ -13,7 +13,14 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import ImportedJudgments, Project
 from pages._common.kit import button, el, empty, facts, html, line, select
-from pages._common.shared import error_boundary, escape_label, note, uploader, with_marks
+from pages._common.shared import (
+    error_boundary,
+    escape_label,
+    note,
+    remembered,
+    uploader,
+    with_marks,
+)
 
 SPREADSHEET = "spreadsheet"
 FORMATS = {
@@ -114,10 +121,15 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
         place = (project.corpus, path, project.name)
         return how.import_(*place, annotator=name, **kinds, dry_run=dry_run)
 
+    def preview(path: Path) -> ImportedJudgments:
+        """Read once for these settings and what is stored."""
+        basis = (path, name, kinds, project, explorer.annotation.last_event(project))
+        return remembered("annotate_previewed", basis, lambda: read(path, dry_run=True))
+
     def take(file: str, content: bytes) -> None:
         state[_SAID] = None
         path = explorer.library.save_upload(file, content)
-        read(path, dry_run=True)  # refuses what is wrong
+        preview(path)  # refuses what is wrong
         state[_UPLOADED] = (project.key, path)
 
     def store() -> None:
@@ -134,16 +146,20 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
     key, path = state.get(_UPLOADED, (None, Path()))
     if key != project.key:
         return
-    found = read(path, dry_run=True)
-    facts(f"{path.name}: {found.counts}.")
-    new = f"{counted(found.added, 'judgment')} to add, {found.known:,} already stored"
-    queries = counted(found.queries, "new query", "new queries")
-    facts(f"{new}, {counted(len(found.conflicts), 'conflict')}, {queries}.")
-    _details(found)
+    about = st.container()
     with line():
+        first = st.container(width="content")
+        button("Cancel", "annotate_import_cancel", state.pop, _UPLOADED)
+    with about:
+        found = preview(path)
+        facts(f"{path.name}: {found.counts}.")
+        new = f"{counted(found.added, 'judgment')} to add, {found.known:,} already stored"
+        queries = counted(found.queries, "new query", "new queries")
+        facts(f"{new}, {counted(len(found.conflicts), 'conflict')}, {queries}.")
+        _details(found)
+    with first:
         label = f"Import {counted(found.added, 'judgment')}"
         button(label, "annotate_import", store, type="primary", disabled=not found.added)
-        button("Cancel", "annotate_import_cancel", state.pop, _UPLOADED)
 
 
 def _details(imported: ImportedJudgments) -> None:

@@ -133,7 +133,7 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
     answer = st.session_state.get(_ANSWER, Answer())
     with error_boundary():
         # Leads may change it at any time.
-        session.project = explorer.annotation.project(*session.project.key)
+        session.project = explorer.annotation.at(*session.project.key)
         try:
             data = view_data(explorer, session)
         except StorageError as error:

@@ -129,7 +129,7 @@ def _whole(explorer: Explorer, project: Project, who: str) -> None:
 @st.dialog("Delete this project?")
 def _confirm(explorer: Explorer, project: Project, who: str) -> None:
     judgments = counted(len(explorer.annotation.judgments(project)), "judgment")
-    kept = "They are kept. You can undo this under New project."
+    kept = "All is kept. You can undo this under New project."
     st.html(el("p", el("strong", project.name), f" has {judgments}. {kept}"))
 
     def delete() -> None:
@@ -140,15 +140,20 @@ def _confirm(explorer: Explorer, project: Project, who: str) -> None:
 
 
 def _restore(explorer: Explorer, corpus: str, who: str) -> None:
-    """One line for every deleted project."""
+    """One line for every deleted project; with a field where another one has its name."""
 
-    def restore(name: str) -> None:
-        open_project(explorer.annotation.restore(corpus, name, who), "judge")
+    def restore(gone: Project, key: str) -> None:
+        name = "-".join(str(st.session_state.get(key, "")).split())
+        open_project(explorer.annotation.restore(gone, who, name), "judge")
 
+    taken = {project.name for project in explorer.annotation.projects(corpus)}
     for number, gone in enumerate(explorer.annotation.deleted(corpus)):
+        key = f"annotate_restored_name_{gone.key[1]}"
         with line():
             st.text(f"{gone.name} was deleted.")
-            button("Undo", f"annotate_undelete_{number}", restore, gone.name, place=_PLACE)
+            if gone.name in taken:
+                st.text_input("New name", f"{gone.name}-2", 64, key)
+            button("Undo", f"annotate_undelete_{number}", restore, gone, key, place=_PLACE)
 
 
 def _basics(project: Project, fields: Fields, *, is_new: bool) -> None:

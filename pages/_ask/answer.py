@@ -11,7 +11,6 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.sentences import split_sentences
 from engine.text import counted
 from engine.types.documents import Span
 from engine.types.reading import AnswerPart, AskJob, GivenPassage, remarks
@@ -183,7 +182,7 @@ def _pieces(part: AnswerPart, by_number: Mapping[int, GivenPassage]) -> Iterator
             marks = [] if cited.span is None else _shifted([cited.span], passage)
             citations.append({"number": cited.number, "title": title, "marks": marks})
     begun = _OPENING.match(part.text).end()  # type: ignore[union-attr] # it always matches
-    spans = [(begun + a, begun + b) for a, b in split_sentences(part.text[begun:])]
+    spans = [(begun + a, begun + b) for a, b in Explorer.split_sentences(part.text[begun:])]
     at = 0
     for number, (start, end) in enumerate(spans or [(0, len(part.text))]):
         is_last = number >= len(spans) - 1

@@ -371,7 +371,7 @@ def clusters_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
         return
     labels = {label.doc_id: label for label in build.labels()}
     fates = Counter(fate(cluster, build.spec) for cluster in clusters.values())
-    words = {"a query": "become queries"}
+    words = {"a query": "becomes a query" if fates["a query"] == 1 else "become queries"}
     facts(in_numbers({words.get(kind, kind): count for kind, count in fates.most_common()}))
     step = _Clusters(explorer, build, clusters, labels)
     table_view(

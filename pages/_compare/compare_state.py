@@ -307,25 +307,28 @@ class CompareView(PageView):
         return replace(self, variants=tuple(variants), steered=steered, cell=cell)
 
     def on_systems(self, systems: Sequence[str]) -> Self:
-        """Every wording on every one of these systems; variants that are there already stay."""
+        """Every wording on every one of these systems; all variants of these stay."""
         wordings = {wording_of(v): v for v in reversed(self.variants)}
-        count = len(wordings) * len(systems)
+        known: dict[tuple[str, str], list[Variant]] = {}
+        for variant in self.variants:
+            known.setdefault((wording_of(variant), variant.system), []).append(variant)
+        asked = [(wording, system) for wording in wordings for system in systems]
+        count = sum(len(known.get(pair, [pair])) for pair in asked)
         if count > MOST_VARIANTS:
             raise BadInputError(
                 f"{len(wordings)} instructions on {len(systems)} systems are {count} variants.",
                 f"The maximum is {MOST_VARIANTS}: remove some.",
             )
-        known = {(wording_of(v), v.system): v for v in self.variants}
         names = [v.name for v in self.variants]
-        made = []
+        made: list[Variant] = []
         for wording, first in reversed(wordings.items()):
             for system in systems:
-                variant = known.get((wording, system))
-                if variant is None:
+                own = known.get((wording, system))
+                if own is None:
                     name = free_name(f"{first.name}-{system}"[:LONGEST_NAME], names)
-                    variant = replace(first, name=name, system=system)
+                    own = [replace(first, name=name, system=system)]
                     names.append(name)
-                made.append(variant)
+                made += own
         return self.with_variants(made)
 
 

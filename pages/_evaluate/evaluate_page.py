@@ -61,8 +61,6 @@ DRAWN_BUSY = "evaluate_drawn_busy"
 PREVIOUS_RUNS = 20
 """Listed at most."""
 LONGEST_NAME = 80
-_REMOVED = "evaluate_removed"
-"""The record that was taken out of the list last."""
 
 
 def about(info: CollectionInfo) -> None:
@@ -93,7 +91,8 @@ def choose_collection(page: EvaluatePage) -> None:
     left, right = st.columns([4, 8])
     # Each collection and measurement has a number of seeds that is quick enough.
     also = {"seeds": None}
-    control(view, "collection", left.selectbox, "Test collection", labels, also=also)
+    of_collection = {**also, "runs": ()}
+    control(view, "collection", left.selectbox, "Test collection", labels, also=of_collection)
     control(view, "part", right.segmented_control, "Measurement", PARTS, also=also, required=True)
 
 
@@ -103,9 +102,9 @@ def seeds_box(page: EvaluatePage) -> None:
     # What is not drawn is forgotten, or a click on Run would find it changed.
     for name in ("runs", "seeds"):
         st.session_state.pop(f"evaluate_{name}", None)
-    if page.uploaded and view.part == "systems":
+    if (page.uploaded or view.runs) and view.part == "systems":
         sizes = {n: f"of {n} ({run.queries:,})" for n, run in page.uploaded.items()}
-        current, queries = join(page.runs), {"": "of the collection", **sizes}
+        current, queries = join(view.runs), {"": "of the collection", **sizes}
         queries.setdefault(current, f"of {current}")
         control(
             *(view, "runs", st.selectbox, "Queries", queries),
@@ -360,11 +359,11 @@ def previous_runs(
         runs: their records, lines and views.
         compared: two can be ticked and compared.
     """
-    removed = st.session_state.get(_REMOVED)
+    removed = st.session_state.get(_removed(tasks))
     if removed is not None and removed.request.collection == page.info.key:
 
         def undo() -> None:
-            tasks.remove(st.session_state.pop(_REMOVED), removed=False)
+            tasks.remove(st.session_state.pop(_removed(tasks)), removed=False)
 
         with line():
             facts("Previous run deleted.", role="status")
@@ -393,6 +392,11 @@ def previous_runs(
             )
 
 
+def _removed(tasks: Any) -> str:
+    """Where the record is that was taken out of a list last."""
+    return f"evaluate_removed_{tasks.kind}"
+
+
 def _change(tasks: Any, record: Any, key: str) -> None:
     """Name a previous run, or delete it."""
     with st.popover("Edit", help="Rename or delete.", type="tertiary", key=f"{key}_more"):
@@ -402,7 +406,7 @@ def _change(tasks: Any, record: Any, key: str) -> None:
 
         def delete() -> None:
             tasks.remove(record)
-            st.session_state[_REMOVED] = record
+            st.session_state[_removed(tasks)] = record
 
         look: Any = {"on_change": attempt, "args": (rename,), "max_chars": LONGEST_NAME}
         st.text_input("Name", record.name, key=f"{key}_name", **look)
@@ -435,6 +439,15 @@ def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRec
         button("Close", "evaluate_compare_close", *close, type="tertiary")
     heads = [html(el("strong", which), " ", name) for which, name in zip("AB", names, strict=True)]
     st.html(el("ul.sl-verdicts", [el("li", head) for head in heads]))
+    changed = {
+        "Judgments": (first.judgments, second.judgments),
+        "Corpus or SeedLens": (first.version, second.version),
+    }
+    if what := [name for name, (one, other) in changed.items() if one and other and one != other]:
+        note(f"Changed between these runs: {' and '.join(what)}.", "Run both again to compare.")
+    for which, one, other in (("A", first, second), ("B", second, first)):
+        if alone := [run_label(name) for name in one.headline if name not in other.headline]:
+            facts(f"Only in {which}: {', '.join(alone)}.")
     found = remembered(
         "evaluate_differences",
         (first.id, first.time, second.id, second.time),
@@ -449,8 +462,8 @@ def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRec
     facts(f"In {NDCG}:")
     st.html(el("ul.sl-verdicts", [el("li", sentence) for sentence in sentences]))
     columns = {
-        "A": names[0],
-        "B": names[1],
+        "A": escape_label(names[0]),
+        "B": escape_label(names[1]),
         "Difference": "B minus A, on the queries of both.",
         "t-test p": "Paired, Holm-corrected over the systems.",
         "Random signs p": "Holm-corrected over the systems.",

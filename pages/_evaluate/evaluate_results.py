@@ -290,7 +290,7 @@ def unjudged_documents(page: EvaluatePage) -> None:
     corpus, _, name = info.key.partition(":")
     if info.source_format != "project" or not name:
         return
-    project = explorer.annotation.project(corpus, name)
+    project = explorer.annotation.at(corpus, name)
     runs = explorer.evaluations.rankings(page.request)
     unjudged = {
         (query_id, doc_id)

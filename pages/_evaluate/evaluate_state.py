@@ -107,7 +107,12 @@ class EvaluateView(PageView):
     def on_corpus(self, corpus: str) -> Self:
         """The same systems on the first collection over this corpus; as it is without one."""
         keys = [info.key for info in engine().collections.all() if info.corpus == corpus]
-        return replace(self, collection=keys[0], seeds=None, model="") if keys else self
+        return replace(self, collection=keys[0], seeds=None, model="", runs=()) if keys else self
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters, defaults left out but for the verifier, whose default may change."""
+        params = PageView.to_params(self)
+        return {**params, "verifier": self.verifier} if self.part == "gap" else params
 
     @property
     def needs_model(self) -> bool:
@@ -141,14 +146,9 @@ class EvaluatePage:
         return {run.name: run for run in self.explorer.collections.runs(self.info.key)}
 
     @property
-    def runs(self) -> tuple[str, ...]:
-        """Those of them whose queries are asked."""
-        return tuple(name for name in self.view.runs if name in self.uploaded)
-
-    @property
     def seeds(self) -> int | None:
         """How many seeds are asked for; None for all."""
-        if self.view.seeds is not None or self.runs:
+        if self.view.seeds is not None or self.view.runs:
             return self.view.seeds or None
         usual, many = (
             (GAP_SAMPLE, GAP_MANY_SEEDS) if self.view.part == "gap" else (SAMPLE, MANY_SEEDS)
@@ -168,7 +168,7 @@ class EvaluatePage:
             rerank=view.rerank,
             depth=view.depth,
             model=view.model or self.connected,
-            runs=self.runs,
+            runs=view.runs,
         )
         if view.needs_model and not request.model and view.systems:
             return evaluations.answered_by(request)

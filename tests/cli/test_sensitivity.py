@@ -43,6 +43,7 @@ def test_json_keeps_the_contract(evaluated: Evaluated, collection: Path) -> None
     found: dict[str, Any] = done.json
     assert (found["collection"], found["corpus"], found["queries"]) == ("two", "tiny", 12)
     assert found["single_aspect"] is False
+    assert (found["asked"], found["stopped"]) == (12, "")
     assert list(found["systems"]) == ["dense", "aspect"]
     names = ["base", "generic", "definition", *(f"paraphrase-{i}" for i in range(1, 5)), "subset"]
     for system in found["systems"].values():

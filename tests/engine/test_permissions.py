@@ -57,10 +57,12 @@ MAY: dict[str, dict[str, str]] = {
     },
     "analysis": {"all": "run views"},
     "annotation": {
-        "all": "guideline_template known pool pooled project projects queries query retired",
+        "all": "at first_items guideline_template known last_event placed pool pooled project "
+        "projects queries query retired",
         "own": "adjudicate judge judgments leave queue share undo",
-        "leads": "add_queries agreement agreement_over_time disagreements fill_pool history "
-        "progress put retire save unaskable unjudged",
+        "leads": "add_queries agreement agreement_over_time assign checked_queries copy create "
+        "delete deleted disagreements fill_pool history progress put rename restore retire save "
+        "share_out unaskable unjudged",
     },
     "annotation.exchange": {"leads": "export import_ qrels"},
     "annotation.filling": {"leads": "start"},
@@ -125,7 +127,7 @@ MAY: dict[str, dict[str, str]] = {
     },
     "reader.jobs": JOBS,
     "reading_lists": {
-        "all": "documents export exported ids info kept_on seed_titles",
+        "all": "documents export exported found_from ids info kept_on seed_titles",
         "own": "adopt annotate delete keep lists move named new remove rename send tag "
         "trails_of_items",
     },

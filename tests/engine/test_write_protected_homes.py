@@ -13,6 +13,7 @@ import pytest
 from engine.corpora.backup import back_up, verify
 from engine.errors import StorageError
 from engine.explorer import Explorer
+from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.support import make_explorer
@@ -23,7 +24,11 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 @pytest.fixture
 def protected(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Explorer:
     """An explorer over a home that nothing of Python writes to; permissions do not stop root."""
-    small_copy.ledger.corpora()
+    project = small_copy.annotation.save(Project("small", "p", first=1), "lead")
+    small_copy.annotation.add_queries(
+        project, [Query("small", seed="bees-network", aspect="method")]
+    )
+    small_copy.annotation.fill_pool(project, PoolRequest(("bm25",), 2))
     home = small_copy.home.root
 
     def refusing(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,6 +55,8 @@ def test_it_can_be_searched_and_backed_up(
     assert len(found.results) == 5
     own = protected.annotation.project("small")
     assert protected.annotation.share(own, "Ada", "a tab").next == [], "nothing is in its pool"
+    project = protected.annotation.project("small", "p")
+    assert len(protected.annotation.share(project, "Ada", "a tab").next) == 2
     back_up(protected.home, protected.ledger, tmp_path / "home.zip")
     assert verify(tmp_path / "home.zip").corpora == ("small",)
     assert protected.home.ledger.read_bytes() == before

@@ -209,6 +209,10 @@ def test_every_wording_is_ranked_on_every_system_that_is_chosen_and_the_best_is_
 def test_too_many_wordings_for_the_systems_are_refused_with_their_number() -> None:
     view = CompareView(variants=tuple(Variant(f"v{i}", f"words {i}") for i in range(5)))
     assert len(view.on_systems(["aspect", "dense"]).variants) == 10
+    weights = [Variant(f"v{i}", "words", steer=i / 10) for i in (3, 7)]
+    both = CompareView(variants=tuple(weights)).on_systems(["aspect", "dense"])
+    assert [v for v in both.variants if v.system == "aspect"] == weights, "none is lost"
+    assert len(both.variants) == 3
     with pytest.raises(BadInputError, match="5 instructions on 3 systems are 15 variants"):
         view.on_systems(["aspect", "dense", "bm25"])
 

@@ -9,7 +9,7 @@ import pytest
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
-from pages._evaluate.evaluate_state import run_label
+from pages._evaluate.evaluate_state import EvaluateView, run_label
 from tests.fakes.small_corpus import write_collection
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
@@ -46,6 +46,10 @@ def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> 
     assert page.slider(key="evaluate_steer").value == 25
     assert list(page.dataframe[0].value["System"]) == [run_label("dense")]
     assert MEASURE in shown(page)
+
+
+def test_a_link_to_a_gap_has_its_verifier() -> None:
+    assert EvaluateView(part="gap").to_params()["verifier"] == EvaluateView().verifier
 
 
 MEASURE = "1 divided by the rank of the first relevant document"
@@ -109,6 +113,7 @@ def test_a_run_of_some_queries_is_measured_beside_the_systems_on_these(lab: Expl
     assert set(board["Queries"]) == {3}
     assert "3 of its 3 queries have judgments." in shown(page)
     lab.collections.remove_run(lab.collections.runs("lab")[0].id)
+    assert "no run &#x27;some&#x27; for this collection" in shown(run(page))
 
 
 def test_previous_runs_are_named_compared_and_deleted_with_undo(lab: Explorer) -> None:

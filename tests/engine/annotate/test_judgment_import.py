@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import BadInputError
+from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, ImportedJudgments, Project, Scale
 from engine.types.searches import Query
@@ -125,6 +125,21 @@ def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(
     assert (
         "bees-network" not in annotation.exchange.qrels(annotation.project("small")).grades[METHOD]
     )
+
+
+def test_a_trial_refuses_what_an_import_refuses_and_waits_for_nobody(
+    small_copy: Explorer, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    annotation = small_copy.annotation
+    file = written(small_copy, project, tmp_path)
+    (head, query, *events) = file.read_text("utf-8").splitlines()
+    query = query.replace('"bees-network"', '"nowhere"')
+    wrong = qrels(tmp_path, "\n".join([head, query, *events]), "wrong.jsonl")
+    for dry_run in (True, False):
+        with pytest.raises((BadInputError, UnknownNameError)):
+            annotation.exchange.import_("small", wrong, "other", dry_run=dry_run)
+    monkeypatch.setattr(small_copy.ledger.judging, "change", None)
+    assert annotation.exchange.import_("small", file, "p", dry_run=True).known == 1
 
 
 def test_a_scale_must_have_the_grades_that_stand(small_copy: Explorer, project: Project) -> None:

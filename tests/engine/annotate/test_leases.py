@@ -198,4 +198,6 @@ def test_where_an_item_needs_everybody_who_is_there_nobody_waits() -> None:
     assert (len(share.next), share.people, share.progress.total) == (MOST_AHEAD, 2, 100)
     own, _ = find_share(queue, [Lease("Ben", tuple(keys))])
     assert own.people == 1, "another tab of one's own takes nothing away"
+    elsewhere, _ = find_share(queue, [Lease("Ada", (("other", "d0"),))])
+    assert elsewhere.people == 1, "Ada judges queries that are not Ben's"
     assert lease.annotator == "Ben"

@@ -49,6 +49,11 @@ def test_everybody_begins_with_the_same_items_whatever_is_pooled_later(
     judge(small_copy, project, "Grace", *ada[:2])
     found = annotation.progress(project)
     assert found.first == FirstItems(3, 2, ("Ada", "Grace"))
+    of_all = annotation.save(replace(project, annotators=()), "lead")
+    annotation.judge(of_all, Judgment(*ada[0], "Eve", 1, origin="import"))
+    assert annotation.progress(of_all).first == found.first, "Eve was not here"
+    annotation.judge(of_all, Judgment(*ada[0], "Eve", None, "withdrawn"))
+    annotation.save(project, "lead")
     assert (found.needed, found.annotations) == (found.items + 3, 5), "others are judged by one"
     more = replace(project, first=5)
     assert {*ada} < {*next_of(small_copy, more, "Ben")[:5]}, "five are for everybody, even Ben"
@@ -134,7 +139,10 @@ def test_a_renamed_project_keeps_all_that_refers_to_it(small_copy: Explorer) -> 
             annotation.create(Project("small", taken), "lead")
     with pytest.raises(BadInputError, match="already, now called 'named'"):
         annotation.save(project, "lead", None)
-    assert annotation.rename(renamed, "p", "lead").key == project.key
+    third = annotation.rename(renamed, "third", "lead")
+    for former in ("p", "named"):
+        assert annotation.project("small", former) == third
+    assert annotation.rename(third, "p", "lead").key == project.key
 
 
 def test_a_copy_has_queries_pool_and_settings_and_nothing_that_was_judged(
@@ -150,6 +158,9 @@ def test_a_copy_has_queries_pool_and_settings_and_nothing_that_was_judged(
     assert annotation.queries(made) == annotation.queries(project)
     assert annotation.retired(made) == {"maps-survey_method"}
     assert annotation.judgments(made) == []
+    for one in (project, made):
+        annotation.add_queries(one, [Query("small", seed="maps-survey", aspect="method")])
+    assert annotation.pool(made) == annotation.pool(project), "of retired queries too"
 
 
 def test_a_deleted_project_comes_back_with_its_judgments_and_its_name_is_free(
@@ -166,14 +177,39 @@ def test_a_deleted_project_comes_back_with_its_judgments_and_its_name_is_free(
         annotation.project("small", "p")
     new = annotation.create(Project("small", "p"), "lead")
     assert annotation.judgments(new) == [] == annotation.pool(new)
+    with pytest.raises(UnknownNameError, match="'p' of corpus 'small' was deleted"):
+        annotation.at(*project.key)
+    (gone,) = annotation.deleted("small")
     with pytest.raises(BadInputError, match="has a project 'p' already"):
-        annotation.restore("small", "p", "lead")
-    annotation.rename(new, "other", "lead")
-    back = annotation.restore("small", "p", "lead")
+        annotation.restore(gone, "lead")
+    annotation.delete(new, "lead")
+    assert [p.key[1] for p in annotation.deleted("small")] == [new.key[1], "p"]
+    newer, older = annotation.deleted("small")
+    assert annotation.restore(newer, "lead").key == new.key
+    back = annotation.restore(older, "lead", "older")
     assert [j.annotator for j in annotation.judgments(back)] == ["Ada"]
-    assert len(annotation.projects("small")) == 2
-    with pytest.raises(UnknownNameError, match="no deleted project 'p'"):
-        annotation.restore("small", "p", "lead")
+    assert (annotation.at(*project.key), annotation.deleted("small")) == (back, [])
+    assert annotation.save(annotation.project("small", "p"), "lead").key == new.key
+
+
+def test_a_version_that_is_not_current_is_refused(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = make(small_copy)
+    annotation.save(replace(project, per_item=2), "lead")
+    for change in (annotation.delete, lambda *now: annotation.rename(now[0], "new", now[1])):
+        with pytest.raises(BadInputError, match="was changed by somebody else in the meantime"):
+            change(project, "lead")
+    drawn = annotation.project("small", "p")
+    named = annotation.rename(drawn, "new", "lead")
+    with pytest.raises(BadInputError, match="was renamed to 'new' in the meantime"):
+        annotation.assign(drawn, {}, "lead")
+    annotation.delete(named, "lead")
+    with pytest.raises(BadInputError, match="was deleted in the meantime"):
+        annotation.assign(named, {}, "lead")
+    own = annotation.project("small")
+    for names in ((own, "named"), (drawn, "")):
+        with pytest.raises(BadInputError, match="The project has no name"):
+            annotation.rename(*names, "lead")
 
 
 def test_an_import_is_counted_before_anything_is_stored(

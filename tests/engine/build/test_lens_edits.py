@@ -186,6 +186,26 @@ def test_a_build_never_joins_a_project_that_people_made(
     assert server.seen.questions == 0
 
 
+def test_a_project_that_was_deleted_is_made_again_and_no_other_is_taken_for_it(
+    built: Explorer, server: ModelServer
+) -> None:
+    builds, annotation = built.builds, built.annotation
+    project = builds.open("small", NAME).project()
+    annotation.delete(project, "lead")
+    expand = builds.open("small", NAME).state().steps[-1]
+    assert (expand.total, expand.stale) == (0, True)
+    new = annotation.create(Project("small", NAME), "lead")
+    with pytest.raises(BadInputError, match="not this build's"):
+        run_step(builds, server, "expand")
+    annotation.delete(new, "lead")
+    run_step(builds, server, "expand")
+    again = builds.open("small", NAME).project()
+    assert again.key not in (project.key, new.key)
+    assert {*annotation.pooled(again)} == {*annotation.pooled(project)}
+    annotation.rename(again, "renamed", "lead")
+    assert builds.open("small", NAME).project().name == "renamed"
+
+
 NO_LENSES: list[tuple[dict[str, Any], str]] = [
     ({"corpus": "nothing"}, "no corpus 'nothing'"),
     ({"attribute": " \n\x00"}, "no attribute"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.compare.sensitivity_table import NDCG, sensitivity
+from engine.compare.sensitivity_table import NDCG, Begun, sensitivity
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
@@ -212,16 +212,20 @@ def test_a_cancelled_table_is_of_the_queries_that_every_system_had_ranked(
         tiny.searcher("lab"), two, ["bm25", "aspect"], ("base",), tell=progress.append
     )
     assert progress[-1].done == progress[-1].total == 6 * (1 + 3), "equal rankings are made once"
-    asks = iter(range(99))
-    found = sensitivity(
-        *(tiny.searcher("lab"), two, ["bm25", "aspect"], ("base",)),
-        cancelled=lambda: next(asks) >= 14,
-    )
+    asks, begun = iter(range(99)), Begun()
+    asked = (tiny.searcher("lab"), two, ["bm25", "aspect"], ("base",))
+    found = sensitivity(*asked, begun=begun, cancelled=lambda: next(asks) >= 14)
     assert (found.stopped, found.queries, found.asked) == ("cancelled", 3, 6)
     assert whole.stopped == ""
     one = replace(two, topics=two.topics[:3])
     again = sensitivity(tiny.searcher("lab"), one, ["bm25", "aspect"], ("base",))
     assert [s.rows for s in again.systems] == [s.rows for s in found.systems]
+    kept = sensitivity(*asked, begun=begun, cancelled=lambda: True)
+    assert kept.queries == 3, "cancelled at once, the earlier queries stay"
+    rest: list[RunProgress] = []
+    full = sensitivity(*asked, begun=begun, tell=rest.append)
+    assert [s.rows for s in full.systems] == [s.rows for s in whole.systems]
+    assert rest[-1].total == 3 * (1 + 3) - 1, "only what was left"
 
 
 def test_an_own_wording_is_measured_beside_the_others_on_the_queries_of_its_aspect(

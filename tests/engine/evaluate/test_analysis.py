@@ -66,6 +66,12 @@ def test_measures_of_an_evaluation_are_joined_with_judgments(lab: Explorer) -> N
     }
     assert {row["system"]: row["value"] for row in found} == values
     assert {row["judged"] for row in found} == {7}, "two annotators, three items, one decision"
+    text = lab.evaluations.run_file(EvaluationRequest("lab", ("bm25",)), "bm25")
+    run = lab.collections.add_run("lab", "a.run", text.replace(" bm25\n", " mine\n").encode())
+    lab.evaluations.run(EvaluationRequest("lab", ("bm25",), runs=(run.name,)))
+    of_runs = lab.sql("lab", "SELECT DISTINCT of_runs FROM measures WHERE system = 'bm25'")
+    assert {row["of_runs"] for row in of_runs.to_pylist()} == {None, "mine"}
+    lab.collections.remove_run(run.id)
 
 
 def test_unjudged_documents_are_found_by_runs_and_judgments(lab: Explorer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from engine.corpora.contracts import RankedDocuments, Seed
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import fitted_run
 from engine.evaluate.evaluation_run import evaluate, judge_runs
-from engine.evaluate.measuring import without_own
+from engine.evaluate.measuring import differences, without_own
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.measures.per_query import query_rows
@@ -159,6 +159,17 @@ def test_a_query_s_own_document_is_left_out_unless_it_is_judged_relevant(
     ranked = [Ranking("d1", ("d1", "d2", "d3"), (3.0, 2.0, 1.0))]
     (row,) = query_rows(collection, topics, without_own(collection, topics, ranked))
     assert row["nDCG@20"] == pytest.approx(score, abs=0.001)
+
+
+def test_evaluations_are_compared_on_the_queries_of_both(evaluated: Evaluation) -> None:
+    dense = evaluated.systems["dense"]
+    parts = [
+        replace(evaluated, systems={"dense": replace(dense, per_query=rows)})
+        for rows in (dense.per_query[:6], dense.per_query[6:])
+    ]
+    assert differences(*parts) == ()
+    measures = [{d.measure for d in differences(one, evaluated)} for one in (evaluated, parts[0])]
+    assert measures[0] - measures[1] == {"p-MRR"}, "which depends on a seed's other queries"
 
 
 # A run that was brought, and judgments in CSFCube's format

@@ -62,6 +62,7 @@ def test_an_evaluation_runs_in_the_background_and_outlives_the_app(
     assert found is not None, "the order of the systems makes no difference"
     assert set(found.systems) == {"bm25", "dense"}
     assert restarted.missing(EvaluationRequest("lab", ("dense", "hybrid"))) == ("hybrid",)
+    assert restarted.history("lab")[0].judgments == lab.collections.read("lab").digest
     assert (
         restarted.history("lab")[0].headline["dense"] == found.systems["dense"].metrics["nDCG@20"]
     )
@@ -161,6 +162,15 @@ def test_a_run_is_not_taken_for_what_a_model_ranked(lab: Explorer) -> None:
     assert set(evaluated(lab, request).systems) == {"dense", *names}
     for run in runs:
         lab.collections.remove_run(run.id)
+
+
+def test_the_name_of_a_run_has_no_comma_which_separates_names(lab: Explorer) -> None:
+    lab.evaluations.run(EvaluationRequest("lab", ("dense",)))
+    text = lab.evaluations.run_file(EvaluationRequest("lab", ("dense",)), "dense")
+    run = lab.collections.add_run("lab", "a.run", text.replace(" dense\n", " k=1,b=2\n").encode())
+    assert run.name == "k=1_b=2"
+    assert lab.collections.runs("lab") == (run,)
+    lab.collections.remove_run(run.id)
 
 
 def test_a_run_of_another_collection_is_refused(lab: Explorer) -> None:
