@@ -4,11 +4,8 @@ Corpora made once per session are for reading only. A test that writes takes ``h
 one, and the ``SEEDLENS_HOME`` of that test) or ``small_copy``.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,21 +13,16 @@ from typing import TYPE_CHECKING
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
-from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from tests.encoded_once import EncodedOnce
 from tests.fakes import postgres_server
-from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.small_corpus import DOCUMENTS, write_collection
 from tests.fakes.tiny_models import save_bert
 from tests.support import ARGUMENTS, CHROMIUM, made_once, make_explorer, root_of_all, write_jsonl
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-    from engine.encode.one_pass import OnePassEncoder
-    from engine.explorer import Explorer
+    pass
 
 BROWSER = ("tests/browser/", "tests/components/")
 CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-open"
@@ -42,17 +34,17 @@ class FileScheduling(LoadFileScheduling):
     Those share one server and one Chromium, which are enough to keep a core busy.
     """
 
-    def _split_scope(self, nodeid: str) -> str:
+    def _split_scope(self, nodeid):
         path = str(super()._split_scope(nodeid))
         return next((folder for folder in BROWSER if path.startswith(folder)), path)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
+def pytest_xdist_make_scheduler(config, log):
     return FileScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser():
     """The system's Chromium."""
     from playwright.sync_api import sync_playwright
 
@@ -67,7 +59,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_home_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _no_home_of_a_person(tmp_path_factory):
     """Fixtures that outlive a test have a temporary home too; a person's settings do not count."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
@@ -83,7 +75,7 @@ def _no_home_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 @pytest.fixture(scope="session", autouse=True)
-def encoded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EncodedOnce]:
+def encoded_once(tmp_path_factory):
     """What a model made of a passage is made once: tests import the same documents often."""
     from engine.encode.one_pass import OnePassEncoder
 
@@ -96,25 +88,25 @@ def encoded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EncodedOn
 
 
 @pytest.fixture(autouse=True)
-def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _own_home(monkeypatch, tmp_path):
     monkeypatch.setenv("SEEDLENS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """An empty home, the ``SEEDLENS_HOME`` of this test."""
     return tmp_path / "home"
 
 
 @pytest.fixture
-def fresh(home: Path) -> Explorer:
+def fresh(home):
     """An explorer over an empty home."""
     return make_explorer(home)
 
 
 @pytest.fixture(scope="session")
-def encoder() -> OnePassEncoder:
+def encoder():
     """The embedded model, loaded once."""
     from engine.encode.loaders import load_encoder
 
@@ -122,7 +114,7 @@ def encoder() -> OnePassEncoder:
 
 
 @pytest.fixture(scope="session")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_model(tmp_path_factory):
     """The folder of a sentence-transformers model that knows nothing and is fast.
 
     32 columns, one layer, random weights from a fixed seed, pooled from the first token; it
@@ -139,13 +131,13 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def small_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_source(tmp_path_factory):
     """The documents of ``small_corpus.py`` as a JSONL file."""
     return write_jsonl(tmp_path_factory.mktemp("small") / "small.jsonl", DOCUMENTS)
 
 
 @pytest.fixture(scope="session")
-def small_home(tmp_path_factory: pytest.TempPathFactory, small_source: Path) -> Path:
+def small_home(tmp_path_factory, small_source):
     """A home with the corpus ``small``. For reading only."""
     from engine.types.corpora import ImportRequest
 
@@ -156,26 +148,26 @@ def small_home(tmp_path_factory: pytest.TempPathFactory, small_source: Path) -> 
 
 
 @pytest.fixture(scope="session")
-def small(small_home: Path) -> Explorer:
+def small(small_home):
     """An explorer over ``small_home``. For reading only."""
     return make_explorer(small_home)
 
 
 @pytest.fixture
-def small_copy(small_home: Path, home: Path) -> Explorer:
+def small_copy(small_home, home):
     """An explorer over a copy of ``small_home`` that the test may write to."""
     shutil.copytree(small_home, home)
     return make_explorer(home)
 
 
 @pytest.fixture(scope="session")
-def lab_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lab_source(tmp_path_factory):
     """The folder of ``small_collection.py``. For reading only: other processes read it, too."""
     return write_collection(tmp_path_factory.mktemp("lab") / "lab")
 
 
 @pytest.fixture(scope="session")
-def _lab_imported(tmp_path_factory: pytest.TempPathFactory, lab_source: Path) -> Path:
+def _lab_imported(tmp_path_factory, lab_source):
     from engine.types.corpora import ImportRequest
 
     wanted = ImportRequest(lab_source, "lab")
@@ -187,7 +179,7 @@ def _lab_imported(tmp_path_factory: pytest.TempPathFactory, lab_source: Path) ->
 
 
 @pytest.fixture(scope="module")
-def lab_home(tmp_path_factory: pytest.TempPathFactory, _lab_imported: Path) -> Path:
+def lab_home(tmp_path_factory, _lab_imported):
     """A home with the small collection as corpus ``lab``; the tests of a module add to it."""
     home = tmp_path_factory.mktemp("lab-home") / "home"
     shutil.copytree(_lab_imported, home)
@@ -195,30 +187,30 @@ def lab_home(tmp_path_factory: pytest.TempPathFactory, _lab_imported: Path) -> P
 
 
 @pytest.fixture(scope="session")
-def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo_home(tmp_path_factory):
     """A home with the corpus ``demo``. For reading only."""
     return made_once("demo", tmp_path_factory, lambda home: make_explorer(home).library.add_demo())
 
 
 @pytest.fixture(scope="session")
-def explorer(demo_home: Path) -> Explorer:
+def explorer(demo_home):
     """An explorer over ``demo_home``. For reading only."""
     return make_explorer(demo_home)
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
+def postgres():
     """A running server of PostgreSQL, for tests that leave it running; skips where none can be."""
     yield from _postgres()
 
 
 @pytest.fixture
-def own_postgres() -> Iterator[PostgresServer]:
+def own_postgres():
     """One that the test may stop."""
     yield from _postgres()
 
 
-def _postgres() -> Iterator[PostgresServer]:
+def _postgres():
     if why := postgres_server.missing():
         pytest.skip(why)
     with postgres_server.running() as server:
@@ -226,7 +218,7 @@ def _postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def csfcube() -> Path:
+def csfcube():
     """The CSFCube folder; skips where the data is not there."""
     if not CSFCUBE.is_dir():
         pytest.skip(f"CSFCube is not here: {CSFCUBE}")

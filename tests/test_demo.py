@@ -1,21 +1,16 @@
 """The demo collection: what people who try SeedLens on it may rely on."""
 
-from __future__ import annotations
-
 import gzip
 import importlib.util
 import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
-from engine import Explorer, ImportRequest, Query
+from engine import ImportRequest, Query
 from engine.lenses.definitions import RESEARCH
 from tests.support import make_explorer
 
@@ -24,7 +19,7 @@ SCRIPT = DEMO / "make_demo.py"
 ASPECTS = ("background", "method", "result")
 
 
-def _load() -> ModuleType:
+def _load():
     spec = importlib.util.spec_from_file_location("make_demo", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
@@ -37,37 +32,35 @@ def _load() -> ModuleType:
 make_demo = _load()
 
 
-def _read(name: str) -> list[dict[str, Any]]:
+def _read(name):
     lines = (DEMO / name).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
 @pytest.fixture(scope="module")
-def corpus() -> list[dict[str, Any]]:
+def corpus():
     return _read("corpus.jsonl")
 
 
 @pytest.fixture(scope="module")
-def labels() -> dict[str, dict[str, str]]:
+def labels():
     return {record["doc_id"]: record for record in _read("labels.jsonl")}
 
 
 @pytest.fixture(scope="module")
-def families() -> dict[str, str]:
+def families():
     """Value to family, read without the script under test."""
     values = json.loads((DEMO / "values.json").read_text("utf-8"))
     return {value["id"]: value["family"] for aspect in ASPECTS for value in values[aspect]}
 
 
-def _texts(corpus: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _texts(corpus):
     for document in corpus:
         for text in (document["title"], *document["sentences"]):
             yield document["doc_id"], text
 
 
-def test_check_accepts_what_is_shipped_and_names_what_was_changed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_accepts_what_is_shipped_and_names_what_was_changed(tmp_path, capsys):
     """--check passes on the shipped folder, and fails on a changed or missing file by name."""
     assert make_demo.main(["--check"]) == 0
     for path in DEMO.glob("*.jsonl"):
@@ -80,7 +73,7 @@ def test_check_accepts_what_is_shipped_and_names_what_was_changed(
     assert "qrels.txt.gz is missing" in told
 
 
-def test_collection_json_counts_what_is_there(corpus: list[dict[str, Any]]) -> None:
+def test_collection_json_counts_what_is_there(corpus):
     """The description says synthetic and complete, and its counts are those of the files."""
     about = json.loads((DEMO / "collection.json").read_text("utf-8"))
     assert about["synthetic"] is True
@@ -90,7 +83,7 @@ def test_collection_json_counts_what_is_there(corpus: list[dict[str, Any]]) -> N
     assert tuple(about["aspects"]) == ASPECTS
 
 
-def test_every_document_is_whole(corpus: list[dict[str, Any]]) -> None:
+def test_every_document_is_whole(corpus):
     """Five to eight sentences, a role for each, every role present, and no other fields."""
     fields = {"doc_id", "title", "sentences", "roles", "year", "authors", "venue"}
     for document in corpus:
@@ -102,9 +95,7 @@ def test_every_document_is_whole(corpus: list[dict[str, Any]]) -> None:
         assert 2 <= len(set(document["authors"])) == len(document["authors"]) <= 4
 
 
-def test_judgments_follow_from_labels(
-    labels: dict[str, dict[str, str]], families: dict[str, str]
-) -> None:
+def test_judgments_follow_from_labels(labels, families):
     """Grade 3 for the same value, 1 for the same family, nothing else listed, never the seed."""
     expected = set()
     for seed, wanted in labels.items():
@@ -119,7 +110,7 @@ def test_judgments_follow_from_labels(
     assert set(listed) == expected
 
 
-def test_every_text_is_clean(corpus: list[dict[str, Any]]) -> None:
+def test_every_text_is_clean(corpus):
     """No slots or double spaces; a capital first and a full stop last."""
     for doc_id, text in _texts(corpus):
         assert not re.search(r"[\[\]{}|\0]|  | ,| \.|\.\.", text), (doc_id, text)
@@ -130,9 +121,7 @@ def test_every_text_is_clean(corpus: list[dict[str, Any]]) -> None:
             assert sentence[-1] in ".?!", sentence
 
 
-def test_no_document_contains_its_labels(
-    corpus: list[dict[str, Any]], labels: dict[str, dict[str, str]]
-) -> None:
+def test_no_document_contains_its_labels(corpus, labels):
     """Search cannot see the truth: no text or field holds the id of a value of the document."""
     for document in corpus:
         text = json.dumps(document, ensure_ascii=False).lower()
@@ -140,7 +129,7 @@ def test_no_document_contains_its_labels(
             assert labels[document["doc_id"]][aspect] not in text, document["doc_id"]
 
 
-def test_the_shipped_index_is_what_an_import_makes(demo_home: Path, home: Path) -> None:
+def test_the_shipped_index_is_what_an_import_makes(demo_home, home):
     """It is of these abstracts, this model, lens, columns and rules of facts."""
     shutil.copytree(demo_home, home)
     library = make_explorer(home).library
@@ -152,7 +141,7 @@ def test_the_shipped_index_is_what_an_import_makes(demo_home: Path, home: Path) 
 
 
 @pytest.mark.nightly
-def test_a_new_import_ranks_as_the_shipped_index(explorer: Explorer, home: Path) -> None:
+def test_a_new_import_ranks_as_the_shipped_index(explorer, home):
     new = make_explorer(home)
     new.library.import_documents(ImportRequest(DEMO, "demo"))
     for system in explorer.systems:
@@ -163,8 +152,8 @@ def test_a_new_import_ranks_as_the_shipped_index(explorer: Explorer, home: Path)
 
 
 def test_the_demo_takes_no_corpus_of_its_name_and_comes_back_when_it_was_deleted(
-    small_copy: Explorer, small_source: Path
-) -> None:
+    small_copy, small_source
+):
     library = small_copy.library
     library.import_documents(ImportRequest(small_source, "demo"))
     library.add_demo()

@@ -1,7 +1,5 @@
 """The notebook and the examples in ``docs/`` do what they show."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -10,8 +8,6 @@ import runpy
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,11 +22,11 @@ EXAMPLES = [
 ]
 
 
-def cells() -> list[dict[str, Any]]:
+def cells():
     return list(json.loads(NOTEBOOK.read_text("utf-8"))["cells"])
 
 
-def run_in_order(blocks: list[str], home: Path, folder: Path) -> str:
+def run_in_order(blocks, home, folder):
     """What blocks print in an interpreter of their own, with the value of each last line."""
     shown = "\n".join(_showing(block) for block in blocks)
     # What a notebook and the examples call assets/ lies in the checkout.
@@ -47,7 +43,7 @@ def run_in_order(blocks: list[str], home: Path, folder: Path) -> str:
     return process.stdout
 
 
-def _showing(block: str) -> str:
+def _showing(block):
     """The block with a last line that is an expression turned to what it displays."""
     last = ast.parse(block).body[-1]
     if isinstance(last, ast.Expr):
@@ -59,7 +55,7 @@ def _showing(block: str) -> str:
 
 
 @pytest.mark.nightly
-def test_the_notebook_runs_from_top_to_bottom(home: Path, tmp_path: Path) -> None:
+def test_the_notebook_runs_from_top_to_bottom(home, tmp_path):
     code = ["".join(c["source"]) for c in cells() if c["cell_type"] == "code"]
     shown = run_in_order(code, home, tmp_path)
     assert "added=480" in shown
@@ -68,28 +64,26 @@ def test_the_notebook_runs_from_top_to_bottom(home: Path, tmp_path: Path) -> Non
         assert figure in shown
 
 
-def test_the_notebook_is_stored_without_what_it_displayed() -> None:
+def test_the_notebook_is_stored_without_what_it_displayed():
     code = [c for c in cells() if c["cell_type"] == "code"]
     assert all(c["outputs"] == [] and c["execution_count"] is None for c in code)
 
 
 @pytest.mark.parametrize("page", EXAMPLES)
-def test_examples_of_a_page_run_in_order(
-    page: Path, demo_home: Path, home: Path, tmp_path: Path
-) -> None:
+def test_examples_of_a_page_run_in_order(page, demo_home, home, tmp_path):
     shutil.copytree(demo_home, home)
     blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     assert run_in_order(blocks, home, tmp_path)
 
 
-def test_the_page_of_commands_and_settings_is_current() -> None:
+def test_the_page_of_commands_and_settings_is_current():
     made = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["page"]()
     stored = (ROOT / "docs" / "cli.md").read_text("utf-8")
     assert stored == made, "write it with: python docs/make_cli.py"
 
 
 @pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md")}), ids=lambda path: path.name)
-def test_links_and_files_that_pages_name_are_there(page: Path) -> None:
+def test_links_and_files_that_pages_name_are_there(page):
     text = page.read_text("utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"[a-z]+:", target):
@@ -104,7 +98,7 @@ def test_links_and_files_that_pages_name_are_there(page: Path) -> None:
         assert (ROOT / name).exists(), name
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """The names that headings have in links, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}

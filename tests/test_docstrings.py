@@ -1,7 +1,5 @@
 """The examples in docstrings do what they show."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path
@@ -18,7 +16,7 @@ MODULES = [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_run_as_shown(name: str) -> None:
+def test_examples_run_as_shown(name):
     tried = doctest.testmod(importlib.import_module(name))
     assert tried.attempted
     assert not tried.failed

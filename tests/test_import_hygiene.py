@@ -1,11 +1,8 @@
 """What starts fast stays fast: heavy libraries are loaded by those who need them only."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from engine.config import ROOT
 
@@ -13,7 +10,7 @@ PUBLIC = "import engine; [getattr(engine, name) for name in engine.__all__]"
 HEAVY = ("streamlit", "torch", "lancedb", "transformers", "sentence_transformers", "pylate")
 
 
-def loaded_after(*steps: str, **environment: str) -> list[set[str]]:
+def loaded_after(*steps, **environment):
     """Top-level modules of a fresh interpreter after each step."""
     listing = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     process = subprocess.run(
@@ -28,14 +25,14 @@ def loaded_after(*steps: str, **environment: str) -> list[set[str]]:
     return [set(line.split()) for line in process.stdout.splitlines()]
 
 
-def test_storage_knows_neither_engine_nor_pages() -> None:
+def test_storage_knows_neither_engine_nor_pages():
     modules = "storage, storage.vectors, storage.ledger, storage.parquet_files"
     [loaded] = loaded_after(f"import {modules}")
     assert {"storage", "lancedb", "sqlalchemy"} <= loaded
     assert loaded.isdisjoint({"engine", "pages", "streamlit", "torch", "psycopg", "duckdb"})
 
 
-def test_commands_public_names_and_searches_load_what_they_need_alone(small_home: Path) -> None:
+def test_commands_public_names_and_searches_load_what_they_need_alone(small_home):
     search = """
 from engine.explorer import Explorer
 from engine.types.searches import Query

@@ -1,13 +1,10 @@
 """The key of an endpoint goes to the endpoint and nowhere else."""
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle
 import traceback
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -32,14 +29,12 @@ from tests.fakes.model_sessions import (
 FAULTS = ["401", "404", "429", "500", "malformed", "html", "cut"]
 
 
-def files_with(folder: Path, text: str) -> list[Path]:
+def files_with(folder, text):
     return [p for p in folder.rglob("*") if p.is_file() and text.encode() in p.read_bytes()]
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, "wrong key"])
-def test_no_error_log_or_file_holds_the_key_whatever_the_server_says(
-    home: Path, fault: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_error_log_or_file_holds_the_key_whatever_the_server_says(home, fault, caplog):
     caplog.set_level(logging.DEBUG)  # of all libraries too
     store = answers(home)
     texts = []
@@ -71,7 +66,7 @@ def test_no_error_log_or_file_holds_the_key_whatever_the_server_says(
     assert files_with(home, '"text"') or files_with(home, "pairwise"), "the files were looked at"
 
 
-def _whole_chain(error: BaseException | None) -> str:
+def _whole_chain(error):
     """What loggers that show causes and attributes would show."""
     shown = []
     while error is not None:
@@ -80,9 +75,7 @@ def _whole_chain(error: BaseException | None) -> str:
     return "\n".join(shown)
 
 
-def test_nothing_that_can_be_printed_or_exported_shows_the_key(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_that_can_be_printed_or_exported_shows_the_key(home, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     settings = Settings(llm_max_calls=3)
     with serving(knowledge()) as server:
@@ -100,9 +93,7 @@ def test_nothing_that_can_be_printed_or_exported_shows_the_key(
     assert not [text for text in shown if KEY in text]
 
 
-def test_nothing_of_the_environment_is_sent_but_the_key_of_its_own_address(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_of_the_environment_is_sent_but_the_key_of_its_own_address(home, monkeypatch):
     """Else the operator's access would let in whoever enters an address."""
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: secret-1\nAuthorization: secret-1")
     for name in ("ORG_ID", "PROJECT_ID", "API_KEY", "ADMIN_KEY"):
@@ -124,7 +115,7 @@ def test_nothing_of_the_environment_is_sent_but_the_key_of_its_own_address(
         assert server.seen.headers["x-gateway"] == "secret-1"
 
 
-def test_settings_that_cannot_be_read_do_not_show_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_cannot_be_read_do_not_show_the_key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("SEEDLENS_LLM_MAX_CALLS", KEY)  # pasted into the wrong variable
     with pytest.raises(ValueError, match="max_calls") as caught:
@@ -132,6 +123,6 @@ def test_settings_that_cannot_be_read_do_not_show_the_key(monkeypatch: pytest.Mo
     assert KEY not in str(caught.value)
 
 
-def test_an_endpoint_that_is_pickled_on_purpose_still_works() -> None:
+def test_an_endpoint_that_is_pickled_on_purpose_still_works():
     endpoint = Endpoint("http://host/v1", "m", SecretStr(KEY))
     assert pickle.loads(pickle.dumps(endpoint)) == endpoint  # noqa: S301 - our own

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +16,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import (
-    Browser,
-    ConsoleMessage,
     Page,
-    Request,
     ViewportSize,
     expect,
 )
@@ -33,7 +30,7 @@ ARTEFACTS = Path(__file__).parent / "artefacts"
 WIDE: ViewportSize = {"width": 1360, "height": 950}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """A browser is driven against the clock: on a busy machine it may come too late, once."""
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
@@ -51,13 +48,13 @@ class Server:
     log: Path
 
 
-def free_port() -> int:
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def start_app(home: Path, port: int, log: Path) -> subprocess.Popen[bytes]:
+def start_app(home, port, log):
     """``seedlens app`` in a process group of its own, once it answers."""
     environment = {**os.environ, "SEEDLENS_HOME": str(home), "HF_HUB_OFFLINE": "1"}
     with log.open("a") as output:
@@ -69,7 +66,7 @@ def start_app(home: Path, port: int, log: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def answers(url: str) -> bool:
+def answers(url):
     """Whether an app is there and says that it is well."""
     try:
         urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
@@ -79,7 +76,7 @@ def answers(url: str) -> bool:
 
 
 @contextmanager
-def running_app(home: Path, log: Path) -> Iterator[Server]:
+def running_app(home, log):
     """``seedlens app`` over this home, until the block ends."""
     port = free_port()
     process = start_app(home, port, log)
@@ -91,7 +88,7 @@ def running_app(home: Path, log: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory):
     """``seedlens app`` on a new home, to which it adds the demo."""
     home = tmp_path_factory.mktemp("browser") / "home"
     with running_app(home, home.parent / "app.log") as running:
@@ -107,7 +104,7 @@ class Visit:
     errors: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.page.set_default_timeout(30_000)
         self._listeners: dict[str, Callable[[Any], None]] = {
             "console": self._listen,
@@ -117,24 +114,24 @@ class Visit:
         for event, listener in self._listeners.items():
             self.page.on(event, listener)  # type: ignore[call-overload]
 
-    def _listen(self, message: ConsoleMessage) -> None:
+    def _listen(self, message):
         # A deep link makes Streamlit ask for two files at a wrong place first: harmless.
         if message.type == "error" and "404" not in message.text:
             self.errors.append(message.text)
 
-    def _watch(self, request: Request) -> None:
+    def _watch(self, request):
         if not request.url.startswith((self.server.url, "data:", "blob:")):
             self.foreign.append(request.url)
 
-    def open(self, path: str = "/") -> Page:
+    def open(self, path="/"):
         self.page.goto(self.server.url + path)
         return self.page
 
-    def shoot(self, name: str) -> None:
+    def shoot(self, name):
         ARTEFACTS.mkdir(exist_ok=True)
         self.page.screenshot(path=ARTEFACTS / f"{name}.png")
 
-    def leave(self) -> None:
+    def leave(self):
         """Clear everything but the compiled scripts."""
         for event, listener in self._listeners.items():
             self.page.remove_listener(event, listener)
@@ -150,16 +147,14 @@ class Visit:
         context.clear_cookies()
 
 
-def visit_with(browser: Browser, server: Server, **context: object) -> Visit:
+def visit_with(browser, server, **context):
     """A second visitor at the same time, with separate cookies, until the context is closed."""
     opened = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **context})  # type: ignore[arg-type]
     return Visit(opened.new_page(), server)
 
 
 @contextmanager
-def visiting(
-    browser: Browser, server: Server, *, viewport: ViewportSize = WIDE, dark: bool = False
-) -> Iterator[Visit]:
+def visiting(browser, server, *, viewport=WIDE, dark=False):
     """A fresh visitor; afterwards: no console errors, no request to another host.
 
     All visits share one tab: in a new one Chromium compiles the scripts again, for 3 seconds.
@@ -177,14 +172,14 @@ def visiting(
 
 
 @pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+def visit(browser, server):
     """A fresh visitor of the app (see ``visiting``)."""
     with visiting(browser, server) as visitor:
         yield visitor
 
 
 @pytest.fixture(scope="session")
-def demo_indexed(browser: Browser, server: Server) -> None:
+def demo_indexed(browser, server):
     """The first visitor waits until the encoder is loaded."""
     with visiting(browser, server) as visit:
         visit.open()

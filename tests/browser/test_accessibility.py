@@ -7,10 +7,9 @@ from typing import Any
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.browser_steps import assert_fits
-from tests.browser.conftest import Visit
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
 RULES = {
@@ -42,7 +41,7 @@ PAGES = {
 }
 
 
-def violations(page: Page) -> list[str]:
+def violations(page):
     """What axe-core complains of, one line for each kind, with the first place."""
     found: dict[str, Any] = page.evaluate(
         "([where, rules]) => axe.run(where, rules)", [NOT_OURS, RULES]
@@ -54,7 +53,7 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-def lasting_violations(page: Page) -> list[str]:
+def lasting_violations(page):
     """Violations that are still there after two seconds: what fades in is pale for a moment."""
     for _ in range(5):
         found = violations(page)
@@ -70,8 +69,8 @@ def lasting_violations(page: Page) -> list[str]:
 )
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_meets_wcag_22_aa_in_light_and_dark_on_every_screen(
-    visit: Visit, demo_indexed: None, name: str, screens: dict[str, tuple[int, ...]]
-) -> None:
+    visit, demo_indexed, name, screens
+):
     path, ready = PAGES[name]
     page = visit.open(path)
     problems = []

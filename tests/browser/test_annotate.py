@@ -1,17 +1,13 @@
 """Annotate in a real browser: judging by keys alone, fast and held keys, two people at once."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import expect
 
-from engine.explorer import Explorer
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.searches import Query
-from tests.browser.conftest import Server, Visit, visit_with
+from tests.browser.conftest import visit_with
 from tests.support import make_explorer, wait_until
 
 SEED = "demo-0232"
@@ -22,14 +18,14 @@ GUIDELINES = {
 
 
 @pytest.fixture(scope="module")
-def explorer(server: Server) -> Explorer:
+def explorer(server):
     """A second process's view of the app's home, once the demo is indexed there."""
     explorer = make_explorer(server.home)
     wait_until(lambda: "demo" in explorer.library.names(), what="the demo", seconds=240, pause=0.5)
     return explorer
 
 
-def make_project(explorer: Explorer, name: str, depth: int, **settings: object) -> Project:
+def make_project(explorer, name, depth, **settings):
     """Of another name each time: a second try would find the first one's judgments."""
     name = f"{name}-{secrets.token_hex(3)}"
     annotation = explorer.annotation
@@ -40,7 +36,7 @@ def make_project(explorer: Explorer, name: str, depth: int, **settings: object) 
     return project
 
 
-def sit_down(visit: Visit, project: Project, who: str) -> Page:
+def sit_down(visit, project, who):
     """Open a project and give one's name."""
     page = visit.open(f"/annotate?corpus={project.corpus}&project={project.name}")
     expect(candidate(page)).to_be_visible(timeout=180_000)
@@ -52,23 +48,21 @@ def sit_down(visit: Visit, project: Project, who: str) -> Page:
     return page
 
 
-def candidate(page: Page) -> Locator:
+def candidate(page):
     return page.locator(".candidate .title")
 
 
-def stored(page: Page, words: str) -> None:
+def stored(page, words):
     """All that was said is stored, and the progress line says so."""
     expect(page.locator(".progress .words")).to_contain_text(words)
     expect(page.locator(".progress .stored")).to_have_text("Saved")
 
 
-def said(explorer: Explorer, project: Project, who: str) -> list[Judgment]:
+def said(explorer, project, who):
     return explorer.annotation.judgments(project, annotator=who)
 
 
-def test_a_queue_of_ten_is_judged_by_keyboard_alone_over_a_reload(
-    visit: Visit, explorer: Explorer
-) -> None:
+def test_a_queue_of_ten_is_judged_by_keyboard_alone_over_a_reload(visit, explorer):
     project = make_project(explorer, "ten", 10)
     page = sit_down(visit, project, "Ada")
     expect(page.get_by_text("The same procedure.")).to_be_visible()
@@ -132,7 +126,7 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone_over_a_reload(
     expect(page.get_by_text("You graded 9 items, skipped 0 and were unsure of 1.")).to_be_visible()
 
 
-def what_is_asked_stays_in_view(page: Page) -> None:
+def what_is_asked_stays_in_view(page):
     """On a phone too, below the bar of the page, while a long text scrolls."""
     wide = page.viewport_size
     page.set_viewport_size({"width": 390, "height": 844})
@@ -145,7 +139,7 @@ def what_is_asked_stays_in_view(page: Page) -> None:
     page.set_viewport_size(wide or {"width": 1400, "height": 900})
 
 
-def marked_with_its_evidence(page: Page) -> None:
+def marked_with_its_evidence(page):
     """Evidence is shown when it is asked for; a sentence is marked, and the item graded 1."""
     assert page.locator(".pair").count() == 0
     page.keyboard.press("e")
@@ -159,9 +153,7 @@ def marked_with_its_evidence(page: Page) -> None:
 
 
 @pytest.mark.nightly
-def test_digits_choose_and_enter_decides_a_disagreement_whatever_has_the_focus(
-    visit: Visit, explorer: Explorer
-) -> None:
+def test_digits_choose_and_enter_decides_a_disagreement_whatever_has_the_focus(visit, explorer):
     project = make_project(explorer, "decided", 2)
     annotation = explorer.annotation
     for item in annotation.pool(project):
@@ -192,13 +184,11 @@ def test_digits_choose_and_enter_decides_a_disagreement_whatever_has_the_focus(
     assert {(d.relevance, d.note) for d in decided} == {(2, "uncompiled, so 3"), (1, "other data")}
 
 
-def candidate_text(page: Page) -> str:
+def candidate_text(page):
     return page.locator(".candidate .title").inner_text()
 
 
-def test_fast_held_and_doubled_presses_judge_one_item_each(
-    visit: Visit, explorer: Explorer
-) -> None:
+def test_fast_held_and_doubled_presses_judge_one_item_each(visit, explorer):
     project = make_project(explorer, "fast", 40)
     page = sit_down(visit, project, "Ada")
     for _ in range(20):
@@ -221,16 +211,14 @@ def test_fast_held_and_doubled_presses_judge_one_item_each(
 
 
 @pytest.fixture
-def other(browser: Browser, server: Server) -> Iterator[Visit]:
+def other(browser, server):
     visitor = visit_with(browser, server)
     yield visitor
     visitor.page.context.close()
 
 
 @pytest.mark.nightly
-def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
-    visit: Visit, other: Visit, explorer: Explorer
-) -> None:
+def test_two_browsers_at_one_queue_do_not_overwrite_each_other(visit, other, explorer):
     project = make_project(explorer, "two", 6, per_item=2)
     ada, grace = sit_down(visit, project, "Ada"), sit_down(other, project, "Grace")
     for _ in range(6):

@@ -1,17 +1,11 @@
 """A question answered from the corpus: written in place, each citation opening its passage."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.browser_steps import choose_page, connect
-from tests.browser.conftest import Visit
 from tests.fakes.model_answers import MODEL, Knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 
 ASK = "/ask?corpus=demo"
 pytestmark = pytest.mark.usefixtures("demo_indexed")
@@ -23,17 +17,17 @@ SAID = (
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
+def model():
     """A model that has one answer to every question."""
     with serving(Knowledge({}, {}), handlers=[saying(SAID)]) as running:
         yield running
 
 
-def saying(text: str) -> Callable[[str, Mapping[str, Any]], str | None]:
+def saying(text):
     return lambda prompt, _: text if "The person's question:" in prompt else None
 
 
-def ask(page: Page, question: str = QUESTION) -> Locator:
+def ask(page, question=QUESTION):
     """Write a question, see what it costs, send it; gives the answer's place."""
     box = page.get_by_label("Question")
     box.fill(question)
@@ -43,9 +37,7 @@ def ask(page: Page, question: str = QUESTION) -> Locator:
     return page.get_by_role("region", name="Answer")
 
 
-def test_an_answer_is_written_in_place_and_its_citations_lead_to_explore(
-    visit: Visit, model: ModelServer
-) -> None:
+def test_an_answer_is_written_in_place_and_its_citations_lead_to_explore(visit, model):
     page = visit.open(ASK)
     connect(page, model.url)
     model.behaviour.key = "another"

@@ -6,19 +6,16 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
-from engine.explorer import Explorer
 from engine.types.builds import BuildSpec
 from tests.browser.browser_steps import choose_page, connect, download
-from tests.browser.conftest import Server, Visit
 from tests.fakes.build_answers import builds_collections, demo_methods
 from tests.fakes.model_answers import Knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.support import make_explorer
 
 ROW = 33
@@ -29,30 +26,30 @@ ATTRIBUTE = "The method by which the authors went about it."
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
+def model():
     with serving(Knowledge({}, {}), handlers=[builds_collections(demo_methods())]) as running:
         yield running
 
 
 @pytest.fixture
-def explorer(server: Server) -> Explorer:
+def explorer(server):
     """A second process over the app's home."""
     return make_explorer(server.home)
 
 
-def step(page: Page, name: str) -> Locator:
+def step(page, name):
     """The button of a step, with how it stands."""
     return page.get_by_role("navigation", name="Steps of the build").get_by_role(
         "button", name=name
     )
 
 
-def box(page: Page, label: str) -> Locator:
+def box(page, label):
     """A field for text; its help has the label too."""
     return page.get_by_role("textbox", name=label, exact=True)
 
 
-def click_row(page: Page, place: str, row: int, *, tick: bool = False) -> None:
+def click_row(page, place, row, *, tick=False):
     """Open a row of a table, or tick it."""
     idle = page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
     expect(idle).to_be_attached()
@@ -62,14 +59,14 @@ def click_row(page: Page, place: str, row: int, *, tick: bool = False) -> None:
     table.click(position={"x": 15 if tick else 120, "y": ROW * (row + 1.5)})
 
 
-def settled(page: Page, words: str = "Done") -> Locator:
+def settled(page, words="Done"):
     """The line that says how a run ended."""
     line = page.locator(".st-key-build_job").get_by_role("status").first
     expect(line).to_contain_text(words, timeout=120_000)
     return line
 
 
-def describe(page: Page, name: str) -> None:
+def describe(page, name):
     """Describe the attribute."""
     box(page, "Name").fill(name)
     box(page, "Implicit attribute").fill(ATTRIBUTE)
@@ -82,8 +79,8 @@ def describe(page: Page, name: str) -> None:
 
 @pytest.mark.nightly
 def test_a_collection_is_built_from_an_attribute_and_corrected_between_the_steps(
-    visit: Visit, model: ModelServer, explorer: Explorer
-) -> None:
+    visit, model, explorer
+):
     page = visit.open("/build?corpus=demo")
     box(page, "Annotator").fill("ada")
     box(page, "Annotator").press("Enter")
@@ -99,7 +96,7 @@ def test_a_collection_is_built_from_an_attribute_and_corrected_between_the_steps
     result(visit, explorer)
 
 
-def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
+def labels(visit, model, explorer):
     """Cancelled and gone on with from another page; one label corrected."""
     page, builds = visit.page, explorer.builds
     model.behaviour.latency = 0.8
@@ -130,7 +127,7 @@ def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
     visit.shoot("build-labels")
 
 
-def clusters(visit: Visit, explorer: Explorer) -> None:
+def clusters(visit, explorer):
     """Two are merged."""
     page, builds = visit.page, explorer.builds
     step(page, "Clusters").click()
@@ -146,7 +143,7 @@ def clusters(visit: Visit, explorer: Explorer) -> None:
     visit.shoot("build-clusters")
 
 
-def queries(visit: Visit, explorer: Explorer) -> None:
+def queries(visit, explorer):
     """One is worded better."""
     page, builds = visit.page, explorer.builds
     page.get_by_role("button", name="Next: Queries").click()
@@ -162,7 +159,7 @@ def queries(visit: Visit, explorer: Explorer) -> None:
     visit.shoot("build-queries")
 
 
-def result(visit: Visit, explorer: Explorer) -> None:
+def result(visit, explorer):
     """Pooled and graded; downloaded; and the ways on lead to the project."""
     page, builds = visit.page, explorer.builds
     step(page, "Result").click()
@@ -186,7 +183,7 @@ def result(visit: Visit, explorer: Explorer) -> None:
     expect(step(page, "Result")).to_have_attribute("aria-current", "step")
 
 
-def read_archive(path: Path, queries: int) -> dict[str, dict[str, int]]:
+def read_archive(path, queries):
     """The provenance in a collection of so many queries, as it was downloaded."""
     with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
         names = {name.rpartition("/")[2]: name for name in archive.namelist()}
@@ -196,9 +193,7 @@ def read_archive(path: Path, queries: int) -> dict[str, dict[str, int]]:
         return found
 
 
-def test_a_link_restores_the_step_and_one_that_leads_nowhere_says_so(
-    visit: Visit, explorer: Explorer
-) -> None:
+def test_a_link_restores_the_step_and_one_that_leads_nowhere_says_so(visit, explorer):
     explorer.builds.save(BuildSpec("demo", "linked", ATTRIBUTE), "ada")
     page = visit.open("/build?corpus=demo&build=linked&step=clusters")
     expect(page.get_by_text("Waiting for step 2, Labels.")).to_be_visible()

@@ -1,14 +1,12 @@
 """The Compare page in a real browser: edit a wording, follow a paper, take it home, share it."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.browser_steps import (
     assert_sound_figure,
@@ -16,7 +14,7 @@ from tests.browser.browser_steps import (
     read_text,
     until,
 )
-from tests.browser.conftest import Server, Visit, visit_with
+from tests.browser.conftest import visit_with
 
 SEED = {"corpus": "demo", "seed": "demo-0232", "aspect": "method"}
 pytestmark = pytest.mark.usefixtures("demo_indexed")
@@ -27,11 +25,11 @@ THREE = [
 ]
 
 
-def link(variants: list[dict[str, object]] | list[dict[str, str]] = THREE, **more: str) -> str:
+def link(variants=THREE, **more):
     return "/compare?" + urlencode({**SEED, "variants": json.dumps(variants), **more})
 
 
-def ranked(page: Page, variant: str) -> list[str]:
+def ranked(page, variant):
     """The documents in the flow by their rank under a variant, as the lines' labels tell it."""
     labels = page.locator(".lines > g").evaluate_all("all => all.map(g => g.ariaLabel)")
     found = {}
@@ -43,13 +41,13 @@ def ranked(page: Page, variant: str) -> list[str]:
     return [found[rank] for rank in sorted(found) if rank <= 20]
 
 
-def compared(page: Page, verdicts: int = 3) -> Page:
+def compared(page, verdicts=3):
     expect(page.locator(".cmp-verdict")).to_have_count(verdicts, timeout=60_000)
     expect(page.locator(".lines > g").first).to_be_attached()
     return page
 
 
-def test_the_page_makes_its_point_and_leads_to_the_papers_behind_it(visit: Visit) -> None:
+def test_the_page_makes_its_point_and_leads_to_the_papers_behind_it(visit):
     page = compared(visit.open("/compare"))
     verdicts = page.locator(".cmp-verdict")
     expect(verdicts.nth(0)).to_contain_text("follows")
@@ -84,7 +82,7 @@ def test_the_page_makes_its_point_and_leads_to_the_papers_behind_it(visit: Visit
 
 
 @pytest.mark.nightly
-def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> None:
+def test_an_edited_wording_changes_its_ranking_and_no_other(visit):
     page = compared(visit.open(link()))
     base, mine, none = (row["wording"] or "No instruction" for row in THREE)
     before = {name: ranked(page, name) for name in (base, mine, none)}
@@ -106,7 +104,7 @@ def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> Non
 
 
 @pytest.mark.nightly
-def test_variants_are_added_duplicated_renamed_and_removed(visit: Visit) -> None:
+def test_variants_are_added_duplicated_renamed_and_removed(visit):
     page = compared(visit.open(link()))
     page.get_by_role("button", name="Duplicate variant 1").click()
     compared(page, 4)
@@ -137,8 +135,8 @@ LONG = [{**row, "name": f"{row['name']}: a name of forty characters, or so"} for
 @pytest.mark.nightly
 @pytest.mark.parametrize("charts", [CHARTS[:1], CHARTS[1:]], ids=["rank flow", "others"])
 def test_charts_are_exported_whole_on_white_with_their_letters_and_their_data(
-    browser: Browser, server: Server, charts: tuple[str, ...]
-) -> None:
+    browser, server, charts
+):
     visit = visit_with(browser, server, color_scheme="dark")
     wordings = [*LONG, *({**row, "name": f"again {row['name']}"} for row in LONG)]
     page = compared(visit.open(link(wordings)), verdicts=6)
@@ -159,7 +157,7 @@ def test_charts_are_exported_whole_on_white_with_their_letters_and_their_data(
     page.context.close()
 
 
-def png_size(content: bytes) -> tuple[int, int]:
+def png_size(content):
     assert content.startswith(b"\x89PNG")
     width, height = struct.unpack(">II", content[16:24])
     return width, height

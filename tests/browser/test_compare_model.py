@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.browser_steps import connect, until
-from tests.browser.conftest import ROOT, Server, Visit, visit_with
-from tests.fakes.model_answers import Knowledge, read_knowledge
-from tests.fakes.model_server import ModelServer, obedient, serving
+from tests.browser.conftest import ROOT, visit_with
+from tests.fakes.model_answers import read_knowledge
+from tests.fakes.model_server import obedient, serving
 from tests.fakes.model_sessions import KEY
 
 VARIANTS = [
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("demo_indexed")
 PLAIN = {"corpus": "demo", "seed": "demo-0232", "aspect": "method"}
 
 
-def link(**more: str) -> str:
+def link(**more):
     return "/compare?" + urlencode({**PLAIN, "variants": json.dumps(VARIANTS), **more})
 
 
@@ -33,63 +32,63 @@ RERANK = link(rerank="pairwise-lite", rerank_depth="40")
 
 
 @pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
+def knowledge():
     return read_knowledge(ROOT / "assets" / "demo")
 
 
 @pytest.fixture
-def model(knowledge: Knowledge) -> Iterator[ModelServer]:
+def model(knowledge):
     """A model that is asked by this test only: its address is in every stored answer."""
     with serving(knowledge, noise=0.5, latency=0.1, key=KEY) as running:
         running.behaviour.handlers = [obedient(running.answerer)]
         yield running
 
 
-def open_comparison(visit: Visit, address: str = RERANK) -> Page:
+def open_comparison(visit, address=RERANK):
     page = visit.open(address)
     expect(page.locator(".cmp-verdict")).to_have_count(3, timeout=60_000)
     expect(page.locator(".lines > g").first).to_be_attached()
     return page
 
 
-def run_area(page: Page) -> Locator:
+def run_area(page):
     return page.locator(".st-key-compare_run")
 
 
-def report(page: Page) -> Locator:
+def report(page):
     return run_area(page).locator(".md-line.sl-dim")
 
 
-def verdict(page: Page, number: int) -> Locator:
+def verdict(page, number):
     return page.locator(".cmp-verdict").nth(number)
 
 
-def lines(page: Page) -> list[str]:
+def lines(page):
     """Every paper of the rank flow with its ranks."""
     found: list[str] = page.locator(".lines > g").evaluate_all("all => all.map(g => g.ariaLabel)")
     return sorted(found)
 
 
-def settled(page: Page) -> list[str]:
+def settled(page):
     """The rank flow once it does not change any more."""
     found = lines(page)
     page.wait_for_timeout(1_000)
     return found if lines(page) == found else settled(page)
 
 
-def expect_lines(page: Page, expected: list[str]) -> None:
+def expect_lines(page, expected):
     """The verdicts are drawn first: the rank flow follows."""
     until(page, lambda: lines(page) == expected, what="the rank flow")
 
 
-def ask(page: Page, name: str = "Rerank") -> None:
+def ask(page, name="Rerank"):
     run_area(page).get_by_role("button", name=name, exact=True).click()
 
 
 @pytest.mark.nightly
 def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
-    visit: Visit, model: ModelServer, browser: Browser, server: Server
-) -> None:
+    visit, model, browser, server
+):
     page = open_comparison(visit)
     before = lines(page)
     expect(verdict(page, 1)).to_contain_text("does not read wordings")

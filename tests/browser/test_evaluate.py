@@ -1,21 +1,15 @@
 """Evaluate in a real browser: two systems on the demo, then a run of one's own beside them."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.browser_steps import assert_sound_figure, download, exported, read_text
-from tests.browser.conftest import Visit
 
 
 @pytest.mark.nightly
-def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
-    visit: Visit, tmp_path: Path
-) -> None:
+def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(visit, tmp_path):
     page = visit.open("/evaluate?collection=demo&systems=bm25,dense&seeds=20")
     page.get_by_role("button", name="Run", exact=True).click(timeout=180_000)
     expect(page.get_by_role("heading", name="Significance")).to_be_visible(timeout=60_000)

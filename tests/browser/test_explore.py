@@ -1,17 +1,13 @@
 """The main job in a real browser: seed, aspect, evidence, facets, pages, links, grades, facts."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from engine.types.searches import Query
 from tests.browser.browser_steps import assert_fits, bring, download, read_text, until
-from tests.browser.conftest import Server, Visit
 from tests.fakes.small_corpus import LETTERS
 from tests.support import make_explorer
 
@@ -19,17 +15,17 @@ pytestmark = pytest.mark.usefixtures("demo_indexed")
 METHOD = "/?corpus=demo&seed=demo-0232&aspect=method"
 
 
-def titles(page: Page) -> list[str]:
+def titles(page):
     return page.locator("article .title").all_inner_texts()
 
 
-def results(page: Page) -> Locator:
+def results(page):
     articles = page.locator("article")
     expect(articles.first).to_be_visible()
     return articles
 
 
-def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visit) -> None:
+def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit):
     page = visit.open()
     expect(results(page)).to_have_count(20)
     expect(page.get_by_role("button", name="M · Method")).to_have_attribute("aria-pressed", "true")
@@ -62,7 +58,7 @@ def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visi
     expect(page.get_by_text("Corpus", exact=True)).to_be_in_viewport(ratio=1)
 
 
-def finder(page: Page) -> Locator:
+def finder(page):
     """The field for words, its popover opened by the key."""
     results(page)
     expect(page.get_by_role("button", name="Help: keys and tour")).to_be_visible()  # has the keys
@@ -72,12 +68,12 @@ def finder(page: Page) -> Locator:
     return field
 
 
-def found_documents(page: Page) -> Locator:
+def found_documents(page):
     """What the search for a seed offers."""
     return page.get_by_role("listbox", name="Documents").get_by_role("option")
 
 
-def test_a_seed_is_found_by_words_with_the_keyboard_alone_or_pasted(visit: Visit) -> None:
+def test_a_seed_is_found_by_words_with_the_keyboard_alone_or_pasted(visit):
     page = visit.open(METHOD)
     field = finder(page)
     options = found_documents(page)
@@ -119,7 +115,7 @@ def test_a_seed_is_found_by_words_with_the_keyboard_alone_or_pasted(visit: Visit
     expect(results(page)).to_have_count(20)
 
 
-def test_a_search_is_read_steered_and_followed_from_seed_to_seed(visit: Visit) -> None:
+def test_a_search_is_read_steered_and_followed_from_seed_to_seed(visit):
     page = visit.open(METHOD)
     articles, card = results(page), page.locator("section.card")
     evidence_stands_beside_the_seeds(page)
@@ -156,7 +152,7 @@ def test_a_search_is_read_steered_and_followed_from_seed_to_seed(visit: Visit) -
     expect(page.locator("article .rank").first).to_be_in_viewport()
 
 
-def evidence_stands_beside_the_seeds(page: Page) -> None:
+def evidence_stands_beside_the_seeds(page):
     """In each result, when it is unfolded, and side by side by aspect."""
     first = page.locator("article").first
     for article in page.locator("article").all()[:5]:
@@ -181,7 +177,7 @@ def evidence_stands_beside_the_seeds(page: Page) -> None:
     assert first.locator(".abstract .line").count() >= 5
 
 
-def test_what_a_wording_is_read_as_can_be_corrected_and_is_kept_in_the_link(visit: Visit) -> None:
+def test_what_a_wording_is_read_as_can_be_corrected_and_is_kept_in_the_link(visit):
     words = "similar evaluation set-up, ignore the topic"
     page = visit.open(f"/?corpus=demo&seed=demo-0232&q={quote(words)}")
     results(page)
@@ -203,9 +199,7 @@ def test_what_a_wording_is_read_as_can_be_corrected_and_is_kept_in_the_link(visi
     expect(page.get_by_role("textbox", name="Instruction")).to_have_value(words)
 
 
-def test_keys_walk_grade_and_keep_which_a_reload_and_a_shared_link_bring_back(
-    visit: Visit, server: Server
-) -> None:
+def test_keys_walk_grade_and_keep_which_a_reload_and_a_shared_link_bring_back(visit, server):
     query = Query("demo", seed="demo-0100", aspect="background")
     notebook = make_explorer(server.home).notebook
     page = visit.open("/?corpus=demo&seed=demo-0100&aspect=background&steer=0.4&from=2005")
@@ -263,7 +257,7 @@ def test_keys_walk_grade_and_keep_which_a_reload_and_a_shared_link_bring_back(
     expect(grade).to_have_attribute("aria-pressed", "false")
 
 
-def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> None:
+def test_the_reading_list_is_ordered_annotated_and_exported(visit):
     page = visit.open(METHOD)
     results(page)
     box = page.get_by_role("combobox", name="Keep in")
@@ -307,7 +301,7 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> Non
     expect(page.get_by_role("link", name="For a review (2)")).to_be_visible()
 
 
-def test_results_are_reached_named_and_large_enough_for_everybody(visit: Visit) -> None:
+def test_results_are_reached_named_and_large_enough_for_everybody(visit):
     page = visit.open(METHOD)
     first = results(page).first
     expect(page.get_by_role("heading", level=2, name="Results")).to_be_visible()
@@ -341,9 +335,7 @@ def test_results_are_reached_named_and_large_enough_for_everybody(visit: Visit) 
     assert parts.evaluate_all(sizes) == pytest.approx([2 * size for size in before])
 
 
-def test_ids_links_and_long_texts_of_any_kind_are_shown_as_they_are(
-    visit: Visit, server: Server, tmp_path: Path
-) -> None:
+def test_ids_links_and_long_texts_of_any_kind_are_shown_as_they_are(visit, server, tmp_path):
     links = ["10.1000/182", "https://example.org/a?b", "javascript:alert(1)", ""]
     ids = ["constructor", "__proto__", "toString", "hasOwnProperty"]
     text = " ".join(f"We measured the {n}th bridge with a cheap sensor." for n in range(60))
@@ -355,7 +347,7 @@ def test_ids_links_and_long_texts_of_any_kind_are_shown_as_they_are(
     page = visit.open("/?corpus=odd-names&seed=hasOwnProperty")
     expect(results(page)).to_have_count(3)
 
-    def result(doc_id: str) -> Locator:
+    def result(doc_id):
         return page.locator("article").filter(has_text=f"Bridges and {doc_id}")
 
     for doc_id in ids[:3]:
@@ -383,7 +375,7 @@ def test_ids_links_and_long_texts_of_any_kind_are_shown_as_they_are(
     expect(result("constructor")).to_contain_text(last)
 
 
-def test_years_are_chosen_by_dragging_or_typing_and_values_by_a_click(visit: Visit) -> None:
+def test_years_are_chosen_by_dragging_or_typing_and_values_by_a_click(visit):
     page = visit.open("/?corpus=demo&seed=demo-0232&aspect=method")
     expect(page.locator("article").first).to_be_visible()
     page.keyboard.press("Escape")
@@ -417,9 +409,7 @@ def test_years_are_chosen_by_dragging_or_typing_and_values_by_a_click(visit: Vis
     expect(bars).to_be_visible()
 
 
-def test_a_result_found_by_a_fact_shows_its_derivation(
-    visit: Visit, server: Server, tmp_path: Path
-) -> None:
+def test_a_result_found_by_a_fact_shows_its_derivation(visit, server, tmp_path):
     explorer = bring(server.home, tmp_path, "messages", LETTERS)
     asked = explorer.notebook.put_text("Who walked along the coast on 1 March 2024?")
     page = visit.open(f"/?corpus=messages&text={asked}&system=facts")

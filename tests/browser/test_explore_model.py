@@ -1,18 +1,14 @@
 """Explore with a language model, which is a real server on loopback that knows the grades."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser import browser_steps
-from tests.browser.conftest import ROOT, Server, Visit, visit_with
-from tests.fakes.model_answers import Knowledge, read_knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.browser.conftest import ROOT, visit_with
+from tests.fakes.model_answers import read_knowledge
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import KEY
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
@@ -21,34 +17,34 @@ RERANK = f"{PLAIN}&rerank=pairwise-lite&depth=50"
 
 
 @pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
+def knowledge():
     return read_knowledge(ROOT / "assets" / "demo")
 
 
 @pytest.fixture
-def model(knowledge: Knowledge) -> Iterator[ModelServer]:
+def model(knowledge):
     """A model that is asked by this test only: its address is in every stored answer."""
     with serving(knowledge, noise=0.5, latency=0.1, key=KEY) as running:
         yield running
 
 
-def titles(page: Page) -> list[str]:
+def titles(page):
     expect(page.locator("article")).to_have_count(20)
     return page.locator("article .title").all_inner_texts()
 
 
-def open_search(visit: Visit, link: str) -> Page:
+def open_search(visit, link):
     """Open a search, and wait for its results."""
     page = visit.open(link)
     expect(page.locator("article")).to_have_count(20)
     return page
 
 
-def panel(page: Page) -> Locator:
+def panel(page):
     return page.locator("[class*=st-key-explore_panel]")
 
 
-def connect(page: Page, url: str, key: str = KEY) -> None:
+def connect(page, url, key=KEY):
     """Fill in the form and wait until the endpoint was tried."""
     folded = page.locator(".st-key-explore_panel_False")  # its name says whether it opens by itself
     expect(panel(page)).to_be_visible()
@@ -58,21 +54,21 @@ def connect(page: Page, url: str, key: str = KEY) -> None:
     browser_steps.connect(page, url, key)
 
 
-def run_area(page: Page) -> Locator:
+def run_area(page):
     return page.locator(".st-key-explore_run")
 
 
-def report(page: Page) -> Locator:
+def report(page):
     """What the model took, shown when it is done."""
     return run_area(page).locator(".md-line.sl-dim")
 
 
-def ask(page: Page) -> None:
+def ask(page):
     page.get_by_role("button", name="Rerank", exact=True).click()
 
 
 @pytest.mark.nightly
-def test_without_a_model_the_switch_says_how_to_connect_one(visit: Visit) -> None:
+def test_without_a_model_the_switch_says_how_to_connect_one(visit):
     page = open_search(visit, PLAIN)
     before = titles(page)
     page.get_by_text("Advanced: system, model").click()
@@ -86,9 +82,7 @@ def test_without_a_model_the_switch_says_how_to_connect_one(visit: Visit) -> Non
     visit.shoot("explore-model-none")
 
 
-def test_a_model_is_connected_for_the_visit_and_its_key_is_seen_nowhere(
-    visit: Visit, model: ModelServer, server: Server
-) -> None:
+def test_a_model_is_connected_for_the_visit_and_its_key_is_seen_nowhere(visit, model, server):
     page = open_search(visit, RERANK)
     connect(page, model.url, key="sk-wrong-000000")
     expect(panel(page).get_by_role("alert")).to_contain_text("key")
@@ -107,14 +101,14 @@ def test_a_model_is_connected_for_the_visit_and_its_key_is_seen_nowhere(
     assert model.seen.questions == 0, "nothing was ranked: nobody pressed the button"
 
 
-def files(folder: Path) -> list[Path]:
+def files(folder):
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.mark.nightly
 def test_reranking_shows_its_progress_then_what_it_changed_and_the_way_back(
-    visit: Visit, model: ModelServer, browser: Browser, server: Server
-) -> None:
+    visit, model, browser, server
+):
     page = open_search(visit, RERANK)
     before = titles(page)
     connect(page, model.url)
@@ -152,9 +146,7 @@ def test_reranking_shows_its_progress_then_what_it_changed_and_the_way_back(
 
 
 @pytest.mark.nightly
-def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(
-    visit: Visit, model: ModelServer
-) -> None:
+def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(visit, model):
     page = open_search(visit, PLAIN)
     page.get_by_text("Advanced: system, model").click()
     connect(page, model.url)

@@ -1,13 +1,7 @@
 """Bringing one's own documents in, in a real browser."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
-
-from tests.browser.conftest import Visit
 
 HOSTILE = (
     '<img src="http://192.0.2.1/x.png" onerror="document.title=1"> **bold** '
@@ -15,7 +9,7 @@ HOSTILE = (
 )
 
 
-def write_csv(path: Path, rows: int) -> Path:
+def write_csv(path, rows):
     lines = ["PMID,Title,Abstract,Year"]
     for i in range(rows):
         title = HOSTILE if i == 0 else f"Counting bees {i}"
@@ -28,9 +22,7 @@ def write_csv(path: Path, rows: int) -> Path:
 
 
 @pytest.mark.nightly
-def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(
-    visit: Visit, tmp_path: Path
-) -> None:
+def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(visit, tmp_path):
     page = visit.open("/library")
     page.locator("input[type=file]").set_input_files(write_csv(tmp_path / "bees.csv", 30))
     expect(page.get_by_text("31 records, 30 with abstracts")).to_be_visible()

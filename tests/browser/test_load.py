@@ -1,9 +1,5 @@
 """The sessions of ``benchmarks/load.py``, which have no browser, get what a browser gets."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from benchmarks.load import measure
@@ -12,9 +8,7 @@ from engine.config import DEMO_CORPUS
 
 @pytest.mark.nightly
 @pytest.mark.timeout(1200)
-def test_twenty_five_people_get_their_results_and_two_hundred_leave_no_memory_behind(
-    demo_home: Path,
-) -> None:
+def test_twenty_five_people_get_their_results_and_two_hundred_leave_no_memory_behind(demo_home):
     """How long they wait on a machine that does nothing else, ``--part load`` measures."""
     figures = measure(demo_home, DEMO_CORPUS, [25], seconds=20, closed=200)
     value = {figure.what.rpartition(": ")[2]: figure.value for figure in figures}

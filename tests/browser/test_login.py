@@ -10,19 +10,17 @@ import shutil
 import signal
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from oidc_provider_mock import User, run_server_in_thread
-from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
+from playwright.sync_api import expect
 
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from tests.browser.browser_steps import until
-from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
+from tests.browser.conftest import Server, free_port, start_app, visit_with
 from tests.support import make_explorer
 
 SEED = "demo-0232"
@@ -50,7 +48,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[int]:
+def provider():
     """The port of an OpenID Connect provider that knows four people."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     people = [
@@ -63,9 +61,7 @@ def provider() -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def served(
-    provider: int, demo_home: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
+def served(provider, demo_home, tmp_path_factory):
     """``seedlens app`` of an operator with a secrets.toml in their home folder; cold at first."""
     folder, port = tmp_path_factory.mktemp("operator"), free_port()
     home, log = folder / "app-home", folder / "app.log"
@@ -87,7 +83,7 @@ def served(
 
 
 @pytest.fixture
-def visit(browser: Browser, served: Served) -> Iterator[Visit]:
+def visit(browser, served):
     """A visitor of the app with login; afterwards: no console errors of the app's own."""
     visitor = visit_with(browser, served.server)
     visitor.page.context.route(re.compile("cdn"), lambda route: route.abort())  # the provider's
@@ -96,7 +92,7 @@ def visit(browser: Browser, served: Served) -> Iterator[Visit]:
     assert [error for error in visitor.errors if "ERR_FAILED" not in error] == []
 
 
-def make_project(explorer: Explorer, name: str) -> Project:
+def make_project(explorer, name):
     annotation = explorer.annotation
     project = annotation.save(Project("demo", name, guidelines={"": "Hidden words"}), "Grace")
     annotation.add_queries(project, [Query("demo", seed=SEED, aspect="method")])
@@ -104,29 +100,27 @@ def make_project(explorer: Explorer, name: str) -> Project:
     return project
 
 
-def log_in(page: Page, who: str) -> None:
+def log_in(page, who):
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("button", name=who, exact=True).click()
 
 
-def log_out(page: Page, who: str) -> None:
+def log_out(page, who):
     page.locator(".st-key-login_corner").get_by_text(who).click()
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("button", name="End session").click()  # the provider's own question
 
 
-def words(page: Page) -> str:
+def words(page):
     return page.locator("body").inner_text()
 
 
-def candidate(page: Page) -> Locator:
+def candidate(page):
     return page.locator(".candidate .title")
 
 
 @pytest.mark.nightly
-def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(
-    visit: Visit, served: Served
-) -> None:
+def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(visit, served):
     project = make_project(served.explorer, "deep")
     link = "/annotate?corpus=demo&project=deep&annotator=Eve"
     visit.page.context.add_cookies(
@@ -155,9 +149,7 @@ def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(
     assert [(judgment.annotator, judgment.relevance) for judgment in found] == [("Ada", 2)]
 
 
-def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themselves(
-    visit: Visit, served: Served
-) -> None:
+def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themselves(visit, served):
     page = visit.open("/library")
     log_in(page, "ada")
     for title in ("Library", "Evaluate", "Build"):
@@ -178,14 +170,14 @@ def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themsel
 
 
 @pytest.mark.nightly
-def test_a_forged_message_stores_nothing_under_another_name(visit: Visit, served: Served) -> None:
+def test_a_forged_message_stores_nothing_under_another_name(visit, served):
     project = make_project(served.explorer, "forged")
     forged: list[bytes] = []
 
-    def forge(socket: WebSocketRoute) -> None:
+    def forge(socket):
         server = socket.connect_to_server()
 
-        def send(message: str | bytes) -> None:
+        def send(message):
             data = message if isinstance(message, bytes) else message.encode()
             if b"u001fAda" in data and b'"kind"' in data:  # names of the same length
                 data = data.replace(b"u001fAda", b"u001fEve")
@@ -205,9 +197,7 @@ def test_a_forged_message_stores_nothing_under_another_name(visit: Visit, served
 
 
 @pytest.mark.nightly
-def test_logging_out_ends_the_login_in_every_tab_and_for_every_copy_of_it(
-    visit: Visit, browser: Browser, served: Served
-) -> None:
+def test_logging_out_ends_the_login_in_every_tab_and_for_every_copy_of_it(visit, browser, served):
     project = make_project(served.explorer, "tabs")
     page = visit.open("/annotate?corpus=demo&project=tabs")
     log_in(page, "ada")
@@ -231,14 +221,14 @@ def test_logging_out_ends_the_login_in_every_tab_and_for_every_copy_of_it(
     thief.page.context.close()
 
 
-def test_nothing_is_uploaded_or_counted_for_strangers(served: Served) -> None:
+def test_nothing_is_uploaded_or_counted_for_strangers(served):
     for method, path in (("PUT", "/_stcore/upload_file/a/b"), ("GET", "/_stcore/metrics")):
         request = urllib.request.Request(served.server.url + path, b"x", method=method)
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(request)
 
 
-def test_a_page_on_another_port_of_this_machine_opens_no_websocket(served: Served) -> None:
+def test_a_page_on_another_port_of_this_machine_opens_no_websocket(served):
     own = served.server.url
     opening = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
                "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip

@@ -1,17 +1,13 @@
 """The map: points drawn with WebGL, what selects them, and what the page makes of it."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from benchmarks.map_panning import show
 from pages._map.map_parts import rows_from_bits
 from tests.browser.browser_steps import assert_fits, until
-from tests.browser.conftest import Visit
 
 POINTS = 2_000
 LIST_DELAY = 300
@@ -19,7 +15,7 @@ LIST_DELAY = 300
 
 
 @pytest.fixture(scope="module")
-def drawn(browser: Browser) -> Iterator[Page]:
+def drawn(browser):
     """The component with synthetic points, without an app behind it."""
     context = browser.new_context(viewport={"width": 1000, "height": 800})
     page = context.new_page()
@@ -29,13 +25,13 @@ def drawn(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def told(page: Page) -> list[int]:
+def told(page):
     """The rows that the component said last were selected."""
     events = page.evaluate("window.told ?? []")
     return rows_from_bits(events[-1]["rows"], POINTS) if events else []
 
 
-def drag(page: Page, *share: tuple[float, float]) -> None:
+def drag(page, *share):
     """Press, move and release on the map, at shares of its width and height."""
     box = page.locator(".stage").bounding_box()
     assert box is not None
@@ -47,7 +43,7 @@ def drag(page: Page, *share: tuple[float, float]) -> None:
     page.mouse.up()
 
 
-def test_a_lasso_selects_what_lies_inside_and_one_around_nothing_says_so(drawn: Page) -> None:
+def test_a_lasso_selects_what_lies_inside_and_one_around_nothing_says_so(drawn):
     drawn.get_by_role("button", name="Lasso").click()
     drag(drawn, (0.01, 0.01), (0.99, 0.01), (0.99, 0.99), (0.01, 0.99))
     expect(drawn.get_by_role("status")).to_have_text(f"Selected: {POINTS:,} documents")
@@ -60,7 +56,7 @@ def test_a_lasso_selects_what_lies_inside_and_one_around_nothing_says_so(drawn: 
     assert told(drawn) == []
 
 
-def test_documents_are_found_and_chosen_by_keyboard(drawn: Page) -> None:
+def test_documents_are_found_and_chosen_by_keyboard(drawn):
     field = drawn.get_by_label("Find in titles on the map")
     field.fill("subject 1234")
     field.press("Enter")
@@ -77,7 +73,7 @@ def test_documents_are_found_and_chosen_by_keyboard(drawn: Page) -> None:
     until(drawn, lambda: len(told(drawn)) > 100, what="a cluster that is selected")
 
 
-def test_documents_without_an_aspect_leave_its_map_with_a_word_about_them(drawn: Page) -> None:
+def test_documents_without_an_aspect_leave_its_map_with_a_word_about_them(drawn):
     drawn.emulate_media(reduced_motion="reduce")
     drawn.evaluate("window.render({ layout: 'method' })")
     expect(drawn.locator(".margin")).to_contain_text("documents without method are not on this map")
@@ -86,7 +82,7 @@ def test_documents_without_an_aspect_leave_its_map_with_a_word_about_them(drawn:
 
 
 @pytest.mark.nightly
-def test_a_hundred_thousand_points_fit_a_phone(browser: Browser) -> None:
+def test_a_hundred_thousand_points_fit_a_phone(browser):
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()
     sizes = show(page, 100_000)
@@ -98,7 +94,7 @@ def test_a_hundred_thousand_points_fit_a_phone(browser: Browser) -> None:
     context.close()
 
 
-def test_a_browser_without_webgl_says_so(browser: Browser) -> None:
+def test_a_browser_without_webgl_says_so(browser):
     context = browser.new_context()
     page = context.new_page()
     page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
@@ -108,7 +104,7 @@ def test_a_browser_without_webgl_says_so(browser: Browser) -> None:
 
 
 @pytest.mark.usefixtures("demo_indexed")
-def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
+def test_the_page_shows_what_was_chosen_and_leads_to_it(visit):
     page = visit.open("/map?corpus=demo&colour=cluster:background")
     names = page.locator(".cluster:visible")
     expect(names.first).to_be_visible()

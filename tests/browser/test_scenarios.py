@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.browser_steps import bring, choose_page, connect
-from tests.browser.conftest import Server, Visit
 from tests.fakes.model_answers import IMPLIED, MODEL, Knowledge, shown_document, writes_scenarios
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer
 
@@ -31,10 +27,10 @@ HOSTILE = f'<img src="http://192.0.2.1/x.png"> {PLAIN}'
 class Author:
     """Writes scenarios, for one document after another: ``mumbles`` about the titles in it."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.mumbles: set[str] = set()
 
-    def __call__(self, prompt: str, body: Mapping[str, Any]) -> Any:
+    def __call__(self, prompt, body):
         title, _ = shown_document(prompt)
         if title in self.mumbles:
             return "I had rather not."
@@ -45,17 +41,17 @@ class Author:
 
 
 @pytest.fixture
-def author() -> Author:
+def author():
     return Author()
 
 
 @pytest.fixture
-def model(author: Author) -> Iterator[ModelServer]:
+def model(author):
     with serving(Knowledge({}, {}), handlers=[author]) as running:
         yield running
 
 
-def open_section(visit: Visit, name: str) -> Locator:
+def open_section(visit, name):
     """The section of a corpus, unfolded."""
     page = visit.open("/library")
     page.locator(f".st-key-library_scenarios_{name} summary").first.click()
@@ -64,11 +60,11 @@ def open_section(visit: Visit, name: str) -> Locator:
     return section
 
 
-def corpus(page: Page, name: str) -> Locator:
+def corpus(page, name):
     return page.locator(f".st-key-library_corpus_{name}")
 
 
-def look_at(section: Locator, title: str) -> Locator:
+def look_at(section, title):
     """The scenarios of the document of this title."""
     section.get_by_label("Find a document").fill(title)
     section.get_by_role("button", name=title).click()
@@ -79,8 +75,8 @@ def look_at(section: Locator, title: str) -> Locator:
 
 @pytest.mark.nightly
 def test_a_model_writes_scenarios_with_progress_cancel_and_resume(
-    visit: Visit, server: Server, model: ModelServer, author: Author, tmp_path: Path
-) -> None:
+    visit, server, model, author, tmp_path
+):
     bring(server.home, tmp_path, "needs", [*DOCUMENTS, *MORE])
     section = open_section(visit, "needs")
     page = visit.page
@@ -125,7 +121,7 @@ def test_a_model_writes_scenarios_with_progress_cancel_and_resume(
     a_need_finds_its_document(visit, server)
 
 
-def a_need_finds_its_document(visit: Visit, server: Server) -> None:
+def a_need_finds_its_document(visit, server):
     """Explore shows the scenario that a document was found by, and who wrote it."""
     page = visit.page
     asked = make_explorer(server.home).notebook.put_text(FERRIES)

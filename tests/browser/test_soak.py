@@ -1,15 +1,12 @@
 """The app is killed twenty times under an annotator who goes on judging."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
 import signal
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import expect
 
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
@@ -23,9 +20,7 @@ PRESSES = 7
 
 @pytest.mark.nightly
 @pytest.mark.timeout(1200)
-def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(
-    browser: Browser, demo_home: Path, home: Path
-) -> None:
+def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(browser, demo_home, home):
     shutil.copytree(demo_home, home)
     explorer, project, port = make_explorer(home), Project("demo", "killed"), free_port()
     explorer.annotation.save(project, "lead")
@@ -70,5 +65,5 @@ def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(
     assert [judgment.relevance for judgment in history] == [n % 4 for n in range(pressed)]
 
 
-def words(page: Page) -> Locator:
+def words(page):
     return page.locator(".st-key-annotate_session .words")

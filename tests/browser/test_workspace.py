@@ -6,15 +6,13 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.browser_steps import bring, choose_page, until
-from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
+from tests.browser.conftest import Server, free_port, start_app, visit_with
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer
 
@@ -22,26 +20,24 @@ pytestmark = pytest.mark.usefixtures("demo_indexed")
 SEED, WORDING = "tides-network", "trained without labelled data"
 
 
-def go(page: Page, name: str) -> None:
+def go(page, name):
     """A click in the menu."""
     choose_page(page, name)
     path = "" if name == "Explore" else name.lower()
     expect(page).to_have_url(re.compile(rf"//[^/]+/{path}([?]|$)"))
 
 
-def wording(page: Page) -> Locator:
+def wording(page):
     return page.get_by_role("textbox", name="Instruction")
 
 
-def search(page: Page) -> tuple[str, ...]:
+def search(page):
     """What the address says of the search."""
     asked = parse_qs(urlsplit(page.url).query)
     return tuple(asked.get(name, [""])[0] for name in ("corpus", "seed", "aspect", "q", "trail"))
 
 
-def test_pages_a_reload_and_a_new_tab_find_the_search(
-    visit: Visit, server: Server, tmp_path: Path
-) -> None:
+def test_pages_a_reload_and_a_new_tab_find_the_search(visit, server, tmp_path):
     bring(server.home, tmp_path, "harbour", DOCUMENTS[12:24])
     page = visit.open(f"/?corpus=harbour&seed={SEED}&aspect=method")
     expect(page.locator("article").first).to_be_visible()
@@ -71,9 +67,7 @@ def test_pages_a_reload_and_a_new_tab_find_the_search(
     expect(wording(second)).to_have_value(WORDING)
 
 
-def test_each_page_is_one_entry_of_the_history_in_whichever_order_its_address_comes(
-    visit: Visit,
-) -> None:
+def test_each_page_is_one_entry_of_the_history_in_whichever_order_its_address_comes(visit):
     page = visit.open("/")
     until(page, lambda: page.evaluate("history.tidied"), what="the components of the page")
     for addresses, entries in (
@@ -95,7 +89,7 @@ def test_each_page_is_one_entry_of_the_history_in_whichever_order_its_address_co
         assert seen == entries
 
 
-def of_new_connections(page: Page) -> Callable[[], bool]:
+def of_new_connections(page):
     """Tells whether a page received anything over a connection that it makes from now on."""
     frames: list[object] = []
     page.on("websocket", lambda one: one.on("framereceived", lambda frame: frames.append(frame)))
@@ -104,8 +98,8 @@ def of_new_connections(page: Page) -> Callable[[], bool]:
 
 @pytest.mark.nightly
 def test_pages_that_were_open_at_a_restart_keep_what_was_written_and_do_what_is_clicked_first(
-    browser: Browser, demo_home: Path, tmp_path: Path
-) -> None:
+    browser, demo_home, tmp_path
+):
     home, log, port = tmp_path / "home", tmp_path / "app.log", free_port()
     shutil.copytree(demo_home, home)
     app = start_app(home, port, log)

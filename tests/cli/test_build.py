@@ -1,11 +1,8 @@
 """``seedlens build``: a collection for an attribute of documents."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from pathlib import Path
 
 from tests.cli.command_line import assert_refused, connected, run_inside, run_json
 from tests.fakes.lens_builds import LENS, NAME, knows_methods
@@ -14,15 +11,13 @@ from tests.fakes.small_corpus import DOCUMENTS
 PLACE = ("small", NAME)
 
 
-def sheet(home: Path, step: str) -> list[dict[str, str]]:
+def sheet(home, step):
     shown = run_inside(home, "build", "show", *PLACE, "--step", step, "--csv")
     assert shown.code == 0, shown.stderr
     return list(csv.DictReader(io.StringIO(shown.stdout)))
 
 
-def test_a_collection_is_built_in_one_go_exported_and_evaluated(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_a_collection_is_built_in_one_go_exported_and_evaluated(corpus, tmp_path):
     new = ("build", "new", *PLACE, "--attribute", LENS.attribute, "--aspect", "method")
     begun = run_json(corpus, *new, "--systems", "bm25,dense", "--depth", 6)
     assert (begun["next"], begun["lens"]["systems"]) == ("label", ["bm25", "dense"])
@@ -57,7 +52,7 @@ def test_a_collection_is_built_in_one_go_exported_and_evaluated(
     assert 0 < measured["systems"]["dense"]["metrics"]["nDCG@20"] <= 1
 
 
-def a_collection_is_exported_to(home: Path, out: Path) -> None:
+def a_collection_is_exported_to(home, out):
     """All its files are there, and say how the collection was made."""
     exported = run_json(home, "build", "export", *PLACE, "--out", out)
     names = {

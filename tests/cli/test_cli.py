@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -30,7 +29,7 @@ TEXTS = {d["doc_id"]: d.get("text") or " ".join(d["sentences"]) for d in DOCUMEN
 # --- help -----------------------------------------------------------------------------------
 
 
-def test_help_explains_every_command_and_option(tmp_path: Path) -> None:
+def test_help_explains_every_command_and_option(tmp_path):
     for command in ((), *((name,) for name in main.list_commands(CONTEXT))):
         shown = run_inside(tmp_path / "home", *command, "--help")
         assert (shown.code, shown.stderr) == (0, "")
@@ -44,7 +43,7 @@ def test_help_explains_every_command_and_option(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
-def test_help_names_all_systems_and_modes_of_reranking() -> None:
+def test_help_names_all_systems_and_modes_of_reranking():
     search = main.get_command(CONTEXT, "search")
     assert search is not None
     words = {one.name: getattr(one, "help", "") for one in search.params}
@@ -53,7 +52,7 @@ def test_help_names_all_systems_and_modes_of_reranking() -> None:
     assert all(mode in words["rerank"] for mode in Explorer.rerank_modes)
 
 
-def test_the_version_is_printed(tmp_path: Path) -> None:
+def test_the_version_is_printed(tmp_path):
     from engine import __version__
 
     assert __version__ in run_inside(tmp_path, "--version").stdout
@@ -62,9 +61,7 @@ def test_the_version_is_printed(tmp_path: Path) -> None:
 # --- import and corpora -----------------------------------------------------------------------
 
 
-def test_import_then_corpora_then_search_print_one_json_document_each_and_nothing_else(
-    tmp_path: Path,
-) -> None:
+def test_import_then_corpora_then_search_print_one_json_document_each_and_nothing_else(tmp_path):
     home = tmp_path / "home"
     source = write_lines(tmp_path / "papers.jsonl", DOCUMENTS[:30])
 
@@ -81,7 +78,7 @@ def test_import_then_corpora_then_search_print_one_json_document_each_and_nothin
     assert len(found.json["results"]) == 20
 
 
-def test_corpora_lists_documents_systems_encoder_and_size(small_home: Path) -> None:
+def test_corpora_lists_documents_systems_encoder_and_size(small_home):
     (corpus,) = run_inside(small_home, "corpora", "--json").json
     assert_shape(corpus, {"name": str, "documents": int, "systems": list, "encoder": str})
     assert (corpus["name"], corpus["documents"]) == ("small", 40)
@@ -94,18 +91,18 @@ def test_corpora_lists_documents_systems_encoder_and_size(small_home: Path) -> N
     assert (heads[0], small[:2], printed.stderr) == ("documents", ["small", "40"], "")
 
 
-def test_an_empty_home_lists_no_corpora_and_says_how_to_get_one(tmp_path: Path) -> None:
+def test_an_empty_home_lists_no_corpora_and_says_how_to_get_one(tmp_path):
     assert run_inside(tmp_path, "corpora", "--json").json == []
     printed = run_inside(tmp_path, "corpora")
     assert (printed.code, printed.stdout) == (0, "")
     assert "seedlens import" in printed.stderr
 
 
-def modified(folder: Path) -> dict[Path, int]:
+def modified(folder):
     return {f: f.stat().st_mtime_ns for f in folder.rglob("*.lance/**/*") if f.is_file()}
 
 
-def test_importing_a_changed_file_updates_the_corpus_of_its_name(tmp_path: Path) -> None:
+def test_importing_a_changed_file_updates_the_corpus_of_its_name(tmp_path):
     rows = [{"id": "a", "text": "Frogs sing at dusk."}, {"id": "b", "text": "Owls do not."}]
     run_inside(tmp_path / "home", "import", write_lines(tmp_path / "n 1.jsonl", rows))
     rows[1]["text"] = "Owls sing at night."
@@ -131,7 +128,7 @@ def test_importing_a_changed_file_updates_the_corpus_of_its_name(tmp_path: Path)
     assert_refused(run_inside(tmp_path / "home", "import", "--undo", "n-1"), "no import into 'n-1'")
 
 
-def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path: Path) -> None:
+def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path):
     rows = [{"id": "a", "text": "Frogs\u0000sing."}, {"id": "b", "text": "Owls.", "year": "?"}]
     source = write_lines(tmp_path / "a.jsonl", rows)
     report = run_inside(tmp_path / "home", "import", source, "--name", "n", "--json")
@@ -142,8 +139,8 @@ def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path: Path) -> None
 
 @pytest.mark.nightly
 def test_a_model_given_as_a_relative_folder_is_found_from_anywhere(
-    tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, tiny_model, monkeypatch
+):
     source = write_lines(tmp_path / "a.jsonl", [{"id": i, "text": f"frogs {i}"} for i in "abc"])
     monkeypatch.chdir(tiny_model.parent)
     model = ("--encoder", f"./{tiny_model.name}")
@@ -157,12 +154,12 @@ def test_a_model_given_as_a_relative_folder_is_found_from_anywhere(
 # --- search -----------------------------------------------------------------------------------
 
 
-def search(home: Path, *options: object) -> Any:
+def search(home, *options):
     return run_json(home, "search", "small", *options)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_search_json_keeps_the_contract_on_every_system(system: str, small_home: Path) -> None:
+def test_search_json_keeps_the_contract_on_every_system(system, small_home):
     found = search(small_home, "--seed", SEED, "--aspect", "method", "--system", system)
     assert_shape(found, {"corpus": str, "query": dict, "seconds": float, "truncated": bool})
     assert (found["corpus"], found["system"]) == ("small", system)
@@ -185,9 +182,7 @@ def test_search_json_keeps_the_contract_on_every_system(system: str, small_home:
     assert any(result["evidence"] for result in found["results"])
 
 
-def test_results_on_a_terminal_show_rank_score_title_id_and_the_best_evidence(
-    small_home: Path,
-) -> None:
+def test_results_on_a_terminal_show_rank_score_title_id_and_the_best_evidence(small_home):
     options = ("--seed", SEED, "--aspect", "result", "--k", "3")
     run = run_inside(small_home, "search", "small", *options)
     lines = run.stdout.splitlines()
@@ -225,13 +220,13 @@ SEARCHES: dict[str, tuple[tuple[str, ...], Callable[[list[str], Any], object]]] 
 
 
 @pytest.mark.parametrize("case", SEARCHES)
-def test_options_reach_the_search(case: str, small_home: Path) -> None:
+def test_options_reach_the_search(case, small_home):
     options, holds = SEARCHES[case]
     found = search(small_home, *options)
     assert holds([r["doc_id"] for r in found["results"]], found["query"])
 
 
-def test_an_aspect_that_the_seed_lacks_is_noted_on_stderr(small_home: Path) -> None:
+def test_an_aspect_that_the_seed_lacks_is_noted_on_stderr(small_home):
     seed = next(d["doc_id"] for d in DOCUMENTS if d.get("roles") and "method" not in d["roles"])
     options = ("--seed", seed, "--aspect", "method", "--json")
     found = run_inside(small_home, "search", "small", *options)

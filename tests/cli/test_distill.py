@@ -1,19 +1,15 @@
 """``seedlens distill``: aspects from end to end, and the two names of scenarios."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 from engine.types.corpora import ImportRequest
 from tests.cli.command_line import assert_refused, connected, run_inside, write_lines
 from tests.fakes.model_answers import grades_pairs, in_title
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
 from tests.support import make_explorer
 
@@ -21,15 +17,13 @@ pytestmark = pytest.mark.skipif(find_spec("peft") is None, reason="needs the ext
 
 
 @pytest.fixture(scope="module")
-def judge() -> Iterator[ModelServer]:
+def judge():
     with serving(knowledge(), handlers=[grades_pairs(in_title)]) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def _tiny_home(
-    tmp_path_factory: pytest.TempPathFactory, small_source: Path, tiny_model: Path
-) -> Path:
+def _tiny_home(tmp_path_factory, small_source, tiny_model):
     """A home with the small corpus by an encoder that is fast to train. For reading only."""
     home = tmp_path_factory.mktemp("tiny") / "home"
     wanted = ImportRequest(small_source, "tiny", encoder=str(tiny_model))
@@ -38,14 +32,12 @@ def _tiny_home(
 
 
 @pytest.fixture
-def tiny_home(_tiny_home: Path, home: Path) -> Path:
+def tiny_home(_tiny_home, home):
     shutil.copytree(_tiny_home, home)
     return home
 
 
-def test_aspects_are_estimated_graded_trained_and_measured(
-    tiny_home: Path, judge: ModelServer, tmp_path: Path
-) -> None:
+def test_aspects_are_estimated_graded_trained_and_measured(tiny_home, judge, tmp_path):
     model = connected(judge)
     out = tmp_path / "tuned"
     command = ("distill", "aspects", "tiny", "--out", out, "--documents", 16, "--candidates", 4)
@@ -71,9 +63,7 @@ def test_aspects_are_estimated_graded_trained_and_measured(
     assert json.loads((out / "tuned.json").read_text())["before"] == tuned["before"]
 
 
-def test_what_cannot_be_trained_is_refused_before_anything_is_asked(
-    tiny_home: Path, tmp_path: Path
-) -> None:
+def test_what_cannot_be_trained_is_refused_before_anything_is_asked(tiny_home, tmp_path):
     for name, count in (("few", 3), ("roleless", 24)):
         rows = [
             {"doc_id": f"d{n}", "title": f"Bees {n}", "sentences": ["They fly."], "roles": [None]}
@@ -99,18 +89,14 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_asked(
     assert (tmp_path / "full" / "mine.txt").read_text() == "kept"
 
 
-def test_a_corpus_keeps_the_model_it_was_indexed_with(
-    small_home: Path, small_source: Path, tiny_model: Path
-) -> None:
+def test_a_corpus_keeps_the_model_it_was_indexed_with(small_home, small_source, tiny_model):
     options = ("--name", "small", "--encoder", tiny_model)
     refused = run_inside(small_home, "import", small_source, *options)
     assert_refused(refused, "'small'", "all-MiniLM-L6-v2", str(tiny_model), "new name")
 
 
 @pytest.mark.parametrize("command", ["distill tiny {}", "distill scenarios {} tiny"])
-def test_scenarios_are_learned_from_under_both_names(
-    tiny_home: Path, tmp_path: Path, command: str
-) -> None:
+def test_scenarios_are_learned_from_under_both_names(tiny_home, tmp_path, command):
     options = f"--base {tmp_path} --out {tmp_path / 'learned'}"
     refused = run_inside(tiny_home, *command.format(options).split())
     assert_refused(refused, "seedlens scenarios tiny")

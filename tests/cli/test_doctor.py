@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
 from engine.cli import doctor
-from tests.cli.command_line import Outcome, run_inside
+from tests.cli.command_line import run_inside
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -19,7 +17,7 @@ class Endpoint(BaseHTTPRequestHandler):
 
     keys: ClassVar[list[str | None]] = []
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.keys.append(self.headers["Authorization"])
         known = self.headers["Authorization"] == "Bearer sk-secret"
         moved = self.path == "/moved/models"
@@ -29,12 +27,12 @@ class Endpoint(BaseHTTPRequestHandler):
             self.send_header("Location", "/v1/models")
         self.end_headers()
 
-    def log_message(self, *args: object) -> None:
+    def log_message(self, *args):
         """Print nothing."""
 
 
 @pytest.fixture
-def endpoint() -> Iterator[str]:
+def endpoint():
     server = HTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     Endpoint.keys.clear()
@@ -43,13 +41,11 @@ def endpoint() -> Iterator[str]:
     server.server_close()
 
 
-def check(outcome: Outcome, name: str) -> Any:
+def check(outcome, name):
     return next(one for one in outcome.json if one["name"] == name)
 
 
-def test_the_doctor_names_home_packages_and_model_and_is_happy_without_an_endpoint(
-    small_home: Path,
-) -> None:
+def test_the_doctor_names_home_packages_and_model_and_is_happy_without_an_endpoint(small_home):
     checked = run_inside(small_home, "doctor", "--json")
     assert (checked.code, checked.stderr) == (0, "")
     assert all(check(checked, name)["ok"] for name in doctor.PACKAGES)
@@ -75,9 +71,9 @@ def test_the_doctor_names_home_packages_and_model_and_is_happy_without_an_endpoi
     ],
 )
 def test_the_doctor_reaches_the_endpoint_and_never_shows_the_key(
-    url: str, key: str, ok: bool, detail: str, endpoint: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    url, key, ok, detail, endpoint,
+    monkeypatch
+):  # fmt: skip
     monkeypatch.setenv("OPENAI_BASE_URL", url.format(endpoint))
     monkeypatch.setenv("OPENAI_API_KEY", key)
     found = doctor._check("LLM endpoint", doctor._endpoint, optional=True)
@@ -87,7 +83,7 @@ def test_the_doctor_reaches_the_endpoint_and_never_shows_the_key(
     assert len(Endpoint.keys) == ("{}" in url), "the key goes to no other address"
 
 
-def test_the_doctor_finds_a_home_that_cannot_be_used(tmp_path: Path) -> None:
+def test_the_doctor_finds_a_home_that_cannot_be_used(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     checked = run_inside(tmp_path / "file", "doctor", "--json")
     assert (checked.code, check(checked, "home")["ok"]) == (1, False)

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import ir_measures
 import pytest
 
 from engine.errors import UnknownNameError
 from engine.search.topics import Ranker
-from tests.cli.command_line import Outcome, assert_refused, assert_shape, run_inside, write_lines
-from tests.cli.conftest import Evaluated
+from tests.cli.command_line import assert_refused, assert_shape, run_inside, write_lines
 from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
 
 
 @pytest.fixture
-def home(evaluated: Evaluated) -> Path:  # type: ignore[override]
+def home(evaluated):  # type: ignore[override]
     """A home in which the small collection is indexed as ``tiny``."""
     return evaluated.home
 
 
 @pytest.fixture
-def collection(tmp_path: Path) -> Path:
+def collection(tmp_path):
     """The same collection, for a test to break."""
     return write_collection(tmp_path / "tiny")
 
 
-def evaluate(home: Path, collection: Path, *options: object) -> Outcome:
+def evaluate(home, collection, *options):
     return run_inside(home, "evaluate", collection, "--systems", "dense", *options)
 
 
-def test_a_run_of_ones_own_is_measured_beside_the_systems(
-    home: Path, collection: Path, tmp_path: Path
-) -> None:
+def test_a_run_of_ones_own_is_measured_beside_the_systems(home, collection, tmp_path):
     evaluate(home, collection, "--run-out", tmp_path)
     lines = (tmp_path / "dense.run").read_text().splitlines()
     first = {line.split()[0]: line for line in lines}
@@ -51,13 +47,13 @@ def test_a_run_of_ones_own_is_measured_beside_the_systems(
 # Judgments that cannot be used
 
 
-def with_qrels(collection: Path, *lines: str) -> Path:
+def with_qrels(collection, *lines):
     file = collection / "qrels.txt"
     file.write_text(file.read_text("utf-8") + "".join(f"{line}\n" for line in lines), "utf-8")
     return file
 
 
-def test_oddities_are_warnings_with_their_count(home: Path, collection: Path) -> None:
+def test_oddities_are_warnings_with_their_count(home, collection):
     first = (collection / "qrels.txt").read_text("utf-8").splitlines()[0]
     with_qrels(collection, first, "demo-0001_method 0 nowhere 2", "stranger_method 0 demo-0002 1")
     run = evaluate(home, collection, "--json")
@@ -71,7 +67,7 @@ def test_oddities_are_warnings_with_their_count(home: Path, collection: Path) ->
 MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")
 
 
-def test_evaluate_json_keeps_the_contract(evaluated: Evaluated) -> None:
+def test_evaluate_json_keeps_the_contract(evaluated):
     found = evaluated.report
     assert_shape(
         found,
@@ -93,9 +89,7 @@ def test_evaluate_json_keeps_the_contract(evaluated: Evaluated) -> None:
     assert len(found["significance"]) == 3
 
 
-def test_run_files_hold_the_whole_ranking_and_give_the_same_figures_to_other_tools(
-    evaluated: Evaluated,
-) -> None:
+def test_run_files_hold_the_whole_ranking_and_give_the_same_figures_to_other_tools(evaluated):
     runs, found, collection = evaluated.runs, evaluated.report, evaluated.collection
     assert {f.name for f in runs.iterdir()} == {"dense.run", "hybrid.run", "aspect.run"}
     qrels = list(ir_measures.read_trec_qrels(str(collection / "qrels.txt")))
@@ -115,7 +109,7 @@ def test_run_files_hold_the_whole_ranking_and_give_the_same_figures_to_other_too
         assert theirs[ir_measures.nDCG @ 20] == pytest.approx(scores["metrics"]["nDCG@20"])
 
 
-def test_steer_reaches_the_systems_that_take_it(evaluated: Evaluated) -> None:
+def test_steer_reaches_the_systems_that_take_it(evaluated):
     home, found, collection = evaluated.home, evaluated.report, evaluated.collection
     options = ("--systems", "aspect,dense", "--steer", "0", "--json")
     level = run_inside(home, "evaluate", collection, *options).json["systems"]
@@ -124,7 +118,7 @@ def test_steer_reaches_the_systems_that_take_it(evaluated: Evaluated) -> None:
     assert level["dense"]["metrics"] == found["systems"]["dense"]["metrics"]
 
 
-def test_evaluate_prints_a_table_with_one_row_per_system(evaluated: Evaluated) -> None:
+def test_evaluate_prints_a_table_with_one_row_per_system(evaluated):
     run = run_inside(evaluated.home, "evaluate", evaluated.collection, "--systems", "bm25,dense")
     assert (run.code, run.stderr) == (0, "")
     head, columns, *rows = filter(None, run.stdout.splitlines())
@@ -142,7 +136,7 @@ FACTS = (
 )
 
 
-def test_a_beir_folder_is_evaluated_on_its_own_documents(tmp_path: Path) -> None:
+def test_a_beir_folder_is_evaluated_on_its_own_documents(tmp_path):
     folder = tmp_path / "tiny.beir"
     write_lines(folder / "corpus.jsonl", ({"_id": i, "title": "", "text": d} for i, d, _ in FACTS))
     queries = [{"_id": f"q-{i}", "text": q} for i, _, q in FACTS]
@@ -157,13 +151,11 @@ def test_a_beir_folder_is_evaluated_on_its_own_documents(tmp_path: Path) -> None
     assert run.json["systems"]["dense"]["metrics"]["p-MRR"] is None
 
 
-def test_an_evaluation_is_kept_resumed_and_shown_by_the_app(
-    evaluated: Evaluated, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_evaluation_is_kept_resumed_and_shown_by_the_app(evaluated, monkeypatch):
     home, first, collection = evaluated.home, evaluated.report, evaluated.collection
     options = ("--systems", "dense,hybrid,aspect", "--json")
 
-    def no_ranking(*_: object) -> None:
+    def no_ranking(*_):
         raise AssertionError("a system was ranked again")
 
     with monkeypatch.context() as patched:
@@ -179,8 +171,8 @@ def test_an_evaluation_is_kept_resumed_and_shown_by_the_app(
 
 
 def test_files_that_no_corpus_came_from_are_a_collection_of_the_app_while_they_are_there(
-    evaluated: Evaluated, tmp_path: Path
-) -> None:
+    evaluated, tmp_path
+):
     home, files = evaluated.home, tmp_path / "judged"
     files.mkdir()
     for name in ("topics.jsonl", "qrels.txt"):
@@ -198,7 +190,7 @@ def test_files_that_no_corpus_came_from_are_a_collection_of_the_app_while_they_a
     assert key not in [info.key for info in explorer.collections.all()]
 
 
-def test_people_are_a_row_with_one_line_per_annotator(tmp_path: Path) -> None:
+def test_people_are_a_row_with_one_line_per_annotator(tmp_path):
     about = {"pred_labels": ["method_label"], "metadata": {}}
     rows = [
         {"paper_id": n, "title": f"Bees {n}", "abstract": [f"We study hive {n}."], **about}

@@ -1,11 +1,8 @@
 """``seedlens trail``, ``map``, and ``--within``."""
 
-from __future__ import annotations
-
 import csv
 import json
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +15,7 @@ from tests.fakes.model_server import serving
 from tests.support import make_explorer
 
 
-def test_trails_are_listed_shown_and_exported(home: Path, tmp_path: Path) -> None:
+def test_trails_are_listed_shown_and_exported(home, tmp_path):
     rows = [
         {"doc_id": f"d{n}", "title": f"Birds {n}", "text": "Birds sing.", "year": 2000 + n,
          "authors": ["Ada Lovelace"], "venue": "Journal of Birds"}
@@ -83,9 +80,7 @@ def test_trails_are_listed_shown_and_exported(home: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_an_exported_corpus_comes_back_with_all_its_fields(
-    home: Path, tmp_path: Path, kind: str
-) -> None:
+def test_an_exported_corpus_comes_back_with_all_its_fields(home, tmp_path, kind):
     rows = [
         {"doc_id": "d1", "title": "Birds, \"1\"", "text": "Birds sing.\nThey do.", "year": 2001,
          "authors": ["Ada Lovelace", "Birds and Co"], "url": "https://doi.org/10.5555/b.1",
@@ -109,7 +104,7 @@ def test_an_exported_corpus_comes_back_with_all_its_fields(
     assert (second.text, second.metadata) == ("=1+1", {"keywords": "a; b"})
 
 
-def test_documents_are_exported_by_their_ids_in_every_form(home: Path, tmp_path: Path) -> None:
+def test_documents_are_exported_by_their_ids_in_every_form(home, tmp_path):
     rows = [{"doc_id": f"b{n}", "title": f"Birds {n}", "text": "They sing."} for n in range(3)]
     source = write_lines(tmp_path / "some.jsonl", rows)
     assert run_inside(home, "import", source, "--name", "some").code == 0
@@ -131,7 +126,7 @@ NAMED = ("bees-sensor", "bees-survey", "bridges-survey")
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """Written on Windows, with a blank line and one id twice."""
     file = tmp_path / "ids.txt"
     lines = ["", *NAMED, NAMED[0], ""]
@@ -139,9 +134,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_search_keeps_to_the_documents_of_a_file_and_prints_the_filter(
-    corpus: Path, file: Path
-) -> None:
+def test_a_search_keeps_to_the_documents_of_a_file_and_prints_the_filter(corpus, file):
     search = ("search", "small", "--seed", "bees-network")
     found = run_json(corpus, *search, "--within", file)
     assert {one["doc_id"] for one in found["results"]} == set(NAMED)
@@ -152,14 +145,14 @@ def test_a_search_keeps_to_the_documents_of_a_file_and_prints_the_filter(
     assert both["results"] == []
 
 
-def test_a_pool_keeps_to_them_too(corpus: Path, file: Path, tmp_path: Path) -> None:
+def test_a_pool_keeps_to_them_too(corpus, file, tmp_path):
     queries = tmp_path / "queries.txt"
     queries.write_text("bees-network_method\n")
     pool = ("pool", "small", "--queries", queries, "--systems", "dense")
     assert run_json(corpus, *pool, "--within", file)["items"] == 3
 
 
-def test_a_map_is_computed_once_written_and_named_by_a_model(corpus: Path, tmp_path: Path) -> None:
+def test_a_map_is_computed_once_written_and_named_by_a_model(corpus, tmp_path):
     first = run_inside(corpus, "map", "small", "--output", tmp_path / "map.csv")
     assert "40 documents, 4 layouts made" in first.stdout, first.stderr
     with (tmp_path / "map.csv").open(encoding="utf-8", newline="") as file:

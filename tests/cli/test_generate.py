@@ -1,27 +1,25 @@
 """``seedlens generate``: the contract of its JSON, what evaluate makes of it, what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from engine.collections.readers import read_collection
-from tests.cli.command_line import Outcome, run_inside
+from tests.cli.command_line import run_inside
 from tests.fakes.model_answers import Knowledge
 from tests.fakes.model_server import serving
 
 DOCUMENTS = 15
 
 
-def generated(home: Path, out: Path, *options: object) -> Outcome:
+def generated(home, out, *options):
     return run_inside(
         home, "generate", "implicit", "--category", "temporal", "--sets", 2, "--seed", 7,
         "--documents", DOCUMENTS, "--out", out, *options,
     )  # fmt: skip
 
 
-def test_json_keeps_the_contract(home: Path, tmp_path: Path) -> None:
+def test_json_keeps_the_contract(home, tmp_path):
     done = generated(home, tmp_path / "out", "--json")
     assert (done.code, done.stderr) == (0, "")
     found = done.json
@@ -39,7 +37,7 @@ def test_json_keeps_the_contract(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("category", ["temporal", "world"])
-def test_evaluate_reads_what_was_generated(home: Path, tmp_path: Path, category: str) -> None:
+def test_evaluate_reads_what_was_generated(home, tmp_path, category):
     done = generated(home, tmp_path / "out", "--category", category, "--json")
     path = done.json["table" if category == "world" else "folder"]
     measured = run_inside(home, "evaluate", path, "--systems", "bm25", "--sample", 6, "--json")
@@ -51,7 +49,7 @@ def test_evaluate_reads_what_was_generated(home: Path, tmp_path: Path, category:
     assert 0.0 < scores["nDCG@10"] < 0.7, "values are not"
 
 
-def test_it_prints_what_it_made_and_how_to_evaluate_it(home: Path, tmp_path: Path) -> None:
+def test_it_prints_what_it_made_and_how_to_evaluate_it(home, tmp_path):
     done = run_inside(
         home, "generate", "implicit", "--category", "world", "--sets", "1", "--out",
         tmp_path / "new" / "out",
@@ -61,7 +59,7 @@ def test_it_prints_what_it_made_and_how_to_evaluate_it(home: Path, tmp_path: Pat
     assert f"seedlens evaluate {tmp_path / 'new' / 'out'}" in done.stdout
 
 
-def test_a_model_that_writes_nothing_usable_is_reported(home: Path, tmp_path: Path) -> None:
+def test_a_model_that_writes_nothing_usable_is_reported(home, tmp_path):
     with serving(Knowledge({}, {}), handlers=[lambda prompt, body: {"nothing": "usable"}]) as model:
         done = run_inside(
             home, "generate", "implicit", "--category", "world", "--sets", 1, "--documents", 3,

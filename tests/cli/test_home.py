@@ -1,7 +1,5 @@
 """``seedlens backup``, ``verify``, ``restore``, ``sql`` and ``doctor --rebuild``."""
 
-from __future__ import annotations
-
 import csv
 import gc
 import os
@@ -9,8 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pyarrow import parquet
@@ -20,13 +16,11 @@ from tests.cli.command_line import assert_refused, run_inside, run_json
 from tests.support import make_explorer
 
 
-def corpora(home: Path) -> Any:
+def corpora(home):
     return run_json(home, "corpora")
 
 
-def test_a_home_is_backed_up_checked_restored_and_found_without_its_ledger(
-    small_home: Path, tmp_path: Path
-) -> None:
+def test_a_home_is_backed_up_checked_restored_and_found_without_its_ledger(small_home, tmp_path):
     file, other = tmp_path / "home.zip", tmp_path / "other"
     written = run_inside(small_home, "backup", file)
     assert (written.code, written.stderr) == (0, "")
@@ -41,9 +35,7 @@ def test_a_home_is_backed_up_checked_restored_and_found_without_its_ledger(
     assert corpora(other) == corpora(small_home)
 
 
-def test_what_is_left_out_is_named_with_the_command_that_makes_it_again(
-    small_home: Path, tmp_path: Path
-) -> None:
+def test_what_is_left_out_is_named_with_the_command_that_makes_it_again(small_home, tmp_path):
     small = run_inside(small_home, "backup", tmp_path / "small.zip", "--only", "irreplaceable")
     again = r"seedlens import \S+/small.jsonl --name small"
     assert re.search(again, small.stderr)
@@ -55,14 +47,12 @@ def test_what_is_left_out_is_named_with_the_command_that_makes_it_again(
 
 @pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="they are written for a shell")
-def test_the_commands_of_the_readme_back_up_restore_and_mend(
-    small_home: Path, home: Path, tmp_path: Path
-) -> None:
+def test_the_commands_of_the_readme_back_up_restore_and_mend(small_home, home, tmp_path):
     shutil.copytree(small_home, home)
     make_explorer(home).tidy()  # as an app does when it starts: it copies the ledger
     about = (ROOT / "docs" / "operating.md").read_text("utf-8").partition("## Backup")[2]
 
-    def do(commands: str, folder: Path) -> None:
+    def do(commands, folder):
         ours = f'set -e; seedlens() {{ {sys.executable} -m engine.cli "$@"; }}\n'
         env = {**os.environ, "HOME": str(tmp_path), "SEEDLENS_HOME": str(home)}
         env |= {"PYTHONPATH": str(ROOT)}
@@ -89,7 +79,7 @@ def test_the_commands_of_the_readme_back_up_restore_and_mend(
 QUERY = "SELECT doc_id, year, authors, title FROM documents ORDER BY doc_id LIMIT 3"
 
 
-def test_a_result_is_a_table_json_csv_and_parquet(small_home: Path, tmp_path: Path) -> None:
+def test_a_result_is_a_table_json_csv_and_parquet(small_home, tmp_path):
     table = run_inside(small_home, "sql", "small", QUERY)
     assert table.code == 0
     assert table.stdout.splitlines()[0].split() == ["doc_id", "year", "authors", "title"]

@@ -1,10 +1,7 @@
 """``seedlens import`` of PDFs, data sets by name and services, and ``seedlens update``."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +9,12 @@ import pytest
 from engine.types.corpora import ImportRequest
 from tests.cli.command_line import run_inside
 from tests.fakes import pdfs
-from tests.fakes.service_server import Paper, ServiceServer, serving_papers
+from tests.fakes.service_server import Paper, serving_papers
 from tests.support import make_explorer
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     folder = tmp_path / "papers"
     folder.mkdir()
     for made in (pdfs.made("acl-1"), pdfs.made("elsevier")):
@@ -26,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_of_papers_is_imported_and_extended(home: Path, folder: Path) -> None:
+def test_a_folder_of_papers_is_imported_and_extended(home, folder):
     done = run_inside(home, "import", folder, "--name", "mine")
     assert "'mine' holds 2 documents: 2 added" in done.stdout
     assert done.stderr.strip().endswith("Warning: Left out: empty.pdf: the file is empty.")
@@ -40,9 +37,7 @@ def test_a_folder_of_papers_is_imported_and_extended(home: Path, folder: Path) -
     assert "'mine' holds 3 documents: 1 added, 0 updated, 2 unchanged" in done.stdout
 
 
-def test_a_path_is_that_of_the_folder_in_which_it_is_named(
-    home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_is_that_of_the_folder_in_which_it_is_named(home, folder, monkeypatch):
     parent, source = folder.parent, Path("papers.zip")
     (folder / "empty.pdf").unlink()
     shutil.make_archive(str(parent / "papers"), "zip", folder)
@@ -54,7 +49,7 @@ def test_a_path_is_that_of_the_folder_in_which_it_is_named(
     assert make_explorer(home).library.preview(source).documents
 
 
-def test_a_corpus_is_renamed_and_a_record_edited(home: Path, tmp_path: Path) -> None:
+def test_a_corpus_is_renamed_and_a_record_edited(home, tmp_path):
     source = tmp_path / "a.ris"
     source.write_text("TY  - JOUR\nID  - a\nTI  - Bees\nAB  - We count bees.\nT2  - Old\nER  - \n")
     assert run_inside(home, "import", source, "--name", "My papers").code == 0
@@ -77,14 +72,14 @@ def test_a_corpus_is_renamed_and_a_record_edited(home: Path, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def named(tmp_path: Path) -> Iterator[None]:
+def named(tmp_path):
     """A data set of ir_datasets called ``small-ir``, in local files."""
     library = pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
     from ir_datasets.datasets.base import Dataset
     from ir_datasets.formats import TrecQrels, TsvDocs, TsvQueries
     from ir_datasets.util import LocalDownload
 
-    def file(name: str, text: str) -> LocalDownload:
+    def file(name, text):
         (tmp_path / name).write_text(text)
         return LocalDownload(tmp_path / name)
 
@@ -97,9 +92,7 @@ def named(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("named")
-def test_a_data_set_by_name_is_a_collection_for_evaluate_at_once(
-    home: Path, tmp_path: Path
-) -> None:
+def test_a_data_set_by_name_is_a_collection_for_evaluate_at_once(home, tmp_path):
     done = run_inside(home, "import", "ir:small-ir")
     assert "'small-ir' holds 2 documents: 2 added" in done.stdout
     assert "1 row without text was left out" in done.stderr
@@ -115,15 +108,15 @@ def test_a_data_set_by_name_is_a_collection_for_evaluate_at_once(
 
 
 @pytest.fixture
-def services() -> Iterator[ServiceServer]:
+def services():
     with serving_papers(30) as server:
         yield server
 
 
 def test_a_service_stands_in_place_of_a_file_and_is_asked_again_for_an_update(
-    home: Path, services: ServiceServer, tmp_path: Path
-) -> None:
-    def run(*args: object) -> tuple[int, str, str]:
+    home, services, tmp_path
+):
+    def run(*args):
         said = run_inside(home, *args, **services.environment)
         return said.code, said.stdout, said.stderr
 

@@ -1,9 +1,6 @@
 """``seedlens lens`` and the lens of an import."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 from tests.cli.command_line import run_inside, write_lines
 from tests.support import make_explorer
@@ -11,13 +8,13 @@ from tests.support import make_explorer
 POST = "The pump leaks. I replaced the seal twice. You should buy a new one. It is a bad design."
 
 
-def test_the_shipped_lenses_are_listed(home: Path) -> None:
+def test_the_shipped_lenses_are_listed(home):
     listed = run_inside(home, "lens", "list", "--json")
     assert [entry["key"] for entry in listed.json] == ["research", "conversations", "posts"]
     assert "situation, request, plan, feeling" in run_inside(home, "lens", "list").stdout
 
 
-def test_a_printed_lens_is_a_file_to_start_from(home: Path, tmp_path: Path) -> None:
+def test_a_printed_lens_is_a_file_to_start_from(home, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(run_inside(home, "lens", "show", "posts").stdout.replace("Stance", "View"))
     shown = run_inside(home, "lens", "show", path, "--json").json
@@ -27,9 +24,7 @@ def test_a_printed_lens_is_a_file_to_start_from(home: Path, tmp_path: Path) -> N
     assert run_inside(home, "lens", "show", as_json, "--json").json == shown
 
 
-def test_a_corpus_is_imported_with_a_lens_searched_and_given_another(
-    home: Path, tmp_path: Path
-) -> None:
+def test_a_corpus_is_imported_with_a_lens_searched_and_given_another(home, tmp_path):
     source = write_lines(
         tmp_path / "posts.jsonl", [{"doc_id": f"p{n}", "text": f"{POST} {n}."} for n in range(3)]
     )
@@ -51,7 +46,7 @@ def test_a_corpus_is_imported_with_a_lens_searched_and_given_another(
     assert "already has" in same.stdout
 
 
-def test_labels_are_ignored_on_request(home: Path, tmp_path: Path) -> None:
+def test_labels_are_ignored_on_request(home, tmp_path):
     row = {"doc_id": "1", "sentences": ["Frogs sing.", "We listened."], "roles": ["R", "R"]}
     source = write_lines(tmp_path / "frogs.jsonl", [row])
     for name, options in (("with", []), ("without", ["--ignore-labels"])):

@@ -1,47 +1,40 @@
 """``seedlens read``: answers measured from the command line."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from engine.cli.evaluate import read
 from tests.cli.command_line import clean_environment
 from tests.engine.ask.test_reader_test import QUERIES, librarian, strict_judge, write_questions
 from tests.fakes.model_answers import MODEL, Knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ModelServer]:
+def server():
     with serving(Knowledge({}, {}), handlers=[librarian, strict_judge]) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory):
     return tmp_path_factory.mktemp("read")
 
 
 @pytest.fixture(scope="module")
-def questions(place: Path) -> Path:
+def questions(place):
     return write_questions(place)
 
 
-def run(place: Path, server: ModelServer, *args: Any) -> Result:
+def run(place, server, *args):
     settings = {"OPENAI_BASE_URL": server.url, "SEEDLENS_LLM_MODEL": MODEL}
     environment = clean_environment(place / "home", **settings)
     return CliRunner().invoke(read, [str(a) for a in args], env=environment)
 
 
-def test_the_estimate_comes_first_and_the_same_again_costs_nothing(
-    place: Path, questions: Path, server: ModelServer
-) -> None:
+def test_the_estimate_comes_first_and_the_same_again_costs_nothing(place, questions, server):
     asked = ("--k", "1,6", "--systems", "bm25", "--grade", "--json")
     foreseen = run(place, server, questions, *asked, "--estimate")
     assert foreseen.exit_code == 0, foreseen.output
@@ -61,7 +54,7 @@ def test_the_estimate_comes_first_and_the_same_again_costs_nothing(
     assert again["rows"] == found["rows"]
 
 
-def test_the_table_names_every_condition(place: Path, questions: Path, server: ModelServer) -> None:
+def test_the_table_names_every_condition(place, questions, server):
     shown = run(place, server, questions, "--k", "1,3", "--sample", "2")
     assert shown.exit_code == 0, shown.output
     assert "gold, k = 1" in shown.stdout

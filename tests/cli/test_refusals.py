@@ -6,7 +6,6 @@ import json
 import shlex
 import shutil
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -241,12 +240,12 @@ distill aspects small --out o --learning-rate 0 -> not in the range x>0
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("files"), FILES)
 
 
 @pytest.fixture(scope="module")
-def home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # type: ignore[override]
+def home(small_home, tmp_path_factory):  # type: ignore[override]
     """A home with a corpus, a project and a build, which nothing here changes."""
     home = tmp_path_factory.mktemp("refusals") / "home"
     shutil.copytree(small_home, home)
@@ -258,7 +257,7 @@ def home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  #
     return home
 
 
-def state(home: Path, files: Path) -> list[str]:
+def state(home, files):
     """All rows of the ledger, and all files with their sizes."""
     with sqlite3.connect(home / "ledger.sqlite") as ledger:
         rows = [*ledger.iterdump()]
@@ -268,9 +267,7 @@ def state(home: Path, files: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_what_cannot_be_done_is_one_line_and_changes_nothing(
-    home: Path, files: Path, name: str, subtests: pytest.Subtests
-) -> None:
+def test_what_cannot_be_done_is_one_line_and_changes_nothing(home, files, name, subtests):
     words = {**WORDS, "files": files}
     before = state(home, files)
     for command, says in ROWS[name]:
@@ -280,9 +277,7 @@ def test_what_cannot_be_done_is_one_line_and_changes_nothing(
     assert sorted({*state(home, files)} ^ {*before}) == []
 
 
-def test_without_a_model_the_estimate_is_printed_and_how_to_connect_one(
-    home: Path, files: Path
-) -> None:
+def test_without_a_model_the_estimate_is_printed_and_how_to_connect_one(home, files):
     before = state(home, files)
     for command in NO_MODEL:
         outcome = run_inside(home, *command.split())
@@ -292,9 +287,7 @@ def test_without_a_model_the_estimate_is_printed_and_how_to_connect_one(
     assert state(home, files) == before
 
 
-def test_a_command_line_that_cannot_be_parsed_exits_2(
-    tmp_path: Path, subtests: pytest.Subtests
-) -> None:
+def test_a_command_line_that_cannot_be_parsed_exits_2(tmp_path, subtests):
     for row in PARSING.strip().splitlines():
         command, _, says = row.partition(" -> ")
         with subtests.test(command):
@@ -304,7 +297,7 @@ def test_a_command_line_that_cannot_be_parsed_exits_2(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_json_of_a_refused_command_is_no_json_at_all(home: Path) -> None:
+def test_the_json_of_a_refused_command_is_no_json_at_all(home):
     outcome = run_inside(home, "search", "small", "--seed", "gone", "--json")
     with pytest.raises(json.JSONDecodeError):
         json.loads(outcome.stdout)

@@ -7,8 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +14,9 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.config import ROOT
 from storage.ledger import Ledger
-from tests.cli.command_line import Outcome, clean_environment, connected, run_inside
-from tests.cli.conftest import Evaluated
+from tests.cli.command_line import clean_environment, connected, run_inside
 from tests.fakes.model_answers import MODEL, READ, WORDS, read_knowledge, reads
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import forget_answers
 from tests.support import wait_until
 
@@ -28,36 +25,34 @@ RERANK = ("--rerank", "pairwise", "--depth", "20", "--json")
 
 
 @pytest.fixture
-def collection(evaluated: Evaluated) -> Path:
+def collection(evaluated):
     return evaluated.collection
 
 
 @pytest.fixture
-def home(evaluated: Evaluated) -> Path:  # type: ignore[override]
+def home(evaluated):  # type: ignore[override]
     """A home in which the collection is indexed."""
     return evaluated.home
 
 
 @pytest.fixture
-def server(collection: Path, home: Path) -> Iterator[ModelServer]:
+def server(collection, home):
     """A server whose answers nobody has asked for yet."""
     forget_answers(home)
     with serving(read_knowledge(collection)) as running:
         yield running
 
 
-def settings(server: ModelServer) -> dict[str, str]:
+def settings(server):
     return {**connected(server), "OPENAI_API_KEY": KEY}
 
 
-def evaluate(home: Path, collection: Path, server: ModelServer, *options: object) -> Outcome:
+def evaluate(home, collection, server, *options):
     options = ("--systems", "dense", "--sample", 1, *options)
     return run_inside(home, "evaluate", collection, *options, **settings(server))
 
 
-def test_evaluate_reports_calls_rounds_tokens_and_failures(
-    home: Path, collection: Path, server: ModelServer
-) -> None:
+def test_evaluate_reports_calls_rounds_tokens_and_failures(home, collection, server):
     run = evaluate(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
     assert run.code == 0, run.stderr
     systems = run.json["systems"]
@@ -77,12 +72,10 @@ def test_evaluate_reports_calls_rounds_tokens_and_failures(
     assert repeated["metrics"] == systems["dense+pairwise"]["metrics"]
 
 
-def test_a_model_reads_the_wording_and_where_it_does_not_the_search_goes_on(
-    home: Path, server: ModelServer
-) -> None:
+def test_a_model_reads_the_wording_and_where_it_does_not_the_search_goes_on(home, server):
     search = ("search", "tiny", "--seed", "demo-0001", "--instruction", WORDS, "--json")
 
-    def found(*options: str) -> Outcome:
+    def found(*options):
         run = run_inside(home, *search, *options, **settings(server))
         assert run.code == 0, run.stderr
         return run
@@ -106,9 +99,7 @@ def test_a_model_reads_the_wording_and_where_it_does_not_the_search_goes_on(
         assert says in refused.stderr
 
 
-def test_a_wrong_key_ends_with_what_to_do_and_shows_no_key(
-    home: Path, collection: Path, server: ModelServer
-) -> None:
+def test_a_wrong_key_ends_with_what_to_do_and_shows_no_key(home, collection, server):
     server.behaviour.key = "another"
     run = evaluate(home, collection, server, "--rerank", "pairwise")
     assert (run.code, run.stdout) == (2, "")
@@ -116,9 +107,7 @@ def test_a_wrong_key_ends_with_what_to_do_and_shows_no_key(
     assert KEY not in run.stderr
 
 
-def test_search_tells_where_each_result_came_from(
-    home: Path, collection: Path, server: ModelServer
-) -> None:
+def test_search_tells_where_each_result_came_from(home, collection, server):
     topic = read_collection(collection).topics[0]
     seed = ("--seed", topic.seed, "--aspect", topic.aspect, "--system", "dense")
     options = ("--rerank", "pairwise", "--depth", 30, "--json")
@@ -137,7 +126,7 @@ def test_search_tells_where_each_result_came_from(
     assert "0 calls" in shown.stderr
 
 
-def test_the_gap_is_a_table_and_json(home: Path, collection: Path, server: ModelServer) -> None:
+def test_the_gap_is_a_table_and_json(home, collection, server):
     options = ("--verifier", "pointwise", "--pool-sizes", "5,20", "--sample", 1)
     options = (*options, "--systems", "bm25,dense")
     run = run_inside(home, "gap", collection, *options, "--json", **settings(server))
@@ -157,7 +146,7 @@ def test_the_gap_is_a_table_and_json(home: Path, collection: Path, server: Model
 # -- ended early ---------------------------------------------------------------------------
 
 
-def start(home: Path, collection: Path, server: ModelServer) -> subprocess.Popen[str]:
+def start(home, collection, server):
     """An evaluation of its own process that takes a while."""
     environment = {**os.environ, **clean_environment(home, **settings(server))}
     command = [sys.executable, "-m", "engine.cli", "evaluate", str(collection)]
@@ -174,24 +163,24 @@ def start(home: Path, collection: Path, server: ModelServer) -> subprocess.Popen
     )
 
 
-def wait_for_questions(server: ModelServer, count: int) -> None:
+def wait_for_questions(server, count):
     wait_until(lambda: server.seen.questions >= count, what=f"{count} questions", seconds=90)
 
 
-def llm(text: str) -> dict[str, Any]:
+def llm(text):
     found: dict[str, Any] = json.loads(text)["systems"]["dense+pairwise"]["llm"]
     return found
 
 
-def metrics(text: str) -> dict[str, Any]:
+def metrics(text):
     found: dict[str, Any] = json.loads(text)["systems"]["dense+pairwise"]["metrics"]
     return found
 
 
 @pytest.mark.nightly
 def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
-    home: Path, collection: Path, server: ModelServer
-) -> None:
+    home, collection, server
+):
     server.behaviour.latency = 0.2
     process = start(home, collection, server)
     wait_for_questions(server, 30)

@@ -1,15 +1,10 @@
 """``seedlens scenarios`` and ``seedlens distill``: estimates first, streams apart, plain errors."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.cli.command_line import connected, run_inside
 from tests.fakes.model_answers import IMPLIED, writes_scenarios
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
 from tests.fakes.small_corpus import DOCUMENTS
 
@@ -17,15 +12,13 @@ COUNT = len(DOCUMENTS)
 
 
 @pytest.fixture
-def writer() -> Iterator[ModelServer]:
+def writer():
     """A model that writes scenarios for the small corpus."""
     with serving(knowledge(), handlers=[writes_scenarios]) as running:
         yield running
 
 
-def test_scenarios_are_estimated_written_in_parts_and_searched(
-    corpus: Path, writer: ModelServer
-) -> None:
+def test_scenarios_are_estimated_written_in_parts_and_searched(corpus, writer):
     model = connected(writer)
     first = run_inside(corpus, "scenarios", "small", "--limit", 30, "--yes", "--json", **model)
     assert first.code == 0, first.stderr
@@ -48,7 +41,7 @@ def test_scenarios_are_estimated_written_in_parts_and_searched(
     assert "scenario" in listed[0]["systems"]
 
 
-def test_extracts_need_no_model_and_scenarios_can_be_removed(corpus: Path) -> None:
+def test_extracts_need_no_model_and_scenarios_can_be_removed(corpus):
     assert "scenario" not in run_inside(corpus, "corpora", "--json").json[0]["systems"]
     refused = run_inside(corpus, "search", "small", "--text", "x", "--system", "scenario")
     assert refused.code == 2
@@ -68,9 +61,7 @@ def test_extracts_need_no_model_and_scenarios_can_be_removed(corpus: Path) -> No
 
 
 @pytest.mark.nightly
-def test_a_small_model_is_taught_from_the_command_line(
-    corpus: Path, writer: ModelServer, tmp_path: Path
-) -> None:
+def test_a_small_model_is_taught_from_the_command_line(corpus, writer, tmp_path):
     pytest.importorskip("peft", reason="the extra 'distill' is not installed")
     pytest.importorskip("trl", reason="the extra 'distill' is not installed")
     from tests.fakes.tiny_models import save_writer

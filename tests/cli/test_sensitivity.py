@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command_line import Outcome, run_inside, write_lines
-from tests.cli.conftest import Evaluated
+from tests.cli.command_line import run_inside, write_lines
 
 MEASURES = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
 
 
-def make_collection(source: Path, folder: Path, aspects: tuple[str, ...]) -> Path:
+def make_collection(source, folder, aspects):
     """The queries and judgments of a collection, of these aspects, without its documents."""
     topics = map(json.loads, (source / "topics.jsonl").open(encoding="utf-8"))
     kept = [t for t in topics if t["aspect"] in aspects]
@@ -28,16 +26,16 @@ def make_collection(source: Path, folder: Path, aspects: tuple[str, ...]) -> Pat
 
 
 @pytest.fixture(scope="module")
-def collection(evaluated: Evaluated, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def collection(evaluated, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sensitivity") / "two"
     return make_collection(evaluated.collection, folder, ("background", "method", "result"))
 
 
-def run(home: Path, path: Path, *options: str) -> Outcome:
+def run(home, path, *options):
     return run_inside(home, "sensitivity", path, "--corpus", "tiny", *options)
 
 
-def test_json_keeps_the_contract(evaluated: Evaluated, collection: Path) -> None:
+def test_json_keeps_the_contract(evaluated, collection):
     done = run(evaluated.home, collection, "--systems", "dense,aspect", "--json")
     assert (done.code, done.stderr) == (0, "")
     found: dict[str, Any] = done.json
@@ -62,9 +60,7 @@ def test_json_keeps_the_contract(evaluated: Evaluated, collection: Path) -> None
     assert aspect["base"]["p-MRR"] > 0.0
 
 
-def test_variants_and_steer_are_taken_and_a_table_is_printed(
-    evaluated: Evaluated, collection: Path
-) -> None:
+def test_variants_and_steer_are_taken_and_a_table_is_printed(evaluated, collection):
     done = run(
         evaluated.home, collection, "--systems", "aspect", "--variants", "base,definition",
         "--steer", "0",
@@ -79,9 +75,7 @@ def test_variants_and_steer_are_taken_and_a_table_is_printed(
     assert all("0.000" in row for row in rows), "at steer 0 no wording is obeyed"
 
 
-def test_a_collection_of_one_aspect_says_that_p_mrr_is_undefined(
-    evaluated: Evaluated, tmp_path: Path
-) -> None:
+def test_a_collection_of_one_aspect_says_that_p_mrr_is_undefined(evaluated, tmp_path):
     path = make_collection(evaluated.collection, tmp_path / "one", ("method",))
     done = run(evaluated.home, path, "--systems", "dense", "--variants", "base", "--json")
     assert done.code == 0

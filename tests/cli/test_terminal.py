@@ -1,7 +1,5 @@
 """What a terminal gets to see."""
 
-from __future__ import annotations
-
 import io
 import sys
 
@@ -12,14 +10,12 @@ from engine.cli.terminal import bar_of, protect_terminal, table
 
 
 class _Screen(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
-def test_titles_and_names_give_a_terminal_no_commands(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_titles_and_names_give_a_terminal_no_commands(name, monkeypatch):
     screen, piped = _Screen(), io.StringIO()
     title = "Bees\x1b]0;owned\x07\x1b[2J\x9b31m\r\u202e\tdance\n"
     monkeypatch.setattr(sys, name, screen)
@@ -33,7 +29,7 @@ def test_titles_and_names_give_a_terminal_no_commands(
     assert piped.getvalue() == title + "\n"
 
 
-def test_a_bar_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_still_moves_the_cursor(monkeypatch):
     screen = _Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     protect_terminal()
@@ -42,9 +38,7 @@ def test_a_bar_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\r" in screen.getvalue()
 
 
-def test_a_row_of_a_table_is_a_line_of_a_pipe_and_has_no_colours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_row_of_a_table_is_a_line_of_a_pipe_and_has_no_colours(monkeypatch):
     piped = io.StringIO()
     monkeypatch.setattr(sys, "stdout", piped)
     long = "a-very-long-id/" * 20
@@ -55,7 +49,7 @@ def test_a_row_of_a_table_is_a_line_of_a_pipe_and_has_no_colours(
     assert second.split() == ["b", "–"]
 
 
-def test_a_table_keeps_every_value_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_keeps_every_value_on_a_narrow_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stdout", _Screen())
     monkeypatch.setenv("COLUMNS", "60")
     measures = [f"measure-{n}" for n in range(9)]

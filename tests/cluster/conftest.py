@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from engine.explorer import Explorer
-from storage.mirror import Mirror
 from tests.fakes import s3_server
-from tests.fakes.postgres_server import PostgresServer
-from tests.fakes.s3_server import KEY, SECRET, Proxy, S3Server
+from tests.fakes.s3_server import KEY, SECRET, S3Server
 from tests.support import make_explorer
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """What is no smoke test here is left to ``make nightly``."""
     for item in items:
         if item.path.parent == Path(__file__).parent and not item.get_closest_marker("smoke"):
@@ -28,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def s3() -> Iterator[S3Server]:
+def s3():
     """A running server; skips where none can be."""
     if why := s3_server.missing():
         pytest.skip(why)
@@ -47,16 +42,14 @@ class Place:
     patch: pytest.MonkeyPatch
     names: list[str] = field(default_factory=list)
 
-    def environment(self, endpoint: str = "", key: str = KEY, secret: str = SECRET) -> None:
+    def environment(self, endpoint="", key=KEY, secret=SECRET):
         """Credentials and endpoint as people set them."""
         given = {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
         given |= {"AWS_ENDPOINT_URL": endpoint} if endpoint else {}
         for name, value in (self.server.environment() | given).items():
             self.patch.setenv(name, value)
 
-    def app(
-        self, name: str, endpoint: str = "", key: str = KEY, secret: str = SECRET, **settings: Any
-    ) -> Explorer:
+    def app(self, name, endpoint="", key=KEY, secret=SECRET, **settings):
         """An app with the home of that name."""
         self.environment(endpoint, key, secret)
         given = {"ledger_url": self.ledger, "store": self.store, **settings}
@@ -65,20 +58,18 @@ class Place:
         return explorer
 
     @property
-    def keys(self) -> list[str]:
+    def keys(self):
         """What is in the store."""
         return self.server.keys(self.store)
 
 
-def mirror_of(explorer: Explorer) -> Mirror:
+def mirror_of(explorer):
     assert explorer.home.mirror is not None
     return explorer.home.mirror
 
 
 @pytest.fixture
-def place(
-    s3: S3Server, postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Place:
+def place(s3, postgres, tmp_path, monkeypatch):
     for name in os.environ:
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
@@ -86,11 +77,11 @@ def place(
 
 
 @pytest.fixture
-def proxy(s3: S3Server) -> Iterator[Proxy]:
+def proxy(s3):
     """Before the store."""
     with s3_server.proxy_to(s3) as found:
         yield found
 
 
-def kill(pid: int) -> None:
+def kill(pid):
     os.kill(pid, signal.SIGKILL)

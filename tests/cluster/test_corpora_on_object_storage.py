@@ -1,7 +1,5 @@
 """Apps with homes of their own, whose corpora are in one object store."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil
@@ -9,12 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,7 +23,6 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.explorer import Explorer
 from engine.lenses.definitions import SHIPPED
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
@@ -35,31 +30,30 @@ from storage import mirror as mirrors
 from storage.files import COPY
 from storage.object_store import MissingObjectError
 from tests.cli.command_line import assert_refused, run_inside
-from tests.cluster.conftest import Place, mirror_of
-from tests.fakes.postgres_server import PostgresServer
-from tests.fakes.s3_server import KEY, SECRET, Proxy
+from tests.cluster.conftest import mirror_of
+from tests.fakes.s3_server import KEY, SECRET
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 SEED = DOCUMENTS[0]["doc_id"]
 
 
-def import_to(explorer: Explorer, source: Path, name: str = "small") -> int:
+def import_to(explorer, source, name="small"):
     return explorer.library.import_documents(ImportRequest(source, name)).documents
 
 
-def found(explorer: Explorer, name: str = "small") -> list[tuple[str, float]]:
+def found(explorer, name="small"):
     results = explorer.search(Query(name, seed=SEED, aspect="method")).results
     return [(one.document.doc_id, one.score) for one in results]
 
 
 @pytest.fixture
-def more(tmp_path: Path) -> Path:
+def more(tmp_path):
     """One document more than ``small`` has."""
     return write_jsonl(tmp_path / "more.jsonl", [{**DOCUMENTS[1], "doc_id": "more"}])
 
 
-def another(tmp_path: Path, name: str) -> Path:
+def another(tmp_path, name):
     return write_jsonl(tmp_path / f"{name}.jsonl", [{**DOCUMENTS[2], "doc_id": name}])
 
 
@@ -67,9 +61,7 @@ def another(tmp_path: Path, name: str) -> Path:
 
 
 @pytest.mark.smoke
-def test_what_one_app_imports_changes_and_deletes_all_others_see_at_once(
-    place: Place, small_source: Path, more: Path
-) -> None:
+def test_what_one_app_imports_changes_and_deletes_all_others_see_at_once(place, small_source, more):
     one, other = place.app("one"), place.app("other")
     assert import_to(one, small_source) == 40
     listed = other.library.corpus("small")
@@ -92,9 +84,7 @@ def test_what_one_app_imports_changes_and_deletes_all_others_see_at_once(
     assert len(other.library.open("small")) == 41
 
 
-def test_maps_selections_scenarios_and_sources_go_to_all_homes(
-    place: Place, small_source: Path
-) -> None:
+def test_maps_selections_scenarios_and_sources_go_to_all_homes(place, small_source):
     one, other = place.app("one", maps=True), place.app("other")
     name = save_upload(one.home, "small.jsonl", small_source.read_bytes())
     import_to(one, name)
@@ -109,9 +99,7 @@ def test_maps_selections_scenarios_and_sources_go_to_all_homes(
     assert one.scenarios.status("small").weight == 0.25
 
 
-def test_a_home_of_before_takes_its_corpora_into_the_store(
-    place: Place, small_home: Path, small_source: Path
-) -> None:
+def test_a_home_of_before_takes_its_corpora_into_the_store(place, small_home, small_source):
     shutil.copytree(small_home, place.folder / "one")
     moved = run_inside(
         place.folder / "one", "ledger", "copy", "server", SEEDLENS_LEDGER_URL=place.ledger
@@ -131,9 +119,7 @@ def test_a_home_of_before_takes_its_corpora_into_the_store(
 
 
 @pytest.mark.smoke
-def test_a_backup_of_a_store_is_a_home_like_any_other(
-    place: Place, small_source: Path, tmp_path: Path
-) -> None:
+def test_a_backup_of_a_store_is_a_home_like_any_other(place, small_source, tmp_path):
     import_to(place.app("one"), small_source)
     place.environment()
     settings = {"SEEDLENS_LEDGER_URL": place.ledger, "SEEDLENS_STORE": place.store}
@@ -146,12 +132,8 @@ def test_a_backup_of_a_store_is_a_home_like_any_other(
 
 
 def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
-    place: Place,
-    small_source: Path,
-    more: Path,
-    postgres: PostgresServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    place, small_source, more, postgres, monkeypatch
+):
     one = place.app("one")
     import_to(one, small_source)
     import_to(one, more)
@@ -166,8 +148,8 @@ def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
 
 
 def test_copies_used_longest_ago_give_way_and_what_has_no_room_is_read_in_the_store(
-    place: Place, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    place, small_source, more, monkeypatch
+):
     one = place.app("one")
     import_to(one, small_source)
     import_to(one, small_source, "twin")
@@ -193,9 +175,7 @@ def test_copies_used_longest_ago_give_way_and_what_has_no_room_is_read_in_the_st
 # -- settings -------------------------------------------------------------------------------------
 
 
-def test_a_store_needs_a_ledger_that_others_share_and_an_address(
-    place: Place, small_home: Path
-) -> None:
+def test_a_store_needs_a_ledger_that_others_share_and_an_address(place, small_home):
     place.environment()
     alone = run_inside(small_home, "corpora", SEEDLENS_STORE=place.store)
     assert_refused(alone, "SEEDLENS_LEDGER_URL")
@@ -224,8 +204,8 @@ def test_a_store_needs_a_ledger_that_others_share_and_an_address(
     ],
 )
 def test_a_store_that_refuses_is_named_with_the_reason_and_the_import_goes_on_later(
-    place: Place, small_source: Path, given: dict[str, str], says: str
-) -> None:
+    place, small_source, given, says
+):
     with pytest.raises(StorageError) as error:
         import_to(place.app("one", **given), small_source)
     text = str(error.value)
@@ -239,9 +219,7 @@ def test_a_store_that_refuses_is_named_with_the_reason_and_the_import_goes_on_la
     assert found(other) == found(one)
 
 
-def test_a_store_is_asked_only_where_something_is_new(
-    place: Place, proxy: Proxy, small_source: Path
-) -> None:
+def test_a_store_is_asked_only_where_something_is_new(place, proxy, small_source):
     one, other = place.app("one", proxy.endpoint), place.app("other", proxy.endpoint)
     import_to(one, small_source)
     sent = proxy.requests
@@ -253,9 +231,7 @@ def test_a_store_is_asked_only_where_something_is_new(
     assert proxy.requests == sent, "what is here is asked for nowhere"
 
 
-def test_a_store_that_fails_now_and_then_loses_nothing(
-    place: Place, proxy: Proxy, small_source: Path, more: Path
-) -> None:
+def test_a_store_that_fails_now_and_then_loses_nothing(place, proxy, small_source, more):
     kinds = itertools.cycle(["lost", "500", "cut", "reset", "503"])
     proxy.trouble = lambda _method, _path, number: next(kinds) if number % 3 == 1 else ""
     one, other = place.app("one", proxy.endpoint), place.app("other", proxy.endpoint)
@@ -266,21 +242,21 @@ def test_a_store_that_fails_now_and_then_loses_nothing(
 
 
 def test_what_did_not_get_to_the_store_gets_there_with_the_doctor_and_when_the_app_starts(
-    place: Place, proxy: Proxy, small_source: Path, more: Path, tmp_path: Path
-) -> None:
+    place, proxy, small_source, more, tmp_path
+):
     one, other = place.app("one", proxy.endpoint), place.app("other")
     import_to(one, small_source)
     settings = {"SEEDLENS_LEDGER_URL": place.ledger, "SEEDLENS_STORE": place.store}
 
-    def fail(source: Path) -> None:
+    def fail(source):
         proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
         with pytest.raises(StorageError, match=r"no other server sees it yet.*seedlens doctor"):
             import_to(one, source)
 
-    def seen() -> tuple[int, int]:
+    def seen():
         return len(one.library.open("small")), len(other.library.open("small"))
 
-    def doctor() -> tuple[bool, str]:
+    def doctor():
         place.environment(proxy.endpoint)
         checks = run_inside(tmp_path / "one", "doctor", "--json", **settings).json
         store = next(one for one in checks if one["name"] == "store")
@@ -301,9 +277,7 @@ def test_what_did_not_get_to_the_store_gets_there_with_the_doctor_and_when_the_a
     assert found(one) == found(other)
 
 
-def test_an_object_that_is_cut_off_or_lost_is_named_and_nothing_half_is_opened(
-    place: Place, small_source: Path
-) -> None:
+def test_an_object_that_is_cut_off_or_lost_is_named_and_nothing_half_is_opened(place, small_source):
     one, other = place.app("one"), place.app("other")
     import_to(one, small_source)
     key = next(key for key in place.keys if "/data/" in key)
@@ -333,8 +307,8 @@ with writing(home, ledger, "small"):
 
 @pytest.mark.parametrize("at", ["tables", "generations"])
 def test_who_is_killed_while_publishing_leaves_the_corpus_as_it_was(
-    place: Place, proxy: Proxy, small_source: Path, more: Path, tmp_path: Path, at: str
-) -> None:
+    place, proxy, small_source, more, tmp_path, at
+):
     one, other = place.app("one", proxy.endpoint), place.app("other")
     import_to(one, small_source)
     before = found(other)
@@ -344,7 +318,7 @@ def test_who_is_killed_while_publishing_leaves_the_corpus_as_it_was(
     row = one.ledger.corpus("small")
     reached = threading.Event()
 
-    def hang(method: str, path: str, _number: int) -> str:
+    def hang(method, path, _number):
         if method in ("PUT", "POST") and f"/{at}" in path:
             reached.set()
             time.sleep(5)
@@ -371,8 +345,8 @@ def test_who_is_killed_while_publishing_leaves_the_corpus_as_it_was(
 
 
 def test_of_two_who_write_because_a_lock_was_lost_one_is_refused(
-    place: Place, small_source: Path, more: Path, tmp_path: Path
-) -> None:
+    place, small_source, more, tmp_path
+):
     one, other = place.app("one"), place.app("other")
     import_to(one, small_source)
     later = another(tmp_path, "later")
@@ -386,11 +360,11 @@ def test_of_two_who_write_because_a_lock_was_lost_one_is_refused(
     assert len(other.library.open("small")) == 42
 
 
-def _written_over(explorer: Explorer, others: Callable[[], object], source: Path) -> None:
+def _written_over(explorer, others, source):
     """Import with a lock that another machine does not know of."""
     locks = explorer.ledger.locks
 
-    def publish(*given: Any) -> Any:
+    def publish(*given):
         others()
         return published(*given)
 
@@ -402,24 +376,24 @@ def _written_over(explorer: Explorer, others: Callable[[], object], source: Path
         import_to(explorer, source)
 
 
-def _unheld(*_: object, **__: object) -> Any:
+def _unheld(*_, **__):
     import contextlib
 
     return contextlib.nullcontext()
 
 
 def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corpus(
-    place: Place, small_source: Path, tmp_path: Path
-) -> None:
+    place, small_source, tmp_path
+):
     apps = [place.app("one"), place.app("other")]
     import_to(apps[0], small_source)
     begun, odd, searches = time.monotonic(), [], [0, 0]
 
-    def goes_on() -> bool:
+    def goes_on():
         """For six seconds; where a busy machine searched too little by then, for up to 60."""
         return time.monotonic() < begun + (6 if min(searches) > 0 or odd else 60)
 
-    def repeat(work: Callable[[], object]) -> None:
+    def repeat(work):
         while goes_on():
             try:
                 work()
@@ -428,17 +402,17 @@ def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corp
             except BaseException as error:
                 odd.append(error)
 
-    def search(at: int) -> None:
+    def search(at):
         assert len(found(apps[at])) == 20
         searches[at] += 1
 
-    def delete(app: Explorer) -> None:
+    def delete(app):
         app.library.delete("small")
         time.sleep(0.2)
         app.library.restore("small")
         time.sleep(0.3)
 
-    def add() -> None:
+    def add():
         rows = [*DOCUMENTS, {**DOCUMENTS[2], "doc_id": f"new{time.monotonic_ns()}"}]
         import_to(apps[1], write_jsonl(tmp_path / "new.jsonl", rows))
 
@@ -461,8 +435,8 @@ def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corp
 
 @pytest.mark.smoke
 def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(
-    place: Place, small_source: Path, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    place, small_source, more, tmp_path, monkeypatch
+):
     one, other = place.app("one"), place.app("other")
     import_to(one, small_source)
     selected = one.select("small", [SEED])

@@ -1,7 +1,5 @@
 """The app and the command line with a ledger on PostgreSQL, which several of them share."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -10,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from engine.errors import CorpusBusyError
-from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.judging_data import DocumentCache
 from pages._annotate.judging_view import JudgingSession, receive, view_data
 from tests.cli.command_line import assert_refused, run_inside, write_lines
-from tests.fakes.postgres_server import PostgresServer
 from tests.pages.test_annotate_judging import grade, message
 from tests.support import make_explorer, wait_until
 
@@ -25,17 +21,17 @@ WRONG = "a-wrong-one"
 
 
 @pytest.fixture
-def home_there(small_home: Path, tmp_path: Path) -> Path:
+def home_there(small_home, tmp_path):
     """The home of another app: the same corpora, and a ledger of its own that is not used."""
     return Path(shutil.copytree(small_home, tmp_path / "there"))
 
 
-def moved(home: Path, url: str) -> None:
+def moved(home, url):
     run = run_inside(home, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url)
     assert (run.code, run.stderr) == (0, "")
 
 
-def begun(explorer: Explorer) -> Project:
+def begun(explorer):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p"), "lead")
     seed, _ = explorer.starting_point("small")
@@ -45,8 +41,8 @@ def begun(explorer: Explorer) -> Project:
 
 
 def test_a_page_goes_on_after_the_server_was_away_and_every_grade_is_there_once(
-    small_copy: Explorer, own_postgres: PostgresServer
-) -> None:
+    small_copy, own_postgres
+):
     url = own_postgres.database()
     moved(small_copy.home.root, url)
     explorer = make_explorer(small_copy.home.root, ledger_url=url, ledger_wait_seconds=0.3)
@@ -69,8 +65,8 @@ def test_a_page_goes_on_after_the_server_was_away_and_every_grade_is_there_once(
 
 @pytest.mark.smoke
 def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
-    small_copy: Explorer, home_there: Path, postgres: PostgresServer
-) -> None:
+    small_copy, home_there, postgres
+):
     url = postgres.database()
     moved(small_copy.home.root, url)
     one, other = (make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there))
@@ -86,11 +82,8 @@ def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
 
 
 def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed_runs_no_more(
-    home: Path,
-    tmp_path: Path,
-    postgres: PostgresServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    home, tmp_path, postgres, monkeypatch
+):
     url = postgres.database()
     monkeypatch.setenv("SEEDLENS_LEDGER_URL", url)
     monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
@@ -119,8 +112,8 @@ def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed
 
 @pytest.mark.smoke
 def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
-    small_home: Path, home: Path, tmp_path: Path, postgres: PostgresServer
-) -> None:
+    small_home, home, tmp_path, postgres
+):
     shutil.copytree(small_home, home)
     url = postgres.database()
     copied = run_inside(home, "ledger", "copy", "server", "--json", SEEDLENS_LEDGER_URL=url)
@@ -141,9 +134,7 @@ def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
     assert (home / "ledger.sqlite").exists()
 
 
-def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(
-    home: Path, postgres: PostgresServer
-) -> None:
+def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(home, postgres):
     assert_refused(run_inside(home, "ledger", "copy", "server"), "SEEDLENS_LEDGER_URL is not set")
     url = postgres.database()
     run = run_inside(home, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url)

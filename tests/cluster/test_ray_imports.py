@@ -6,9 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -17,14 +14,12 @@ import pytest
 
 from engine.config import ROOT
 from engine.errors import CorpusMissingError
-from engine.explorer import Explorer
-from engine.types.corpora import ImportReport, ImportRequest, Progress
+from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.cli.command_line import assert_refused, run_process
-from tests.cluster.conftest import Place
 from tests.fakes import ray_cluster
-from tests.fakes.ray_cluster import SmallCluster, kill_worker
+from tests.fakes.ray_cluster import kill_worker
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, wait_until, write_jsonl
 
@@ -34,7 +29,7 @@ WORDS = ("bees", "mites", "winter", "colony", "brood", "bridge", "weld", "steel"
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[SmallCluster]:
+def cluster():
     if why := ray_cluster.missing():
         pytest.skip(why)
     with ray_cluster.running() as started:
@@ -46,12 +41,12 @@ def cluster() -> Iterator[SmallCluster]:
 
 
 @pytest.fixture
-def on_ray(home: Path, cluster: SmallCluster) -> Explorer:
+def on_ray(home, cluster):
     """An explorer over an empty home that imports on the cluster."""
     return make_explorer(home, ray=cluster.address, shard_documents=SHARD)
 
 
-def generated(count: int = COUNT, **other: Any) -> list[dict[str, Any]]:
+def generated(count=COUNT, **other):
     """Documents of a few sentences, no two alike."""
     chance = np.random.default_rng(7)
     texts = [". ".join(" ".join(chance.choice(WORDS, 9)) for _ in range(4)) for _ in range(count)]
@@ -63,31 +58,31 @@ def generated(count: int = COUNT, **other: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def many(tmp_path_factory):
     return write_jsonl(tmp_path_factory.mktemp("many") / "many.jsonl", generated())
 
 
-def rows(explorer: Explorer, name: str = "c") -> pa.Table:
+def rows(explorer, name="c"):
     """Every row with every column, as stored."""
     table = DocumentTable.open(explorer.home.corpus(name))
     return pa.Table.from_batches(list(table.columns(table.schema.names)))
 
 
-def ids(explorer: Explorer) -> list[str]:
+def ids(explorer):
     return rows(explorer)["doc_id"].to_pylist()
 
 
-def wanted(source: Any, model: Path | None, **more: Any) -> ImportRequest:
+def wanted(source, model, **more):
     return ImportRequest(source, "c", encoder=str(model) if model else None, **more)
 
 
 class AtDocument:
     """Does something once so many documents are indexed, and at each so many more."""
 
-    def __init__(self, action: Callable[[], object], every: int, times: int = 1) -> None:
+    def __init__(self, action, every, times=1):
         self._action, self._every, self._left, self.done = action, every, times, 0
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress):
         due = progress.done >= self._every * (self.done + 1)
         if progress.phase == "indexing" and due and self._left and self._action() is not False:
             self._left -= 1
@@ -97,9 +92,7 @@ class AtDocument:
 EXPECTED = [document["doc_id"] for document in generated()]
 
 
-def test_a_corpus_and_its_searches_are_those_of_a_local_import(
-    on_ray: Explorer, tmp_path: Path, small_source: Path
-) -> None:
+def test_a_corpus_and_its_searches_are_those_of_a_local_import(on_ray, tmp_path, small_source):
     local = make_explorer(tmp_path / "local", shard_documents=SHARD)
     reports = [e.library.import_documents(wanted(small_source, None)) for e in (local, on_ray)]
     assert reports[0].warnings == reports[1].warnings
@@ -124,18 +117,14 @@ def test_a_corpus_and_its_searches_are_those_of_a_local_import(
     assert on_ray.library.corpus("c").state == "ready"
 
 
-def test_every_document_is_there_once_when_workers_are_killed(
-    on_ray: Explorer, many: Path, tiny_model: Path
-) -> None:
+def test_every_document_is_there_once_when_workers_are_killed(on_ray, many, tiny_model):
     kills = AtDocument(kill_worker, every=60, times=2)
     report = on_ray.library.import_documents(wanted(many, tiny_model), kills)
     assert kills.done == 2
     assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
 
 
-def test_every_document_is_there_once_when_a_node_is_gone(
-    on_ray: Explorer, many: Path, tiny_model: Path, cluster: SmallCluster
-) -> None:
+def test_every_document_is_there_once_when_a_node_is_gone(on_ray, many, tiny_model, cluster):
     loss = AtDocument(cluster.lose_node, every=100)
     report = on_ray.library.import_documents(wanted(many, tiny_model), loss)
     cluster.forget_lost()
@@ -143,9 +132,7 @@ def test_every_document_is_there_once_when_a_node_is_gone(
     assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
 
 
-def test_a_killed_import_is_gone_on_with_by_the_next(
-    home: Path, many: Path, tiny_model: Path, cluster: SmallCluster
-) -> None:
+def test_a_killed_import_is_gone_on_with_by_the_next(home, many, tiny_model, cluster):
     command = ["import", str(many), "--name", "c", "--encoder", str(tiny_model)]
     environment = {"SEEDLENS_HOME": str(home), "SEEDLENS_SHARD_DOCUMENTS": str(SHARD)}
     with subprocess.Popen(
@@ -156,7 +143,7 @@ def test_a_killed_import_is_gone_on_with_by_the_next(
     ) as process:
         explorer = make_explorer(home, ray=cluster.address, shard_documents=SHARD)
 
-        def committed() -> int:
+        def committed():
             assert process.poll() is None, process.stderr and process.stderr.read()
             path = explorer.home.corpus("c")
             return DocumentTable.is_stored(path) and DocumentTable.open(path).count()
@@ -172,14 +159,14 @@ def test_a_killed_import_is_gone_on_with_by_the_next(
 
 @pytest.mark.parametrize("arrives", [True, False])
 def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
-    on_ray: Explorer, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    arrives: bool,
-) -> None:  # fmt: skip
+    on_ray, tiny_model, tmp_path, monkeypatch,
+    arrives
+):  # fmt: skip
     from storage import vectors
 
     real, calls = vectors.commit, 0
 
-    def commit(*given: Any) -> None:
+    def commit(*given):
         nonlocal calls
         calls += 1
         if calls > 1 or arrives:
@@ -197,12 +184,12 @@ def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
 # -- on object storage --------------------------------------------------------------------------
 
 
-def on_store(place: Place, cluster: SmallCluster, endpoint: str = "") -> Explorer:
+def on_store(place, cluster, endpoint=""):
     """A server of the store that imports on the cluster."""
     return place.app("one", endpoint, ray=cluster.address, shard_documents=SHARD)
 
 
-def seen(explorer: Explorer) -> list[str]:
+def seen(explorer):
     """What a server opens, in its order; [] where nothing was published."""
     try:
         return list(explorer.library.open("c").doc_ids)
@@ -210,7 +197,7 @@ def seen(explorer: Explorer) -> list[str]:
         return []
 
 
-def driver(place: Place, source: Path, model: Path, address: str) -> subprocess.Popen[bytes]:
+def driver(place, source, model, address):
     """An import by the server ``one``, in a process of its own."""
     settings = {"HOME": place.folder / "one", "LEDGER_URL": place.ledger, "STORE": place.store}
     settings |= {"SHARD_DOCUMENTS": SHARD, "MAPS": 0}
@@ -224,8 +211,8 @@ def driver(place: Place, source: Path, model: Path, address: str) -> subprocess.
 
 @pytest.mark.parametrize("there", [0, 80])
 def test_other_servers_see_what_was_published_and_then_all_whatever_is_killed(
-    place: Place, many: Path, tiny_model: Path, cluster: SmallCluster, tmp_path: Path, there: int
-) -> None:
+    place, many, tiny_model, cluster, tmp_path, there
+):
     one, other = on_store(place, cluster), place.app("other")
     if there:
         first = write_jsonl(tmp_path / "first.jsonl", generated()[:there])
@@ -245,7 +232,7 @@ def test_other_servers_see_what_was_published_and_then_all_whatever_is_killed(
         other.library.import_documents(wanted(later, tiny_model))
         published = [*published, "later"]
 
-    def look() -> bool:
+    def look():
         assert seen(other) == published
         return kill_worker()
 
@@ -257,7 +244,7 @@ def test_other_servers_see_what_was_published_and_then_all_whatever_is_killed(
 
 
 @pytest.mark.smoke
-def test_what_changed_takes_the_place_of_what_was_stored(on_ray: Explorer, tmp_path: Path) -> None:
+def test_what_changed_takes_the_place_of_what_was_stored(on_ray, tmp_path):
     before = generated(30)
     on_ray.library.import_documents(wanted(write_jsonl(tmp_path / "a.jsonl", before), None))
     after = [
@@ -273,9 +260,9 @@ def test_what_changed_takes_the_place_of_what_was_stored(on_ray: Explorer, tmp_p
 
 
 def test_an_import_on_ray_goes_on_with_one_that_was_begun_without_and_can_be_cancelled(
-    on_ray: Explorer, many: Path, tiny_model: Path
-) -> None:
-    def stopped(explorer: Explorer, after: int) -> ImportReport:
+    on_ray, many, tiny_model
+):
+    def stopped(explorer, after):
         seen: list[int] = []
         return explorer.library.import_documents(
             wanted(many, tiny_model),
@@ -294,17 +281,15 @@ def test_an_import_on_ray_goes_on_with_one_that_was_begun_without_and_can_be_can
 
 
 @pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())
-def test_an_address_where_nobody_answers_is_an_error_of_one_line(
-    home: Path, small_source: Path
-) -> None:
+def test_an_address_where_nobody_answers_is_an_error_of_one_line(home, small_source):
     run = run_process(home, "import", small_source, "--name", "c", "--on", "ray://127.0.0.1:1")
     assert_refused(run, "Nobody answers at ray://127.0.0.1:1", "Check that the cluster runs")
 
 
 @pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())
 def test_the_app_imports_on_the_cores_of_its_machine_and_nobody_else_can_reach_them(
-    home: Path, small_source: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    home, small_source, tiny_model, monkeypatch
+):
     monkeypatch.setenv("SEEDLENS_RAY", "local")
     monkeypatch.setenv("SEEDLENS_THREADS", "1")
     monkeypatch.setenv("HOME", str(home.parent))
@@ -312,7 +297,7 @@ def test_the_app_imports_on_the_cores_of_its_machine_and_nobody_else_can_reach_t
     job = explorer.library.start_import(small_source, "c")
     listening: set[str] = set()
 
-    def look() -> Any:
+    def look():
         for process in psutil.Process().children(recursive=True):
             try:
                 found = process.net_connections("inet")

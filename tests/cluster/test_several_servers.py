@@ -1,29 +1,21 @@
 """Several app servers over one home and one ledger: what each keeps to itself, and what it must
 not."""
 
-from __future__ import annotations
-
 import threading
-from pathlib import Path
 
 import pytest
 
 from benchmarks.servers import measure
 from engine.errors import CorpusBusyError, SeedLensError, UnknownNameError
-from engine.explorer import Explorer
-from engine.jobs.imports import ImportJobs
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.cli.command_line import run_inside, write_lines
 from tests.fakes import postgres_server
-from tests.fakes.postgres_server import PostgresServer
 from tests.support import make_explorer, wait_until
 
 
 @pytest.fixture
-def servers(
-    home: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> list[Explorer]:
+def servers(home, postgres, monkeypatch):
     """Of the same home and ledger, each with what a process of its own would have."""
     url = postgres.database()
     monkeypatch.setenv("SEEDLENS_LEDGER_URL", url)
@@ -31,25 +23,23 @@ def servers(
     return [make_explorer(home, ledger_url=url) for _ in range(2)]
 
 
-def many(folder: Path) -> Path:
+def many(folder):
     """A source that takes long to import."""
     rows = [{"id": f"d{n}", "title": f"Frogs {n}", "text": "Frogs sing. " * 40} for n in range(800)]
     return write_lines(folder / "many.jsonl", rows)
 
 
-def ended(jobs: ImportJobs, job_id: str) -> str:
+def ended(jobs, job_id):
     """How a job ended; "" while it runs."""
     job = jobs.job(job_id)
     return "" if job.state == "running" else f"{job.state} {job.error}".strip()
 
 
-def test_servers_that_start_an_import_at_the_same_time_start_one(
-    servers: list[Explorer], tmp_path: Path, postgres: PostgresServer
-) -> None:
+def test_servers_that_start_an_import_at_the_same_time_start_one(servers, tmp_path, postgres):
     source, started, refused = many(tmp_path), [], []
     ready = threading.Barrier(len(servers))
 
-    def start(server: Explorer) -> None:
+    def start(server):
         ready.wait()
         try:
             started.append(server.library.jobs.start(ImportRequest(source, "many")))
@@ -67,7 +57,7 @@ def test_servers_that_start_an_import_at_the_same_time_start_one(
     wait_until(lambda: ended(jobs, started[0].id), what="its end")
 
 
-def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed() -> None:
+def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed():
     if why := postgres_server.missing():
         pytest.skip(why)
     figures = measure(people=4, seconds=8, stored=2_000)
@@ -79,8 +69,8 @@ def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed
 
 @pytest.mark.smoke
 def test_what_one_server_deletes_is_gone_at_the_others_and_back_when_it_is_brought_back(
-    small_copy: Explorer, postgres: PostgresServer
-) -> None:
+    small_copy, postgres
+):
     root, url = small_copy.home.root, postgres.database()
     assert run_inside(root, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url).code == 0
     here, there = (make_explorer(root, ledger_url=url) for _ in range(2))
@@ -89,7 +79,7 @@ def test_what_one_server_deletes_is_gone_at_the_others_and_back_when_it_is_broug
     before = [result.doc_id for result in there.search(query).results]
     done, other, said = threading.Event(), [], []
 
-    def search() -> None:
+    def search():
         while not done.is_set():
             try:
                 assert [result.doc_id for result in there.search(query).results] == before

@@ -1,15 +1,11 @@
 """Components in a real Chromium on a page of their own, without a server."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route
 
 from engine.config import ROOT
 
@@ -40,34 +36,34 @@ MOUNT = """async ([name, css, data, theme]) => {
 class Mounted:
     """A component on its page."""
 
-    def __init__(self, page: Page, name: str, styles: tuple[str, ...]) -> None:
+    def __init__(self, page, name, styles):
         self.page, self._name = page, name
         sheets = [FOLDER / f"{one}.css" for one in ("base", *styles, name)]
         self._css = "".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists())
 
-    def draw(self, data: dict[str, Any], theme: dict[str, str] = LIGHT) -> Locator:
+    def draw(self, data, theme=LIGHT):
         """Draw it with this data, the first time or once more."""
         self.page.evaluate(MOUNT, [self._name, self._css, json.loads(json.dumps(data)), theme])
         return self.page.locator(".root").first
 
-    def calls(self) -> list[tuple[str, Any]]:
+    def calls(self):
         """What it told Python, in order, without the numbers that tell equal events apart."""
         return [(event, _without_at(value)) for event, value in self.page.evaluate("calls")]
 
 
-def _without_at(value: Any) -> Any:
+def _without_at(value):
     return {k: v for k, v in value.items() if k != "at"} if isinstance(value, dict) else value
 
 
 @cache
-def policy() -> str:
+def policy():
     """What the app allows its pages: no script but from files, no code from text."""
     from app import content_security_policy
 
     return content_security_policy()
 
 
-def serve(route: Route) -> None:
+def serve(route):
     path = route.request.url.removeprefix(ADDRESS)
     headers = {"content-security-policy": policy()}
     if path.endswith(".js"):
@@ -78,7 +74,7 @@ def serve(route: Route) -> None:
         route.fulfill(body="<!doctype html><body>", content_type="text/html", headers=headers)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker("browser")
@@ -88,7 +84,7 @@ Mount = Callable[..., Mounted]
 
 
 @pytest.fixture
-def mount(browser: Browser) -> Iterator[Mount]:
+def mount(browser):
     """Opens a page for a component of this name and its style sheets; the page has no faults."""
     page, faults = browser.new_page(viewport={"width": 900, "height": 800}), []
     page.on("pageerror", lambda error: faults.append(str(error)))

@@ -1,7 +1,5 @@
 """The components of Compare and Map."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib
@@ -9,11 +7,10 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.components.conftest import Mount
 from tests.components.samples import HOSTILE, SHOWN, flow, papers, variants
 
 
-def test_a_variant_is_edited_and_nothing_is_taken_from_somebody_who_types_on(mount: Mount) -> None:
+def test_a_variant_is_edited_and_nothing_is_taken_from_somebody_who_types_on(mount):
     rows = mount("compare_variants")
     root = rows.draw(variants())
     wording = root.get_by_label("Instruction of variant 1")
@@ -43,7 +40,7 @@ def test_a_variant_is_edited_and_nothing_is_taken_from_somebody_who_types_on(mou
     expect(root.get_by_role("button", name="Add variant")).to_be_disabled()
 
 
-def test_the_rank_flow_is_walked_by_keys_and_a_line_opens(mount: Mount) -> None:
+def test_the_rank_flow_is_walked_by_keys_and_a_line_opens(mount):
     chart = mount("compare_flow", "figure")
     root = chart.draw(flow())
     lines = root.locator(".lines > g")
@@ -62,9 +59,7 @@ def test_the_rank_flow_is_walked_by_keys_and_a_line_opens(mount: Mount) -> None:
     expect(root.locator("g[aria-pressed=true]")).to_have_count(1)
 
 
-def test_a_chart_is_exported_as_data_and_as_a_figure_without_fonts(
-    mount: Mount, tmp_path: Path
-) -> None:
+def test_a_chart_is_exported_as_data_and_as_a_figure_without_fonts(mount, tmp_path):
     chart = mount("compare_flow", "figure")
     root = chart.draw(flow())
     files = {}
@@ -80,7 +75,7 @@ def test_a_chart_is_exported_as_data_and_as_a_figure_without_fonts(
     assert 'aria-label="beyond rank 5"' in files["SVG"]
 
 
-def test_the_evidence_of_a_document_that_moved_unfolds(mount: Mount) -> None:
+def test_the_evidence_of_a_document_that_moved_unfolds(mount):
     moved = mount("compare_papers")
     root = moved.draw(papers())
     expect(root.locator(".paper.on .gained .tag")).to_have_text(f"not in {SHOWN}")
@@ -89,7 +84,7 @@ def test_the_evidence_of_a_document_that_moved_unfolds(mount: Mount) -> None:
     assert moved.calls() == [("open", {"doc_id": "a"})]
 
 
-def packed(about: dict[str, object], **arrays: bytes) -> str:
+def packed(about, **arrays):
     """As ``pages._map.map_parts.packed``, in base64."""
     kinds = {"titles": "text", "values": "u8"}
     heads = [{"name": n, "type": kinds.get(n, "u16"), "bytes": len(b)} for n, b in arrays.items()]
@@ -101,8 +96,8 @@ def packed(about: dict[str, object], **arrays: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def test_documents_of_the_map_are_found_clicked_and_chosen_by_their_cluster(mount: Mount) -> None:
-    def numbers(*values: int) -> bytes:
+def test_documents_of_the_map_are_found_clicked_and_chosen_by_their_cluster(mount):
+    def numbers(*values):
         return b"".join(value.to_bytes(2, "little") for value in values)
 
     names = {"coarse": ["left", HOSTILE], "fine": ["left", "right"], "absent": 1, "label": "method"}

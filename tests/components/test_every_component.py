@@ -1,18 +1,14 @@
 """What holds for every component."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.components.conftest import ADDRESS, DARK, Mount, serve
+from tests.components.conftest import ADDRESS, DARK, serve
 from tests.components.samples import EVERY
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_texts_are_shown_as_text_and_drawing_again_keeps_what_has_the_focus(
-    mount: Mount, name: str
-) -> None:
+def test_texts_are_shown_as_text_and_drawing_again_keeps_what_has_the_focus(mount, name):
     styles, data = EVERY[name]
     drawn = mount(name, *styles)
     root = drawn.draw(data)
@@ -33,7 +29,7 @@ def test_texts_are_shown_as_text_and_drawing_again_keeps_what_has_the_focus(
     assert [event for event, _ in drawn.calls()] == []
 
 
-def test_what_a_run_did_not_receive_is_sent_again(browser: Browser) -> None:
+def test_what_a_run_did_not_receive_is_sent_again(browser):
     page = browser.new_page()
     page.route("**/*", serve)
     page.goto(ADDRESS)

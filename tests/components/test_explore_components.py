@@ -1,14 +1,12 @@
 """The components of Explore: what they show, and what they tell the page."""
 
-from __future__ import annotations
-
 from playwright.sync_api import expect
 
-from tests.components.conftest import DARK, Mount
+from tests.components.conftest import DARK
 from tests.components.samples import SHOWN, finder, help_, reading, results, seed, trail
 
 
-def test_the_seed_card_sends_aspects_and_sentences_and_shows_words_as_words(mount: Mount) -> None:
+def test_the_seed_card_sends_aspects_and_sentences_and_shows_words_as_words(mount):
     card = mount("seed")
     root = card.draw(seed())
     expect(root.get_by_role("heading", level=3)).to_have_text(SHOWN)
@@ -31,7 +29,7 @@ def test_the_seed_card_sends_aspects_and_sentences_and_shows_words_as_words(moun
     expect(root.get_by_role("link")).to_have_attribute("rel", "noopener noreferrer")
 
 
-def test_letters_take_the_colours_of_a_theme_that_changes(mount: Mount) -> None:
+def test_letters_take_the_colours_of_a_theme_that_changes(mount):
     card = mount("seed")
     letter = card.draw(seed()).locator(".sentence .letter").first
     expect(letter).to_have_css("color", "rgb(29, 95, 158)")
@@ -39,7 +37,7 @@ def test_letters_take_the_colours_of_a_theme_that_changes(mount: Mount) -> None:
     expect(letter).to_have_css("color", "rgb(140, 193, 245)")
 
 
-def test_each_part_of_a_reading_can_be_turned_moved_removed_and_added(mount: Mount) -> None:
+def test_each_part_of_a_reading_can_be_turned_moved_removed_and_added(mount):
     chips = mount("reading")
     root = chips.draw(reading())
     expect(root.get_by_role("listitem")).to_have_count(3)
@@ -69,7 +67,7 @@ def test_each_part_of_a_reading_can_be_turned_moved_removed_and_added(mount: Mou
     expect(add).to_have_value("")
 
 
-def test_a_long_trail_hides_its_first_steps_until_they_are_wanted(mount: Mount) -> None:
+def test_a_long_trail_hides_its_first_steps_until_they_are_wanted(mount):
     crumbs = mount("trail")
     root = crumbs.draw(trail())
     expect(root.get_by_role("listitem")).to_have_count(4)
@@ -81,7 +79,7 @@ def test_a_long_trail_hides_its_first_steps_until_they_are_wanted(mount: Mount) 
     assert crumbs.calls() == [("step", {"index": 0})]
 
 
-def test_results_are_walked_graded_kept_and_unfolded_by_keys(mount: Mount) -> None:
+def test_results_are_walked_graded_kept_and_unfolded_by_keys(mount):
     found = mount("results", "keys")
     root = found.draw(results())
     keyboard = found.page.keyboard
@@ -118,7 +116,7 @@ def test_results_are_walked_graded_kept_and_unfolded_by_keys(mount: Mount) -> No
     expect(second.locator(".abstract")).to_have_count(0)
 
 
-def test_a_table_is_sorted_by_its_headings(mount: Mount) -> None:
+def test_a_table_is_sorted_by_its_headings(mount):
     found = mount("results", "keys")
     root = found.draw(results(layout="table", graded=[["doc-3", 2]]))
     ranks = root.locator("td.rank")
@@ -138,7 +136,7 @@ def test_a_table_is_sorted_by_its_headings(mount: Mount) -> None:
     assert [e["sort"] for e in events] == ["-grade", "-year", "year"]
 
 
-def test_a_result_is_compared_with_the_seed_and_a_dialog_takes_the_keys(mount: Mount) -> None:
+def test_a_result_is_compared_with_the_seed_and_a_dialog_takes_the_keys(mount):
     found = mount("results", "keys")
     root = found.draw(results())
     first = root.locator("article").first
@@ -158,7 +156,7 @@ def test_a_result_is_compared_with_the_seed_and_a_dialog_takes_the_keys(mount: M
     assert found.calls() == [], "an explanation that is there is not asked for again"
 
 
-def test_a_seed_is_found_by_words_with_the_keyboard_or_pasted(mount: Mount) -> None:
+def test_a_seed_is_found_by_words_with_the_keyboard_or_pasted(mount):
     search = mount("finder")
     root = search.draw(finder())
     field = root.get_by_role("combobox")
@@ -189,7 +187,7 @@ def test_a_seed_is_found_by_words_with_the_keyboard_or_pasted(mount: Mount) -> N
     assert search.calls()[2:] == [("pick", {"doc_id": "b"}), ("paste", {"text": "Own words"})]
 
 
-def test_the_tour_is_left_once_and_can_be_started_again(mount: Mount) -> None:
+def test_the_tour_is_left_once_and_can_be_started_again(mount):
     page_help = mount("help", "keys", "tour")
     root = page_help.draw(help_(tour=True))
     stop = page_help.page.get_by_role("dialog", name="Seed")

@@ -1,18 +1,14 @@
 """The component of a reading list: what it shows, and what it tells the page."""
 
-from __future__ import annotations
-
 import re
 
-from playwright.sync_api import Locator, expect
-
-from tests.components.conftest import Mount, Mounted
+from playwright.sync_api import expect
 
 HOSTILE = "<img src=x onerror=alert(1)> \u202eabc"
 SHOWN = "<img src=x onerror=alert(1)> \u25caabc"
 
 
-def document(doc_id: str, **more: object) -> dict[str, object]:
+def document(doc_id, **more):
     return {
         **{"corpus": "c", "doc_id": doc_id, "title": doc_id, "meta": "2020", "link": ""},
         **{"why": "", "evidence": None, "note": "", "tags": []},
@@ -20,7 +16,7 @@ def document(doc_id: str, **more: object) -> dict[str, object]:
     }
 
 
-def data(*documents: dict[str, object], **more: object) -> dict[str, object]:
+def data(*documents, **more):
     shown = documents or (document("a"), document("b"), document("d"))
     return {
         **{"documents": shown, "own": True, "by_hand": True, "tags": ["t"], "received": 0},
@@ -29,17 +25,17 @@ def data(*documents: dict[str, object], **more: object) -> dict[str, object]:
     }
 
 
-def events(card: Mounted) -> list[dict[str, object]]:
+def events(card):
     """What it sent, each once."""
     sent = card.page.evaluate("calls")[-1][1]
     return [{k: v for k, v in one.items() if k not in ("at", "corpus", "title")} for one in sent]
 
 
-def item(root: Locator, number: int) -> Locator:
+def item(root, number):
     return root.get_by_role("listitem").nth(number)
 
 
-def test_documents_are_moved_by_buttons_keys_and_dragging(mount: Mount) -> None:
+def test_documents_are_moved_by_buttons_keys_and_dragging(mount):
     card = mount("reading_list")
     root = card.draw(data())
     expect(item(root, 0).get_by_role("button", name="Move “a” up")).to_be_disabled()
@@ -54,7 +50,7 @@ def test_documents_are_moved_by_buttons_keys_and_dragging(mount: Mount) -> None:
     expect(root.get_by_role("button", name=re.compile("^Move"))).to_have_count(0)
 
 
-def test_notes_tags_and_lists_are_sent_and_words_are_shown_as_words(mount: Mount) -> None:
+def test_notes_tags_and_lists_are_sent_and_words_are_shown_as_words(mount):
     card = mount("reading_list")
     one = document("a", title=HOSTILE, why=HOSTILE, evidence=[HOSTILE, "It."], tags=[HOSTILE])
     root = card.draw(data(one, link="javascript:alert(1)"))
@@ -88,7 +84,7 @@ def test_notes_tags_and_lists_are_sent_and_words_are_shown_as_words(mount: Mount
     assert events(card)[-1] == {"name": "note", **place, "note": "Second", "before": "First"}
 
 
-def test_a_list_of_another_person_is_read_and_copied_only(mount: Mount) -> None:
+def test_a_list_of_another_person_is_read_and_copied_only(mount):
     root = mount("reading_list").draw(data(document("a", note="Hers", tags=["x"]), own=False))
     expect(root.get_by_role("textbox")).to_have_count(0)
     expect(root.get_by_role("button")).to_have_count(1)

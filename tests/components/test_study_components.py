@@ -1,17 +1,13 @@
 """The components of Annotate, Ask and Build, and the facets of corpora."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.components.conftest import ADDRESS, Mount, serve
+from tests.components.conftest import ADDRESS, serve
 from tests.components.samples import SHOWN, answer, ask, facets, judging, steps
 
 
-def test_a_key_judges_one_item_at_once_and_its_judgment_is_sent_until_it_is_settled(
-    mount: Mount,
-) -> None:
+def test_a_key_judges_one_item_at_once_and_its_judgment_is_sent_until_it_is_settled(mount):
     desk = mount("annotate", "keys")
     root = desk.draw(judging())
     keyboard = desk.page.keyboard
@@ -47,9 +43,7 @@ def test_a_key_judges_one_item_at_once_and_its_judgment_is_sent_until_it_is_sett
     expect(root.get_by_role("status")).to_have_text("No")
 
 
-def test_guidelines_and_evidence_open_by_keys_and_keep_where_they_were_scrolled_to(
-    mount: Mount,
-) -> None:
+def test_guidelines_and_evidence_open_by_keys_and_keep_where_they_were_scrolled_to(mount):
     desk = mount("annotate", "keys")
     root = desk.draw(judging())
     expect(root.locator(".guides a")).not_to_have_attribute("href", "javascript:alert(1)")
@@ -70,7 +64,7 @@ def test_guidelines_and_evidence_open_by_keys_and_keep_where_they_were_scrolled_
     expect(keys).to_contain_text("Next without answering")
 
 
-def test_the_end_of_a_queue_leads_to_what_was_skipped(mount: Mount) -> None:
+def test_the_end_of_a_queue_leads_to_what_was_skipped(mount):
     desk = mount("annotate", "keys")
     done = {"total": 3, "done": 3, "skipped": 1, "unsure": 0, "per_minute": 12}
     root = desk.draw(judging(next=[], later={"skip": ["b"], "unsure": []}, progress=done))
@@ -80,7 +74,7 @@ def test_the_end_of_a_queue_leads_to_what_was_skipped(mount: Mount) -> None:
     expect(root.locator(".card.candidate")).to_be_visible()
 
 
-def test_a_slow_app_is_not_asked_again_while_it_works(browser: Browser) -> None:
+def test_a_slow_app_is_not_asked_again_while_it_works(browser):
     page = browser.new_page()
     page.route("**/*", serve)
     page.goto(ADDRESS)
@@ -95,7 +89,7 @@ def test_a_slow_app_is_not_asked_again_while_it_works(browser: Browser) -> None:
         box.put({})
     }""")
 
-    def told(seconds: float) -> list[int]:
+    def told(seconds):
         """Messages, and runs of the page that were asked for, after that time."""
         page.clock.run_for(1000 * seconds)
         return page.evaluate("[box.messages, box.runs]")  # type: ignore[no-any-return]
@@ -112,7 +106,7 @@ def test_a_slow_app_is_not_asked_again_while_it_works(browser: Browser) -> None:
     page.close()
 
 
-def test_a_citation_opens_its_passage_at_the_sentence_it_is_closest_to(mount: Mount) -> None:
+def test_a_citation_opens_its_passage_at_the_sentence_it_is_closest_to(mount):
     made = mount("ask")
     root = made.draw(ask())
     expect(root.locator(".unfounded")).to_have_text("[9]")
@@ -127,13 +121,13 @@ def test_a_citation_opens_its_passage_at_the_sentence_it_is_closest_to(mount: Mo
     assert made.calls() == [("seed", {"doc_id": "a"})]
 
 
-def test_a_step_of_a_build_opens(mount: Mount) -> None:
+def test_a_step_of_a_build_opens(mount):
     build = mount("build_steps")
     build.draw(steps()).get_by_role("button").click()
     assert build.calls() == [("open", {"step": "a"})]
 
 
-def test_facets_are_chosen_by_dragging_typing_and_clicking(mount: Mount) -> None:
+def test_facets_are_chosen_by_dragging_typing_and_clicking(mount):
     panel = mount("facets")
     root = panel.draw(facets())
     bars = root.get_by_role("img", name="Year: 2000 to 2003, most in 2001 (5 documents)")
@@ -168,7 +162,7 @@ def test_facets_are_chosen_by_dragging_typing_and_clicking(mount: Mount) -> None
 
 
 @pytest.mark.parametrize("key", ["Enter", "n"])
-def test_a_decision_needs_a_reason(mount: Mount, key: str) -> None:
+def test_a_decision_needs_a_reason(mount, key):
     desk = mount("annotate_decide")
     desk.page.evaluate("""() => {
         const form = document.createElement("div")

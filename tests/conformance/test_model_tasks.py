@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from engine.types.searches import Query
 from tests.fakes.build_answers import builds_collections
 from tests.fakes.lens_builds import AUTHOR, LENS, NAME, SMALL
 from tests.fakes.model_answers import MODEL, grades_by, grades_pairs, in_title, writes_scenarios
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import SEED, knowledge
 from tests.support import ended, make_explorer, wait_until
 
@@ -34,16 +34,16 @@ AT_ONCE = 8
 """Questions that are under way when a run is cancelled, at most."""
 
 
-def _scenarios(explorer: Explorer) -> Prepared:
+def _scenarios(explorer):
     return explorer.scenarios, ScenarioRequest("small")
 
 
-def _facts(explorer: Explorer) -> Prepared:
+def _facts(explorer):
     facts = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
     return facts, InferRequest("small")
 
 
-def _grades(explorer: Explorer) -> Prepared:
+def _grades(explorer):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p"), "lead")
     annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
@@ -51,36 +51,36 @@ def _grades(explorer: Explorer) -> Prepared:
     return annotation.grading, GradingRequest(project)
 
 
-def _pairs(explorer: Explorer) -> Prepared:
+def _pairs(explorer):
     return explorer.pair_grading, PairRequest("small", 12, 4)
 
 
-def _labels(explorer: Explorer) -> Prepared:
+def _labels(explorer):
     explorer.builds.save(LENS, AUTHOR)
     return explorer.builds, StepRequest("small", NAME, "label", AUTHOR)
 
 
-def _ranking(explorer: Explorer) -> Prepared:
+def _ranking(explorer):
     query = Query("small", seed=SEED, aspect="method", system="dense")
     return explorer.verifier, RerankRequest(query, "pairwise", 10)
 
 
-def _answer(explorer: Explorer) -> Prepared:
+def _answer(explorer):
     return explorer.reader, AskRequest("Why do bees die?", "small")
 
 
-def _collection(explorer: Explorer) -> Prepared:
+def _collection(explorer):
     implicit = ImplicitRequest("temporal", "multi", 1, 1, 4)
     out = explorer.home.root.parent / "collection"
     request = GenerationRequest(implicit, out, overwrite=True, with_model=True)
     return Generation(explorer.settings, explorer.ledger.answers), request
 
 
-def _says_nothing(_: str, __: Mapping[str, Any]) -> None:
+def _says_nothing(_, __):
     return None
 
 
-def _no_facts(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
+def _no_facts(prompt, _):
     return {"facts": []} if "ISO 3166" in prompt else None
 
 
@@ -109,25 +109,23 @@ ALL = TASKS | ONE_RESULT
 
 
 @pytest.fixture(params=TASKS)
-def task(request: pytest.FixtureRequest) -> Task:
+def task(request):
     return ALL[request.param]
 
 
 @pytest.fixture
-def server(task: Task) -> Iterator[ModelServer]:
+def server(task):
     with serving(knowledge(), handlers=[task.handler], latency=0.01) as running:
         yield running
 
 
 @pytest.fixture
-def prepared(task: Task, server: ModelServer, small_copy: Explorer) -> Prepared:
+def prepared(task, server, small_copy):
     home = small_copy.home.root
     return task.prepare(make_explorer(home, openai_base_url=server.url, llm_model=MODEL))
 
 
-def test_an_estimate_asks_nothing_and_is_a_bound_and_a_repeat_costs_no_call(
-    prepared: Prepared, server: ModelServer
-) -> None:
+def test_an_estimate_asks_nothing_and_is_a_bound_and_a_repeat_costs_no_call(prepared, server):
     tasks, request = prepared
     estimate = tasks.estimate(request)
     assert server.seen.requests == 0
@@ -149,9 +147,7 @@ def test_an_estimate_asks_nothing_and_is_a_bound_and_a_repeat_costs_no_call(
     assert server.seen.questions == asked
 
 
-def test_a_budget_ends_a_run_and_the_next_asks_only_the_rest(
-    prepared: Prepared, server: ModelServer
-) -> None:
+def test_a_budget_ends_a_run_and_the_next_asks_only_the_rest(prepared, server):
     tasks, request = prepared
     items = tasks.estimate(request).items
     first = tasks.run(request, most_calls=12)
@@ -161,9 +157,7 @@ def test_a_budget_ends_a_run_and_the_next_asks_only_the_rest(
     assert (tasks.run(request).left, server.seen.questions <= items + 2) == (0, True)
 
 
-def test_a_cancelled_run_keeps_what_was_answered_and_the_next_asks_only_the_rest(
-    prepared: Prepared, server: ModelServer
-) -> None:
+def test_a_cancelled_run_keeps_what_was_answered_and_the_next_asks_only_the_rest(prepared, server):
     tasks, request = prepared
     items = tasks.estimate(request).items
     server.behaviour.latency = 0.1
@@ -179,9 +173,7 @@ def test_a_cancelled_run_keeps_what_was_answered_and_the_next_asks_only_the_rest
     assert server.seen.questions <= items + AT_ONCE + 1
 
 
-def test_unreadable_answers_are_counted_never_guessed_and_asked_for_again(
-    prepared: Prepared, server: ModelServer
-) -> None:
+def test_unreadable_answers_are_counted_never_guessed_and_asked_for_again(prepared, server):
     tasks, request = prepared
     items = tasks.estimate(request).items
     server.behaviour.faults = {"other-json": 0.4, "empty": 0.3}
@@ -195,9 +187,7 @@ def test_unreadable_answers_are_counted_never_guessed_and_asked_for_again(
     assert server.seen.questions - asked <= report.failed + 1
 
 
-def test_failing_calls_are_repeated_within_what_was_announced(
-    prepared: Prepared, server: ModelServer
-) -> None:
+def test_failing_calls_are_repeated_within_what_was_announced(prepared, server):
     tasks, request = prepared
     estimate = tasks.estimate(request)
     server.behaviour.faults = {"500": 0.2, "429": 0.1}
@@ -208,8 +198,8 @@ def test_failing_calls_are_repeated_within_what_was_announced(
 
 @pytest.mark.parametrize("task", [*TASKS, "ranking", "answer"], indirect=True)
 def test_a_run_ends_at_the_calls_that_were_announced_however_often_it_has_to_repeat(
-    prepared: Prepared, server: ModelServer
-) -> None:
+    prepared, server
+):
     tasks, request = prepared
     announced = tasks.estimate(request)
     server.behaviour.faults = {"429": 0.9}
@@ -219,9 +209,7 @@ def test_a_run_ends_at_the_calls_that_were_announced_however_often_it_has_to_rep
 
 
 @pytest.mark.parametrize("task", ALL, indirect=True)
-def test_an_endpoint_that_refuses_or_is_missing_is_told(
-    task: Task, prepared: Prepared, server: ModelServer, small_copy: Explorer
-) -> None:
+def test_an_endpoint_that_refuses_or_is_missing_is_told(task, prepared, server, small_copy):
     tasks, request = prepared
     server.behaviour.faults = {"401": 1.0}
     with pytest.raises(EndpointError):
@@ -238,9 +226,7 @@ def test_an_endpoint_that_refuses_or_is_missing_is_told(
 
 
 @pytest.mark.parametrize("task", ["scenarios", "labelling"], indirect=True)
-def test_another_program_does_not_run_the_same_task_at_once(
-    task: Task, prepared: Prepared, server: ModelServer
-) -> None:
+def test_another_program_does_not_run_the_same_task_at_once(task, prepared, server):
     tasks, request = prepared
     other, _ = task.prepare(make_explorer(tasks._settings.home, **_endpoint(server)))
     server.behaviour.latency = 1.5  # longer than a lock is waited for
@@ -253,5 +239,5 @@ def test_another_program_does_not_run_the_same_task_at_once(
     assert other.run(request).calls == 0, "all of it is there"
 
 
-def _endpoint(server: ModelServer) -> dict[str, str]:
+def _endpoint(server):
     return {"openai_base_url": server.url, "llm_model": MODEL}

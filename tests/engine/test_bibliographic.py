@@ -1,7 +1,5 @@
 """Values that files and services have alike."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.bibliographic import doi_in, first_last, states_absence, verbatim, without_markup
@@ -32,7 +30,7 @@ from engine.bibliographic import doi_in, first_last, states_absence, verbatim, w
         (7, None),
     ],
 )
-def test_a_doi_is_found_whole(text: object, doi: str | None) -> None:
+def test_a_doi_is_found_whole(text, doi):
     assert doi_in(text) == doi
 
 
@@ -46,9 +44,7 @@ def test_a_doi_is_found_whole(text: object, doi: str | None) -> None:
         ("http://example.org/a?x={1}&amp;y=2", "http://example.org/a?x={1}&y=2"),
     ],
 )
-def test_an_address_is_read_without_what_a_format_writes_around_its_signs(
-    written: str, address: str
-) -> None:
+def test_an_address_is_read_without_what_a_format_writes_around_its_signs(written, address):
     assert verbatim(written) == address
 
 
@@ -68,7 +64,7 @@ def test_an_address_is_read_without_what_a_format_writes_around_its_signs(
         ("Nguye\u0302\u0303n, Tha\u0306\u0301ng", "Thắng Nguyễn"),
     ],
 )
-def test_a_name_is_given_before_family_with_its_accents_composed(written: str, name: str) -> None:
+def test_a_name_is_given_before_family_with_its_accents_composed(written, name):
     assert first_last(written) == name
 
 
@@ -81,7 +77,7 @@ def test_a_name_is_given_before_family_with_its_accents_composed(written: str, n
         *("无摘要", "摘要不可用", "null"),
     ],
 )
-def test_a_statement_that_there_is_no_abstract_is_none(text: str) -> None:
+def test_a_statement_that_there_is_no_abstract_is_none(text):
     assert states_absence(text)
 
 
@@ -96,5 +92,5 @@ def test_a_statement_that_there_is_no_abstract_is_none(text: str) -> None:
         ("p<0.001, vector<int>, x <y and z>", "p<0.001, vector<int>, x <y and z>"),
     ],
 )
-def test_markup_of_abstracts_becomes_plain_text(marked: str, plain: str) -> None:
+def test_markup_of_abstracts_becomes_plain_text(marked, plain):
     assert without_markup(marked, set()) == plain

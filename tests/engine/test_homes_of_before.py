@@ -4,20 +4,15 @@ The homes are in ``tests/data/home_<commit>``, each with the script that made it
 that version read from it.
 """
 
-from __future__ import annotations
-
 import json
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 
-from engine.explorer import Explorer
 from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
-from engine.types.annotating import Project
 from engine.types.evaluations import EvaluationRequest
 from engine.types.searches import Query
 from tests.support import make_explorer
@@ -27,7 +22,7 @@ CORPUS, TRAIL = "old", "trail-of-ada"
 
 
 @pytest.fixture(scope="module", params=HOMES, ids=lambda path: path.name)
-def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def before(request, tmp_path_factory):
     """An explorer over the home as it was written, and what is expected of it."""
     folder = tmp_path_factory.mktemp("before")
     with tarfile.open(request.param / "home.tar.xz") as archive:
@@ -39,28 +34,26 @@ def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def opened(before: tuple[Explorer, dict[str, Any]]) -> Explorer:
+def opened(before):
     return before[0]
 
 
 @pytest.fixture
-def expected(before: tuple[Explorer, dict[str, Any]]) -> dict[str, Any]:
+def expected(before):
     return before[1]
 
 
 @pytest.fixture
-def project(opened: Explorer) -> Project:
+def project(opened):
     return opened.annotation.project(CORPUS, "relevance")
 
 
-def test_its_corpora_are_listed(opened: Explorer, expected: dict[str, Any]) -> None:
+def test_its_corpora_are_listed(opened, expected):
     listed = [[c.name, c.documents, c.state, c.lens.key] for c in opened.library.corpora()]
     assert listed == expected["corpora"]
 
 
-def test_its_documents_are_ranked_as_before_where_the_system_is_the_same(
-    opened: Explorer, expected: dict[str, Any]
-) -> None:
+def test_its_documents_are_ranked_as_before_where_the_system_is_the_same(opened, expected):
     assert len(expected["searches"]) == 12
     for search in expected["searches"]:
         results = search.pop("results")
@@ -76,9 +69,7 @@ def test_its_documents_are_ranked_as_before_where_the_system_is_the_same(
         assert [r.score for r in ranked] == pytest.approx(scores, abs=near), search
 
 
-def test_what_was_graded_walked_and_kept_while_exploring_is_there(
-    opened: Explorer, expected: dict[str, Any], tmp_path: Path
-) -> None:
+def test_what_was_graded_walked_and_kept_while_exploring_is_there(opened, expected, tmp_path):
     notebook = opened.notebook
     trail = notebook.trail(TRAIL)
     assert [[q.seed, q.text, q.aspect, q.system] for q in trail] == expected["trail"]
@@ -97,16 +88,14 @@ def test_what_was_graded_walked_and_kept_while_exploring_is_there(
     assert [one.name for one in notebook.trails()] == [""], "it is among the former trails"
 
 
-def _references(path: Path) -> list[tuple[object, ...]]:
+def _references(path):
     return [
         (d.title, d.text, d.year, d.authors, d.metadata["venue"])
         for d in open_source(path, lens=RESEARCH)
     ]
 
 
-def test_its_project_has_the_same_pool_history_and_agreement(
-    opened: Explorer, project: Project, expected: dict[str, Any]
-) -> None:
+def test_its_project_has_the_same_pool_history_and_agreement(opened, project, expected):
     assert (project.leads, project.per_item) == (("lead",), 2)
     assert list(opened.annotation.queries(project)) == expected["query_ids"]
     pool = [[item.query_id, item.doc_id] for item in opened.annotation.pool(project)]
@@ -117,17 +106,13 @@ def test_its_project_has_the_same_pool_history_and_agreement(
 
 
 @pytest.mark.parametrize(("kind", "own"), [("trec", False), ("csv", False), ("jsonl", True)])
-def test_its_judgments_are_exported_byte_for_byte(
-    opened: Explorer, project: Project, expected: dict[str, Any], kind: str, own: bool
-) -> None:
+def test_its_judgments_are_exported_byte_for_byte(opened, project, expected, kind, own):
     exported = opened.annotation.exchange.export(project, kind, per_annotator=own)
     files = {name: "".join(parts) for name, parts in exported.files.items()}
     assert files == expected["exports"][kind]
 
 
-def test_its_evaluation_runs_and_judgments_that_were_brought_are_shown(
-    opened: Explorer, expected: dict[str, Any]
-) -> None:
+def test_its_evaluation_runs_and_judgments_that_were_brought_are_shown(opened, expected):
     collections, evaluations = opened.collections, opened.evaluations
     assert sorted(c.key for c in collections.all()) == expected["collections"]
     assert [[run.name, run.queries] for run in collections.runs(CORPUS)] == expected["runs"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import tomllib
-from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +13,6 @@ from engine.cli.main import app
 from engine.config import ROOT, Settings
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
 from engine.people import admit, read_login
-from engine.types.people import Login
 
 SECRET = "0123456789abcdef" * 4
 AUTH = f"""
@@ -35,19 +32,19 @@ ELSEWHERE = "192.0.2.7"
 CLAIMS = {"is_logged_in": True, "provider": "default", "email_verified": True}
 
 
-def written(tmp_path: Path, text: str | bytes) -> Path:
+def written(tmp_path, text):
     path = tmp_path / "secrets.toml"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
 
-def read(tmp_path: Path, text: str) -> Login:
+def read(tmp_path, text):
     found = read_login([tmp_path / "none.toml", written(tmp_path, text)])
     assert found is not None
     return found
 
 
-def test_an_address_finds_its_person_whatever_its_case(tmp_path: Path) -> None:
+def test_an_address_finds_its_person_whatever_its_case(tmp_path):
     login = read(tmp_path, AUTH + PEOPLE)
     person = admit(login, {**CLAIMS, "email": "ADA@example.ORG"})
     assert (person.name, person.address, person.is_lead) == ("Ada", "ada@example.org", False)
@@ -66,22 +63,20 @@ def test_an_address_finds_its_person_whatever_its_case(tmp_path: Path) -> None:
         ({"name": "Ada", "preferred_username": "ada@example.org"}, "did not say your e-mail"),
     ],
 )
-def test_somebody_else_is_refused(tmp_path: Path, claims: dict[str, Any], why: str) -> None:
+def test_somebody_else_is_refused(tmp_path, claims, why):
     with pytest.raises(RefusedError, match=why) as refused:
         admit(read(tmp_path, AUTH + PEOPLE), {**CLAIMS, **claims})
     assert refused.value.address == (claims.get("email") or "")
 
 
-def test_a_lookalike_of_another_alphabet_is_another_address(tmp_path: Path) -> None:
+def test_a_lookalike_of_another_alphabet_is_another_address(tmp_path):
     people = '[people]\n"kim@example.org" = { name = "Kim", role = "lead" }\n'
     login = read(tmp_path, AUTH + people)
     assert login.find("KIM@example.org") is not None
     assert login.find("\N{KELVIN SIGN}im@example.org") is None
 
 
-def test_addresses_that_a_provider_says_nothing_of_count_only_where_it_is_trusted(
-    tmp_path: Path,
-) -> None:
+def test_addresses_that_a_provider_says_nothing_of_count_only_where_it_is_trusted(tmp_path):
     named = AUTH.replace("client_id", "[auth.campus]\ntrust_emails = true\nclient_id")
     login = read(tmp_path, named + PEOPLE)
     said = {"is_logged_in": True, "provider": "campus", "email": "ada@example.org"}
@@ -93,7 +88,7 @@ def test_addresses_that_a_provider_says_nothing_of_count_only_where_it_is_truste
             admit(login, nobody)
 
 
-def test_without_auth_nobody_has_to_log_in(tmp_path: Path) -> None:
+def test_without_auth_nobody_has_to_log_in(tmp_path):
     assert read_login([tmp_path / "none.toml"]) is None
     assert read_login([written(tmp_path, 'OPENAI_API_KEY = "k"\n')]) is None
     assert read_login([written(tmp_path, "OPENAI_API_KEY = naked\n")]) is None
@@ -127,9 +122,7 @@ def test_without_auth_nobody_has_to_log_in(tmp_path: Path) -> None:
         ((AUTH + PEOPLE).encode("utf-16"), "cannot be read"),
     ],
 )
-def test_a_login_that_cannot_be_relied_on_is_an_error_that_quotes_no_secret(
-    tmp_path: Path, text: str | bytes, why: str
-) -> None:
+def test_a_login_that_cannot_be_relied_on_is_an_error_that_quotes_no_secret(tmp_path, text, why):
     with pytest.raises(LoginSetupError, match=why) as wrong:
         read_login([written(tmp_path, text)])
     assert wrong.value.remedy
@@ -137,14 +130,14 @@ def test_a_login_that_cannot_be_relied_on_is_an_error_that_quotes_no_secret(
     assert "keep-this-quiet" not in str(wrong.value)
 
 
-def test_a_file_that_cannot_be_opened_may_ask_for_login(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_may_ask_for_login(tmp_path):
     (tmp_path / "secrets.toml").mkdir()
     with pytest.raises(LoginSetupError, match="cannot be opened"):
         read_login([tmp_path / "secrets.toml"])
 
 
 @pytest.fixture
-def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def secrets(tmp_path, monkeypatch):
     """The only secrets.toml that commands find."""
     path = tmp_path / "secrets.toml"
     path.touch(0o600)
@@ -153,15 +146,13 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_secrets_that_others_can_read_are_warned_of(
-    secrets: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secrets_that_others_can_read_are_warned_of(secrets, monkeypatch):
     monkeypatch.setattr("os.execv", lambda *_: None)
     monkeypatch.setattr("os.chdir", lambda _: None)
     monkeypatch.setattr("engine.cli.doctor._encoder", lambda _: "")
     secrets.write_text(AUTH + PEOPLE)
 
-    def said() -> str:
+    def said():
         checks = {check.name: check for check in examine(Settings())}
         return CliRunner().invoke(app, []).stderr + checks["login"].detail
 
@@ -170,14 +161,12 @@ def test_secrets_that_others_can_read_are_warned_of(
     assert said().count("others can read") == 2
 
 
-def test_serving_beyond_this_machine_without_login_is_warned_of(
-    secrets: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_serving_beyond_this_machine_without_login_is_warned_of(secrets, monkeypatch):
     started: list[list[str]] = []
     monkeypatch.setattr("os.execv", lambda _, command: started.append(command))
     monkeypatch.setattr("os.chdir", lambda _: None)
 
-    def said(*arguments: str) -> str:
+    def said(*arguments):
         return CliRunner().invoke(app, arguments).stderr
 
     assert said() == ""
@@ -198,8 +187,8 @@ def test_serving_beyond_this_machine_without_login_is_warned_of(
     assert len(started) == 4, "nothing is served with a login that lets nobody, or anybody, in"
 
 
-def test_the_doctor_says_who_may_enter_and_what_is_wrong(secrets: Path, home: Path) -> None:
-    def verdict() -> tuple[bool, bool, str]:
+def test_the_doctor_says_who_may_enter_and_what_is_wrong(secrets, home):
+    def verdict():
         check = next(c for c in examine(Settings(home=home)) if c.name == "login")
         return check.ok, check.optional, check.detail
 

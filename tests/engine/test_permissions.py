@@ -7,13 +7,12 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -35,7 +34,6 @@ from engine.types.reading import Answer, AnswerPart, AskedQuestion, AskRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.home import Home
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import SEED, entered
 from tests.support import make_explorer
 
@@ -51,7 +49,7 @@ MAY: dict[str, dict[str, str]] = {
     "": {
         "all": "acting_as browse document facets facts find_documents find_facts parse_filters "
         "parse_reading reads_aspect reads_steer reads_wording search searcher select "
-        "sql starting_point systems_of",
+        "split_sentences sql starting_point systems_of",
         "leads": "human_rows",
         "operator": "evaluate ledger sensitivity start tidy warm_up",
     },
@@ -148,7 +146,7 @@ below); leads; the operator alone. ``checked``: by what is asked for, see the pa
 PLAIN = (str, int, float, tuple, Mapping, Settings, Home)
 
 
-def _parts(whole: ForPerson, path: str = "") -> Iterator[tuple[str, ForPerson]]:
+def _parts(whole, path=""):
     """Every part of the facade that can be reached by public names."""
     yield path, whole
     for name, value in vars(whole).items():
@@ -156,7 +154,7 @@ def _parts(whole: ForPerson, path: str = "") -> Iterator[tuple[str, ForPerson]]:
             yield from _parts(value, f"{path}.{name}".lstrip("."))
 
 
-def _methods(part: ForPerson) -> set[str]:
+def _methods(part):
     public = {name for name in dir(type(part)) if not name.startswith("_")}
     static = {name: inspect.getattr_static(type(part), name) for name in public}
     return {
@@ -165,7 +163,7 @@ def _methods(part: ForPerson) -> set[str]:
     }  # fmt: skip
 
 
-def test_every_public_method_of_the_engine_is_decided_for(small: Explorer) -> None:
+def test_every_public_method_of_the_engine_is_decided_for(small):
     parts = dict(_parts(small.acting_as(ADA)))
     assert set(parts) == set(MAY)
     for path, part in parts.items():
@@ -179,9 +177,7 @@ def test_every_public_method_of_the_engine_is_decided_for(small: Explorer) -> No
 @pytest.mark.parametrize(
     ("may", "refused", "allowed"), [("leads", ADA, GRACE), ("operator", GRACE, OPERATOR)]
 )
-def test_what_is_for_leads_or_the_operator_is_refused_to_the_others(
-    small: Explorer, may: str, refused: Person, allowed: Person
-) -> None:
+def test_what_is_for_leads_or_the_operator_is_refused_to_the_others(small, may, refused, allowed):
     for path, part in _parts(small.acting_as(refused)):
         own = dict(_parts(small.acting_as(allowed)))[path]
         for name in MAY[path].get(may, "").split():
@@ -191,7 +187,7 @@ def test_what_is_for_leads_or_the_operator_is_refused_to_the_others(
                 getattr(own, name)(no_such_argument=True)
 
 
-def test_only_the_operator_acts_as_somebody(small: Explorer) -> None:
+def test_only_the_operator_acts_as_somebody(small):
     ada = small.acting_as(ADA)
     assert ada.acting_as(ADA) is ada
     for other in (OPERATOR, GRACE, EVE):
@@ -199,7 +195,7 @@ def test_only_the_operator_acts_as_somebody(small: Explorer) -> None:
             ada.acting_as(other)
 
 
-def test_annotators_see_their_own_judgments_alone(small_copy: Explorer) -> None:
+def test_annotators_see_their_own_judgments_alone(small_copy):
     query, doc_id = Query("small", seed=SEED, aspect="method"), _other(small_copy)
     ada, eve, grace = map(small_copy.acting_as, (ADA, EVE, GRACE))
     ada.notebook.judge(query, doc_id, 3)
@@ -224,9 +220,7 @@ def test_annotators_see_their_own_judgments_alone(small_copy: Explorer) -> None:
     assert [j.annotator for j in grace.annotation.judgments(project)] == ["Ada"]
 
 
-def test_annotators_bring_neither_queries_nor_grades_of_another_kind_into_a_project(
-    small_copy: Explorer,
-) -> None:
+def test_annotators_bring_neither_queries_nor_grades_of_another_kind_into_a_project(small_copy):
     project = Project("small", "p", annotators=("Eve",))
     small_copy.annotation.save(project, "Grace")
     ada, query = small_copy.acting_as(ADA).annotation, Query("small", seed=SEED, aspect="method")
@@ -243,9 +237,7 @@ def test_annotators_bring_neither_queries_nor_grades_of_another_kind_into_a_proj
         ada.judge(project, judgment)
 
 
-def test_annotators_judge_what_was_asked_of_them_and_leads_what_they_like(
-    small_copy: Explorer,
-) -> None:
+def test_annotators_judge_what_was_asked_of_them_and_leads_what_they_like(small_copy):
     annotation, project = small_copy.annotation, Project("small", "p")
     annotation.save(project, "Grace")
     [asked] = annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
@@ -265,7 +257,7 @@ def test_annotators_judge_what_was_asked_of_them_and_leads_what_they_like(
     assert [j.doc_id for j in annotation.judgments(project)] == [pooled[0], beside, pooled[1]]
 
 
-def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explorer) -> None:
+def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy):
     ada, eve = small_copy.acting_as(ADA), small_copy.acting_as(EVE)
     trail = ada.notebook.own_trail("", "Ada")
     for seed in (SEED, _other(small_copy)):
@@ -294,7 +286,7 @@ def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explore
     assert eve.reader.find(done.id).request == request, "a link is for reading"
 
 
-def test_what_others_judged_on_explore_is_not_listed_to_annotators(small_copy: Explorer) -> None:
+def test_what_others_judged_on_explore_is_not_listed_to_annotators(small_copy):
     project = small_copy.annotation.project("small")
     asked = [Query("small", seed=SEED, aspect=aspect) for aspect in ("method", "result")]
     pooled = Query("small", seed=SEED, aspect="background")
@@ -304,7 +296,7 @@ def test_what_others_judged_on_explore_is_not_listed_to_annotators(small_copy: E
     small_copy.annotation.add_queries(project, [pooled])
     small_copy.annotation.fill_pool(project, PoolRequest(("dense",), 1), [query_id(pooled)])
 
-    def listed(person: Person) -> set[str]:
+    def listed(person):
         return {*small_copy.acting_as(person).annotation.queries(project)}
 
     ids = [query_id(query) for query in (*asked, pooled)]
@@ -313,9 +305,7 @@ def test_what_others_judged_on_explore_is_not_listed_to_annotators(small_copy: E
     assert listed(GRACE) == {*ids}
 
 
-def test_only_the_operator_has_a_model_loaded_from_a_folder(
-    small: Explorer, tmp_path: Path
-) -> None:
+def test_only_the_operator_has_a_model_loaded_from_a_folder(small, tmp_path):
     grace, request = (
         small.acting_as(GRACE),
         ScenarioRequest("small", "distilled", folder=str(tmp_path)),
@@ -325,7 +315,7 @@ def test_only_the_operator_has_a_model_loaded_from_a_folder(
             refused(request)
 
 
-def test_nobody_judges_or_undoes_under_the_name_of_another(small_copy: Explorer) -> None:
+def test_nobody_judges_or_undoes_under_the_name_of_another(small_copy):
     ada = small_copy.acting_as(ADA)
     query, doc_id = Query("small", seed=SEED, aspect="method"), _other(small_copy)
     with pytest.raises(NotAllowedError, match="logged in as Ada"):
@@ -346,20 +336,18 @@ def test_nobody_judges_or_undoes_under_the_name_of_another(small_copy: Explorer)
         ada.annotation.judge(project, Judgment(**_plain(decision)))
 
 
-def _other(explorer: Explorer) -> str:
+def _other(explorer):
     return next(i for i in explorer.library.open("small").doc_ids if i != SEED)
 
 
-def _plain(judgment: Judgment) -> dict[str, Any]:
+def _plain(judgment):
     return {name: getattr(judgment, name) for name in Judgment.__dataclass_fields__}
 
 
 # -- paths ---------------------------------------------------------------------------------
 
 
-def test_with_login_documents_come_from_uploads_and_import_roots_alone(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_login_documents_come_from_uploads_and_import_roots_alone(home, tmp_path, monkeypatch):
     roots, secret = tmp_path / "papers", tmp_path / "secrets.toml"
     roots.mkdir()
     secret.write_text("cookie_secret\tforge\na\tb\n")
@@ -380,7 +368,7 @@ def test_with_login_documents_come_from_uploads_and_import_roots_alone(
     assert operator.library.preview(secret, "tsv").columns, "the operator reads what they can read"
 
 
-def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path):
     folder = tmp_path / "papers" / "beir"
     folder.mkdir(parents=True)
     (folder / "own.jsonl").symlink_to(folder / "corpus.jsonl")
@@ -390,9 +378,7 @@ def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
         check_source(GRACE, folder, (tmp_path / "papers",))
 
 
-def test_the_queries_of_a_file_of_judgments_come_from_nowhere_else(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+def test_the_queries_of_a_file_of_judgments_come_from_nowhere_else(small_copy, tmp_path):
     qrels = tmp_path / "papers" / "test.tsv"
     qrels.parent.mkdir()
     qrels.write_text("query-id\tcorpus-id\tscore\nq1\tplain\t1\n")
@@ -407,11 +393,11 @@ def test_the_queries_of_a_file_of_judgments_come_from_nowhere_else(
 # -- jobs ----------------------------------------------------------------------------------
 
 
-def test_only_who_started_a_job_and_leads_end_it() -> None:
+def test_only_who_started_a_job_and_leads_end_it():
     runner = JobRunner()
     ada, eve, grace = (acting_as(runner, person) for person in (ADA, EVE, GRACE))
 
-    def work(_: object, cancelled: Any) -> SimpleNamespace:
+    def work(_, cancelled):
         while not cancelled():
             pass
         return SimpleNamespace(stopped="cancelled")
@@ -432,7 +418,7 @@ def test_only_who_started_a_job_and_leads_end_it() -> None:
 # -- trails --------------------------------------------------------------------------------
 
 
-def test_reading_a_trail_by_its_link_does_not_let_one_write_it(small_copy: Explorer) -> None:
+def test_reading_a_trail_by_its_link_does_not_let_one_write_it(small_copy):
     query = Query("small", seed=SEED)
     adas, eves = small_copy.acting_as(ADA).notebook, small_copy.acting_as(EVE).notebook
     trail = adas.own_trail("", "Ada")
@@ -452,9 +438,7 @@ def test_reading_a_trail_by_its_link_does_not_let_one_write_it(small_copy: Explo
     assert eves.own_trail("before-login", "Eve") != "before-login", "nobody's is not taken over"
 
 
-def test_a_reading_list_of_another_person_can_be_read_by_its_link_and_copied(
-    small_copy: Explorer,
-) -> None:
+def test_a_reading_list_of_another_person_can_be_read_by_its_link_and_copied(small_copy):
     doc_id = _other(small_copy)
     ada, eve = (small_copy.acting_as(one).reading_lists for one in (ADA, EVE))
     ada.keep("", "small", doc_id)
@@ -483,18 +467,14 @@ def test_a_reading_list_of_another_person_can_be_read_by_its_link_and_copied(
 # -- models --------------------------------------------------------------------------------
 
 
-def test_with_login_only_leads_enter_the_address_of_a_model(
-    small: Explorer, server: ModelServer
-) -> None:
+def test_with_login_only_leads_enter_the_address_of_a_model(small, server):
     with pytest.raises(NotAllowedError):
         small.acting_as(ADA).verifier.find_endpoint(entered(server), {})
     operators = small.acting_as(ADA).verifier.find_endpoint({}, entered(server))
     assert operators is not None, "what the operator set up is for everybody"
 
 
-def test_with_login_nobody_has_another_model_asked_with_the_operators_key(
-    home: Path, server: ModelServer
-) -> None:
+def test_with_login_nobody_has_another_model_asked_with_the_operators_key(home, server):
     """One that costs a hundred times as much would count for the day as the operator's does."""
     dear, own = {"SEEDLENS_LLM_MODEL": "dear"}, {"OPENAI_API_KEY": "their-own"}
     without_address = {k: v for k, v in entered(server).items() if k != "OPENAI_BASE_URL"}
@@ -514,10 +494,8 @@ def test_with_login_nobody_has_another_model_asked_with_the_operators_key(
     assert chosen.model == "dear", "the operator asks whichever they like"
 
 
-def test_a_person_has_a_budget_for_the_day_that_holds_for_all_their_runs(
-    home: Path, server: ModelServer
-) -> None:
-    def ask(person: Person, **settings: Any) -> str:
+def test_a_person_has_a_budget_for_the_day_that_holds_for_all_their_runs(home, server):
+    def ask(person, **settings):
         explorer = Explorer(Settings(home=home, **settings)).acting_as(person)
         return explorer.verifier.check(explorer.verifier.find_endpoint({}, entered(server))).problem
 
@@ -543,7 +521,7 @@ PROGRAMS = (
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_what_any_process_writes_is_for_its_user_alone(home: Path) -> None:
+def test_what_any_process_writes_is_for_its_user_alone(home):
     code = f"""
 import contextlib, os
 for program in {PROGRAMS!r}:
@@ -560,9 +538,7 @@ for program in {PROGRAMS!r}:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_what_commands_write_is_for_their_user_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_commands_write_is_for_their_user_alone(tmp_path, monkeypatch):
     before = os.umask(0o022)
     try:
         home = tmp_path / "home"

@@ -1,21 +1,18 @@
 """The names that scripts and notebooks import, and results as data frames."""
 
-from __future__ import annotations
-
 import ast
 import importlib
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import engine
-from engine import Comparison, ComparisonRequest, Evaluation, Explorer, Query, read_collection
+from engine import Comparison, ComparisonRequest, Query, read_collection
 from engine.config import ROOT
 from tests.support import make_explorer
 
 
-def test_every_public_name_is_there_and_documented() -> None:
+def test_every_public_name_is_there_and_documented():
     described = (ROOT / "docs" / "python.md").read_text("utf-8")
     for name in engine.__all__:
         assert getattr(engine, name).__name__ == name
@@ -27,7 +24,7 @@ def test_every_public_name_is_there_and_documented() -> None:
         importlib.import_module("engine.Explorer")
 
 
-def test_type_checkers_see_the_same_names_as_programs() -> None:
+def test_type_checkers_see_the_same_names_as_programs():
     tree = ast.parse((ROOT / "engine" / "__init__.py").read_text("utf-8"))
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     imported = {
@@ -41,7 +38,7 @@ def test_type_checkers_see_the_same_names_as_programs() -> None:
     assert public == engine.__all__
 
 
-def test_results_as_a_frame_have_a_row_each(small: Explorer) -> None:
+def test_results_as_a_frame_have_a_row_each(small):
     found = small.search(Query("small", seed="bees-network", aspect="method", k=5))
     frame = found.to_frame()
     assert list(frame["doc_id"]) == [r.doc_id for r in found.results]
@@ -51,7 +48,7 @@ def test_results_as_a_frame_have_a_row_each(small: Explorer) -> None:
     assert frame["similarity"].dtype == float
 
 
-def test_comparisons_as_a_frame_have_a_rank_per_wording(small: Explorer) -> None:
+def test_comparisons_as_a_frame_have_a_rank_per_wording(small):
     variants = small.comparing.presets("small", "method")
     comparison = small.comparing.compare(
         ComparisonRequest("small", "bees-network", None, "method", variants)
@@ -66,30 +63,30 @@ def test_comparisons_as_a_frame_have_a_rank_per_wording(small: Explorer) -> None
 
 
 @pytest.fixture(scope="module")
-def lab(lab_home: Path) -> Explorer:
+def lab(lab_home):
     return make_explorer(lab_home)
 
 
 @pytest.fixture(scope="module")
-def evaluation(lab: Explorer, lab_source: Path) -> Evaluation:
+def evaluation(lab, lab_source):
     return lab.evaluate(read_collection(str(lab_source)), ["bm25", "aspect"], sample=2)
 
 
-def test_evaluations_as_a_frame_are_systems_by_measures(evaluation: Evaluation) -> None:
+def test_evaluations_as_a_frame_are_systems_by_measures(evaluation):
     frame = evaluation.to_frame()
     assert (list(frame.index), frame.index.name) == (["bm25", "aspect"], "system")
     assert set(frame.dtypes) == {pd.Series([0.5]).dtype}
     assert frame.loc["aspect", "nDCG@20"] == evaluation.systems["aspect"].metrics["nDCG@20"]
 
 
-def test_the_mean_of_the_queries_of_an_evaluation_is_its_measure(evaluation: Evaluation) -> None:
+def test_the_mean_of_the_queries_of_an_evaluation_is_its_measure(evaluation):
     per_query = evaluation.to_frame(per_query=True)
     assert len(per_query) == 2 * evaluation.queries
     means = per_query.groupby(level="system")["nDCG@20"].mean()
     assert means.to_dict() == pytest.approx(evaluation.to_frame()["nDCG@20"].to_dict())
 
 
-def test_rankings_as_a_frame_have_ranks_from_1(evaluation: Evaluation) -> None:
+def test_rankings_as_a_frame_have_ranks_from_1(evaluation):
     ranking = evaluation.rankings["bm25"][0]
     frame = ranking.to_frame()
     assert list(frame.columns) == ["query_id", "doc_id", "rank", "score"]
@@ -98,9 +95,7 @@ def test_rankings_as_a_frame_have_ranks_from_1(evaluation: Evaluation) -> None:
     assert list(frame["rank"]) == list(range(1, len(ranking.doc_ids) + 1))
 
 
-def test_sensitivity_as_a_frame_has_a_row_per_system_and_wording(
-    lab: Explorer, lab_source: Path
-) -> None:
+def test_sensitivity_as_a_frame_has_a_row_per_system_and_wording(lab, lab_source):
     found = lab.sensitivity(read_collection(lab_source), ["dense"], ["base", "generic"])
     frame = found.to_frame()
     assert list(frame.index) == [("dense", "base"), ("dense", "generic")]

@@ -1,7 +1,5 @@
 """Sentences end where a reader sees their ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.sentences import split_sentences
@@ -21,6 +19,6 @@ from engine.sentences import split_sentences
         ["It has 3 ponds.", "5 are dry.", "Fig leaves fell."],
     ],
 )
-def test_abbreviations_and_citations_end_no_sentence(sentences: list[str]) -> None:
+def test_abbreviations_and_citations_end_no_sentence(sentences):
     text = " ".join(sentences)
     assert [text[start:end] for start, end in split_sentences(text)] == sentences

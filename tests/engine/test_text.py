@@ -1,9 +1,5 @@
 """Only addresses of papers become links; nothing that a page could be attacked with does."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from engine.bibliographic import web_address
@@ -26,7 +22,7 @@ from engine.types.documents import Document, paper_link
         ("https://аррӏе.com/", "https://xn--80ak6aa92e.com/"),
     ],
 )
-def test_dois_and_web_addresses_become_links(text: str, link: str) -> None:
+def test_dois_and_web_addresses_become_links(text, link):
     assert web_address(text) == link
 
 
@@ -51,7 +47,7 @@ def test_dois_and_web_addresses_become_links(text: str, link: str) -> None:
         "see 10.1000/182",
     ],
 )
-def test_nothing_else_becomes_a_link(text: str) -> None:
+def test_nothing_else_becomes_a_link(text):
     assert web_address(text) is None
 
 
@@ -65,7 +61,5 @@ def test_nothing_else_becomes_a_link(text: str) -> None:
         (None, {"doi": 10.1, "url": None, "venue": "https://example.org"}, None),
     ],
 )
-def test_the_first_of_a_documents_addresses_that_is_one_is_its_link(
-    url: str | None, metadata: dict[str, Any], link: str | None
-) -> None:
+def test_the_first_of_a_documents_addresses_that_is_one_is_its_link(url, metadata, link):
     assert paper_link(Document("a", "T", "Text.", (), url=url, metadata=metadata)) == link

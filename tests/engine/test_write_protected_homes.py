@@ -1,18 +1,13 @@
 """A home that cannot be written to: on a read-only disk, or somebody else's."""
 
-from __future__ import annotations
-
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.corpora.backup import back_up, verify
 from engine.errors import StorageError
-from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
@@ -22,7 +17,7 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 @pytest.fixture
-def protected(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Explorer:
+def protected(small_copy, monkeypatch):
     """An explorer over a home that nothing of Python writes to; permissions do not stop root."""
     project = small_copy.annotation.save(Project("small", "p", first=1), "lead")
     small_copy.annotation.add_queries(
@@ -31,8 +26,8 @@ def protected(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Explorer
     small_copy.annotation.fill_pool(project, PoolRequest(("bm25",), 2))
     home = small_copy.home.root
 
-    def refusing(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(path: Any, *args: Any, **options: Any) -> Any:
+    def refusing(real):
+        def call(path, *args, **options):
             writes = real is not os.open or args[0] & WRITING
             if writes and Path(os.fsdecode(path)).is_relative_to(home):
                 raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
@@ -45,9 +40,7 @@ def protected(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Explorer
     return make_explorer(home)
 
 
-def test_it_can_be_searched_and_backed_up(
-    protected: Explorer, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_it_can_be_searched_and_backed_up(protected, tmp_path, caplog):
     before = protected.home.ledger.read_bytes()
     protected.start()
     assert protected.library.names() == ["small"]
@@ -63,9 +56,7 @@ def test_it_can_be_searched_and_backed_up(
     assert "cannot be written to" in caplog.text
 
 
-def test_what_would_be_stored_is_refused_with_the_reason(
-    protected: Explorer, small_source: Path
-) -> None:
+def test_what_would_be_stored_is_refused_with_the_reason(protected, small_source):
     for act in (
         lambda: protected.notebook.put_text("Some text."),
         lambda: protected.library.delete("small"),

@@ -1,21 +1,16 @@
 """Pages under AppTest."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
 
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
-from engine.explorer import Explorer
 from tests.fakes.model_answers import MODEL
-from tests.pages.visits import Connect, Serve
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _packages_scanned_once() -> Iterator[None]:
+def _packages_scanned_once():
     """Streamlit reads about every installed package whether it has components, for each AppTest."""
     found = manifest_scanner.scan_component_manifests()
     with pytest.MonkeyPatch.context() as patch:
@@ -24,7 +19,7 @@ def _packages_scanned_once() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _main_module() -> Iterator[None]:
+def _main_module():
     """AppTest leaves the page behind as ``__main__``.
 
     A process that another test spawns would import it again, and begin to index the demo.
@@ -35,23 +30,23 @@ def _main_module() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _no_cache_outlives_a_test() -> Iterator[None]:
+def _no_cache_outlives_a_test():
     """Streamlit caches for the whole process: the engine of one test is not another's."""
     clear_caches()
     yield
     clear_caches()
 
 
-def clear_caches() -> None:
+def clear_caches():
     st.cache_data.clear()
     st.cache_resource.clear()
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
+def serve(monkeypatch):
     """Give the pages of this test an explorer; the last one given counts."""
 
-    def give(explorer: Explorer) -> Explorer:
+    def give(explorer):
         monkeypatch.setattr("pages._common.shared.open_engine", lambda: explorer)
         return explorer
 
@@ -59,16 +54,16 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
 
 
 @pytest.fixture
-def demo(explorer: Explorer, serve: Serve) -> Explorer:
+def demo(explorer, serve):
     """What the pages open is the demo. For reading only."""
     return serve(explorer)
 
 
 @pytest.fixture
-def connect(monkeypatch: pytest.MonkeyPatch) -> Connect:
+def connect(monkeypatch):
     """Set the endpoint at this address up as its operator does, in the environment."""
 
-    def set_up(url: str) -> None:
+    def set_up(url):
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
 

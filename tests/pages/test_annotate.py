@@ -1,32 +1,28 @@
 """The Annotate page: a project is made, filled and judged; what is wrong is said in words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
-from engine.types.people import Person, Role
+from engine.types.people import Person
 from engine.types.searches import Query
 from pages._annotate.judging_data import nodes
 from pages._annotate.pool_form import CHOSEN, read_seeds
 from pages._annotate.project_form import read_scale, scale_lines
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.pages.visits import Serve, address, click, judged_on, param, run, shown, visit
+from tests.pages.visits import address, click, judged_on, param, run, shown, visit
 from tests.support import wait_until
 
 
 @pytest.fixture
-def home_page(small_copy: Explorer, serve: Serve) -> Explorer:
+def home_page(small_copy, serve):
     return serve(small_copy)
 
 
-def make_project(explorer: Explorer, **settings: Any) -> Project:
+def make_project(explorer, **settings):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p", **settings), "lead")
     annotation.add_queries(project, [Query("small", seed=seed_of(explorer), aspect="method")])
@@ -34,16 +30,14 @@ def make_project(explorer: Explorer, **settings: Any) -> Project:
     return project
 
 
-def seed_of(explorer: Explorer) -> str:
+def seed_of(explorer):
     return explorer.starting_point("small")[0]
 
 
 # -- the page -----------------------------------------------------------------------------------
 
 
-def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(
-    home_page: Explorer,
-) -> None:
+def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(home_page):
     project = make_project(home_page)
     page = visit("annotate", corpus="small", project="p", part="project")
     theirs = home_page.annotation.save(replace(project, guidelines={"": "Theirs."}), "Grace")
@@ -65,7 +59,7 @@ def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(
     )
 
 
-def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) -> None:
+def test_a_project_is_made_filled_and_opened_for_judging(home_page):
     page = visit("annotate", corpus="small")
     assert "Create a project to start annotating" in shown(page)
     click(page, "annotate_make")
@@ -109,7 +103,7 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     assert judged_on(page)
 
 
-def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: Explorer) -> None:
+def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page):
     make_project(home_page)
     page = visit("annotate", corpus="small", project="gone")
     assert "has no project" in shown(page)
@@ -119,7 +113,7 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: E
     assert (param(page, "project"), param(page, "part")) == ("p", "")
 
 
-def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
+def test_without_a_name_nobody_judges(home_page):
     make_project(home_page)
     page = visit("annotate", corpus="small", project="p")
     assert judged_on(page)
@@ -129,9 +123,7 @@ def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
     assert not judged_on(page)
 
 
-def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
-    home_page: Explorer,
-) -> None:
+def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(home_page):
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Only leads of this project can open" in shown(page)
@@ -145,7 +137,7 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
     assert "Set &#x27;First items for everybody&#x27;" in shown(page)
 
 
-def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
+def test_an_empty_pool_says_what_to_do(home_page):
     home_page.annotation.save(Project("small", "empty", leads=("Grace",)), "Grace")
     page = visit("annotate", corpus="small", project="empty")
     assert "No items to judge yet. Ask the leads (Grace)" in shown(page)
@@ -155,7 +147,7 @@ def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
     assert param(page, "part") == "pool"
 
 
-def test_a_lead_is_led_from_the_first_judgment_to_the_export(home_page: Explorer) -> None:
+def test_a_lead_is_led_from_the_first_judgment_to_the_export(home_page):
     annotation = home_page.annotation
     project = make_project(home_page, annotators=("Ada", "Grace"), first=2)
     page = visit("annotate", corpus="small", project="p", part="progress")
@@ -183,7 +175,7 @@ def test_a_lead_is_led_from_the_first_judgment_to_the_export(home_page: Explorer
     assert param(page, "part") == "files"
 
 
-def test_queries_are_assigned_and_shared_out_in_the_pool(home_page: Explorer) -> None:
+def test_queries_are_assigned_and_shared_out_in_the_pool(home_page):
     project = make_project(home_page, annotators=("Ada", "Grace"))
     (query_id,) = home_page.annotation.queries(project)
     page = visit("annotate", corpus="small", project="p", part="pool")
@@ -197,7 +189,7 @@ def test_queries_are_assigned_and_shared_out_in_the_pool(home_page: Explorer) ->
     assert home_page.annotation.project("small", "p").assigned == {query_id: ("Ada",)}
 
 
-def test_a_project_is_renamed_copied_and_deleted_and_comes_back(home_page: Explorer) -> None:
+def test_a_project_is_renamed_copied_and_deleted_and_comes_back(home_page):
     project = make_project(home_page, annotators=("Ada",))
     page = visit("annotate", corpus="small", project="p", part="project")
     for name, key in (("q", "annotate_rename"), ("second round", "annotate_copy")):
@@ -219,7 +211,7 @@ def test_a_project_is_renamed_copied_and_deleted_and_comes_back(home_page: Explo
     assert param(page, "project") == "q"
 
 
-def test_a_file_is_shown_in_numbers_before_it_is_imported(home_page: Explorer) -> None:
+def test_a_file_is_shown_in_numbers_before_it_is_imported(home_page):
     annotation = home_page.annotation
     project = make_project(home_page)
     one, two, *_ = (i.item for i in annotation.pool(project))
@@ -242,9 +234,7 @@ def test_a_file_is_shown_in_numbers_before_it_is_imported(home_page: Explorer) -
     assert {j.item: j.relevance for j in annotation.judgments(project)} == {one: 2, two: 0}
 
 
-def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(
-    home_page: Explorer,
-) -> None:
+def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(home_page):
     make_project(home_page)
     page = visit("annotate", corpus="small", project="p")
     page.selectbox(key="annotate_project").set_value("")
@@ -253,7 +243,7 @@ def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(
     assert "No judgments in this project yet." in shown(page)
 
 
-def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> None:
+def test_leads_see_agreement_decide_and_take_files_home(home_page):
     annotation = home_page.annotation
     project = make_project(home_page, per_item=2)
     for number, item in enumerate(annotation.pool(project)):
@@ -291,7 +281,7 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     assert "line 1" in shown(page)
 
 
-def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page: Explorer) -> None:
+def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page):
     project = home_page.annotation.save(Project("small", "titles"), "lead")
     one, other = (d["doc_id"] for d in DOCUMENTS[:2])
     seed, pasted = Query("small", seed=one), Query("small", text="Bees dance to tell where.")
@@ -313,9 +303,7 @@ def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page: Explorer)
     assert "No seed chosen." in shown(page)
 
 
-def test_a_template_for_guidelines_names_the_grades_and_keeps_what_was_written(
-    home_page: Explorer,
-) -> None:
+def test_a_template_for_guidelines_names_the_grades_and_keeps_what_was_written(home_page):
     page = visit("annotate", corpus="small", part="new")
     page.text_area(key="annotate_guide__new").set_value("Read *all* of it.")
     page.segmented_control(key="annotate_scale_new").set_value("binary")
@@ -331,7 +319,7 @@ def test_a_template_for_guidelines_names_the_grades_and_keeps_what_was_written(
     assert [node["tag"] for node in nodes(method) if isinstance(node, dict)].count("table") == 1
 
 
-def test_guidelines_are_nodes_without_html_images_or_odd_links() -> None:
+def test_guidelines_are_nodes_without_html_images_or_odd_links():
     tree = nodes(
         "# Title\n<b>no</b> ![i](https://e.org/i.png) [go](javascript:go()) [ok](https://e.org)\n\n"
         "| Grade | Meaning |\n| --- | --- |\n| 1 | *same* \\| |\n"
@@ -348,7 +336,7 @@ def test_guidelines_are_nodes_without_html_images_or_odd_links() -> None:
     assert cell == {"tag": "td", "children": [{"tag": "em", "children": ["same"]}, " |"]}
 
 
-def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Explorer) -> None:
+def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page):
     annotation = home_page.annotation
     project = make_project(home_page, per_item=2, annotators=("Ada", "<i>Ben</i>", "Grace"))
     items = annotation.pool(project)
@@ -390,9 +378,7 @@ def decide_page(explorer, project):
 
 
 @pytest.mark.parametrize("role", ["annotator", "lead"])
-def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
-    home_page: Explorer, monkeypatch: pytest.MonkeyPatch, role: Role
-) -> None:
+def test_only_leads_fill_holes_and_decide_whatever_the_project_says(home_page, monkeypatch, role):
     monkeypatch.setattr("pages._login.login.person", lambda: Person("ada@example.org", "Ada", role))
     project = make_project(home_page)
     (query_id,) = home_page.annotation.queries(project)
@@ -416,13 +402,13 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
 # -- small parts -----------------------------------------------------------------------------------
 
 
-def test_a_scale_reads_as_it_is_written_and_a_broken_line_is_named() -> None:
+def test_a_scale_reads_as_it_is_written_and_a_broken_line_is_named():
     assert read_scale(scale_lines(GRADED)).grades == GRADED.grades
     with pytest.raises(BadInputError, match="Line 2 of the scale"):
         read_scale("0 No\nyes\n")
 
 
-def test_seeds_come_as_ids_or_as_links_of_explore() -> None:
+def test_seeds_come_as_ids_or_as_links_of_explore():
     link = "http://127.0.0.1/?corpus=small&seed=b&aspect=result&q=Alike+here"
     found = read_seeds(f"a\n\n{link}\n", "small", ["method", "background"])
     assert [(q.seed, q.aspect, q.instruction) for q in found] == [

@@ -1,15 +1,10 @@
 """What the judging view sends: stored once and in its order, whatever comes twice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
 
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
@@ -22,7 +17,7 @@ from tests.support import make_explorer, write_jsonl
 
 
 @pytest.fixture
-def project(small_copy: Explorer) -> Project:
+def project(small_copy):
     annotation = small_copy.annotation
     project = annotation.save(Project("small", "p"), "lead")
     seed, _ = small_copy.starting_point("small")
@@ -31,22 +26,22 @@ def project(small_copy: Explorer) -> Project:
     return project
 
 
-def sit_down(project: Project, who: str = "Ada") -> JudgingSession:
+def sit_down(project, who="Ada"):
     return JudgingSession(project, who, DocumentCache(project.corpus))
 
 
-def message(turn: int, *events: dict[str, Any], **more: Any) -> dict[str, Any]:
+def message(turn, *events, **more):
     return {"turn": turn, "events": list(events), **more}
 
 
-def grade(name: str, key: str, relevance: int, **more: Any) -> dict[str, Any]:
+def grade(name, key, relevance, **more):
     query_id, doc_id = from_key(key) or ("", "")
     event = {"event": name, "kind": "judge", "key": key, "query_id": query_id, "doc_id": doc_id}
     said = {"verdict": "grade", "relevance": relevance, "note": "", "marks": [], "seconds": 1.5}
     return {**event, **said, **more}
 
 
-def test_an_event_that_comes_twice_is_stored_once(small_copy: Explorer, project: Project) -> None:
+def test_an_event_that_comes_twice_is_stored_once(small_copy, project):
     place = sit_down(project)
     first, second = view_data(small_copy, place)["next"][:2]
     said = grade("e1", first, 2, note="why", marks=[1, 0])
@@ -61,9 +56,7 @@ def test_an_event_that_comes_twice_is_stored_once(small_copy: Explorer, project:
     assert history[0].marks == tuple(s.span for s in document.sentences[:2])
 
 
-def test_an_undo_is_answered_alike_after_the_app_was_started_anew(
-    small_copy: Explorer, project: Project
-) -> None:
+def test_an_undo_is_answered_alike_after_the_app_was_started_anew(small_copy, project):
     place = sit_down(project)
     first, second = view_data(small_copy, place)["next"][:2]
     nothing, undo = {"event": "u0", "kind": "undo"}, {"event": "u1", "kind": "undo"}
@@ -81,8 +74,8 @@ def test_an_undo_is_answered_alike_after_the_app_was_started_anew(
 
 
 def test_what_cannot_be_stored_is_refused_with_the_reason_and_the_rest_is_stored(
-    small_copy: Explorer, project: Project
-) -> None:
+    small_copy, project
+):
     place = sit_down(project)
     first, second = view_data(small_copy, place)["next"][:2]
     gone = to_key((from_key(first)[0], "gone"))  # type: ignore[index]
@@ -103,9 +96,7 @@ def test_what_cannot_be_stored_is_refused_with_the_reason_and_the_rest_is_stored
     assert [j.doc_id for j in small_copy.annotation.judgments(project)] == [from_key(second)[1]]  # type: ignore[index]
 
 
-def test_after_an_import_documents_are_judged_as_they_are_now(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
+def test_after_an_import_documents_are_judged_as_they_are_now(small_copy, project, tmp_path):
     place = sit_down(project)
     before = view_data(small_copy, place)
     first, second = before["next"][:2]
@@ -133,16 +124,14 @@ def test_after_an_import_documents_are_judged_as_they_are_now(
 
 
 @pytest.mark.nightly
-def test_what_a_corpus_cannot_be_asked_any_more_is_in_nobody_s_queue(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
+def test_what_a_corpus_cannot_be_asked_any_more_is_in_nobody_s_queue(small_copy, project, tmp_path):
     annotation, library = small_copy.annotation, small_copy.library
     (gone,) = annotation.queries(project)
     (whole,) = annotation.add_queries(project, [Query("small", seed="tides-network")])
     annotation.fill_pool(project, PoolRequest(("bm25",), 3), [whole])
     place, lens = sit_down(project), library.lens("small")
 
-    def asked() -> dict[str, str]:
+    def asked():
         data = view_data(small_copy, place)
         words = {seed["query_id"]: seed["asked"] for seed in data["seeds"]}
         assert {(from_key(key) or ("",))[0] for key in data["next"]} == words.keys()
@@ -162,7 +151,7 @@ def test_what_a_corpus_cannot_be_asked_any_more_is_in_nobody_s_queue(
     assert asked().keys() == {whole}, "whose seed is there is judged all the same"
 
 
-def test_annotators_are_told_what_a_corrected_reading_asks_for(small: Explorer) -> None:
+def test_annotators_are_told_what_a_corrected_reading_asks_for(small):
     lens, seed = small.library.lens("small"), small.document("small", "bees-network")
     words = {aspect.key: aspect.instruction for aspect in lens.aspects}
     names = {aspect.key: aspect.name for aspect in lens.aspects}
@@ -177,9 +166,7 @@ def test_annotators_are_told_what_a_corrected_reading_asks_for(small: Explorer) 
     assert (plain["asked"], plain["aspect"]) == (words["method"], names["method"])
 
 
-def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(
-    small_copy: Explorer, project: Project
-) -> None:
+def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(small_copy, project):
     place = sit_down(project)
     first, second = view_data(small_copy, place)["next"][:2]
     events = grade("e1", first, 2), grade("e2", second, 1)
@@ -194,17 +181,13 @@ def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(
     assert len(small_copy.annotation.history(project)) == 2
 
 
-def test_the_judging_view_sees_no_sources_unless_the_project_says_so(
-    small_copy: Explorer, project: Project
-) -> None:
+def test_the_judging_view_sees_no_sources_unless_the_project_says_so(small_copy, project):
     assert all(i["sources"] == [] for i in view_data(small_copy, sit_down(project))["items"])
     project = small_copy.annotation.save(replace(project, blind=False), "lead")
     assert any(i["sources"] for i in view_data(small_copy, sit_down(project))["items"])
 
 
-def test_who_has_to_wait_for_others_is_told_so_and_goes_on_when_they_judge(
-    small_copy: Explorer, project: Project
-) -> None:
+def test_who_has_to_wait_for_others_is_told_so_and_goes_on_when_they_judge(small_copy, project):
     ada, ben = sit_down(project), sit_down(project, "Ben")
     first, *rest = view_data(small_copy, ada)["next"]
     waits = view_data(small_copy, ben)

@@ -1,43 +1,36 @@
 """Where a model grades on the Annotate page: cost, progress, a blind check, differences."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate import assessor
 from pages._annotate.judging_data import DocumentCache, from_key
 from pages._annotate.judging_view import JudgingSession, receive, view_data
 from tests.fakes.model_answers import MODEL, Knowledge, grades_by
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import SEED
-from tests.pages.visits import Serve, click, judged_on, run, run_until, shown, visit
+from tests.pages.visits import click, judged_on, run, run_until, shown, visit
 from tests.support import make_explorer
 
 JUDGE = f"model:{MODEL}"
 
 
 @pytest.fixture
-def grader() -> Iterator[ModelServer]:
+def grader():
     """A model that gives 3 to what trains a network, and 0 to the rest."""
     with serving(Knowledge({}, {}), handlers=[grades_by()]) as running:
         yield running
 
 
 @pytest.fixture
-def graded(small_copy: Explorer, grader: ModelServer, serve: Serve) -> Explorer:
+def graded(small_copy, grader, serve):
     """An explorer whose endpoint is that model, and a project of twelve items."""
     home = small_copy.home.ledger.parent
     return serve(make_explorer(home, openai_base_url=grader.url, llm_model=MODEL))
 
 
-def make_project(explorer: Explorer, **settings: Any) -> Project:
+def make_project(explorer, **settings):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p", **settings), "lead")
     annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
@@ -46,8 +39,8 @@ def make_project(explorer: Explorer, **settings: Any) -> Project:
 
 
 def test_an_unnamed_model_is_refused_with_the_names_there_and_the_form_stays(
-    small_copy: Explorer, grader: ModelServer, serve: Serve
-) -> None:
+    small_copy, grader, serve
+):
     make_project(serve(small_copy))
     page = visit_grading()
     page.text_input(key="model_address").set_value(grader.url)
@@ -59,17 +52,15 @@ def test_an_unnamed_model_is_refused_with_the_names_there_and_the_form_stays(
     assert page.button(key="annotate_model_start").disabled is False
 
 
-def visit_grading() -> AppTest:
+def visit_grading():
     return visit("annotate", corpus="small", project="p", part="model")
 
 
-def until_graded(page: AppTest) -> AppTest:
+def until_graded(page):
     return run_until(page, lambda: 'role="progressbar"' not in shown(page), what="the last grade")
 
 
-def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
-    graded: Explorer,
-) -> None:
+def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(graded):
     project = make_project(graded)
     page = visit_grading()
     assert "No model grades in this project yet" in shown(page)
@@ -113,7 +104,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     assert "does something else." in shown(page) or "does the same." in shown(page)
 
 
-def test_a_run_is_cancelled_found_again_and_resumed(graded: Explorer, grader: ModelServer) -> None:
+def test_a_run_is_cancelled_found_again_and_resumed(graded, grader):
     project = make_project(graded)
     graded.annotation.grading.batch = 2
     grader.behaviour.latency = 0.5
@@ -134,7 +125,7 @@ def test_a_run_is_cancelled_found_again_and_resumed(graded: Explorer, grader: Mo
     assert "Done" not in shown(other)
 
 
-def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> None:
+def test_only_leads_see_the_model_and_let_its_grades_count(graded):
     make_project(graded, leads=("Grace",))
     page = visit_grading()
     assert "Only leads of this project can open" in shown(page)
@@ -150,9 +141,7 @@ def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> 
     assert "set under Project" in shown(page)
 
 
-def test_a_run_without_a_single_grade_is_not_called_done(
-    graded: Explorer, grader: ModelServer
-) -> None:
+def test_a_run_without_a_single_grade_is_not_called_done(graded, grader):
     make_project(graded)
     grader.behaviour.faults = {"other-json": 1.0}
     page = visit_grading()

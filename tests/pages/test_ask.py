@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from html import escape
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from engine.ask.answering import read_citations
-from engine.explorer import Explorer
 from engine.types.documents import Document
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from engine.types.reading import Answer, AskJob, AskRequest, GivenPassage
 from pages._ask.answer import answer_data
 from tests.fakes.model_answers import Knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.pages.visits import (
     APP,
-    Connect,
     address,
     click,
     param,
@@ -35,13 +30,13 @@ LONG = "Why do honey bees collapse? " * 40
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
+def server():
     with serving(Knowledge({}, {})) as running:
         yield running
 
 
 @pytest.fixture
-def page(small_copy: Explorer, server: ModelServer, connect: Connect) -> AppTest:
+def page(small_copy, server, connect):
     """The app on the small corpus, which is that of this test's home, with a model."""
     connect(server.url)
     app = address(APP, corpus="small")
@@ -56,9 +51,7 @@ def page(small_copy: Explorer, server: ModelServer, connect: Connect) -> AppTest
         ("corpus", "nowhere", "nowhere"),
     ],
 )
-def test_a_link_that_cannot_be_read_is_explained_and_the_question_stays(
-    page: AppTest, name: str, value: str, says: str
-) -> None:
+def test_a_link_that_cannot_be_read_is_explained_and_the_question_stays(page, name, value, says):
     page.query_params["question"] = "Why do bees collapse?"
     page.query_params[name] = value
     run(page)
@@ -67,7 +60,7 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_question_stays(
     assert page.selectbox(key="ask_corpus").value == "small"
 
 
-def test_the_cost_is_shown_before_anything_is_sent(page: AppTest, server: ModelServer) -> None:
+def test_the_cost_is_shown_before_anything_is_sent(page, server):
     page.query_params["answer"] = "gone"
     run(page)
     assert "This answer is not stored here." in shown(page)
@@ -82,7 +75,7 @@ def test_the_cost_is_shown_before_anything_is_sent(page: AppTest, server: ModelS
     assert "1 passage, about" in shown(page)
 
 
-def test_a_long_question_stays_out_of_the_link_but_in_the_visit(page: AppTest) -> None:
+def test_a_long_question_stays_out_of_the_link_but_in_the_visit(page):
     run(page)
     page.text_area(key="ask_question").set_value(LONG).run()
     assert "question" not in page.query_params
@@ -92,9 +85,7 @@ def test_a_long_question_stays_out_of_the_link_but_in_the_visit(page: AppTest) -
     assert "Short?" in page.query_params["question"]
 
 
-def test_without_a_model_passages_are_shown_and_the_page_says_how_to_connect_one(
-    small_copy: Explorer,
-) -> None:
+def test_without_a_model_passages_are_shown_and_the_page_says_how_to_connect_one(small_copy):
     page = address(APP, corpus="small", question="Why do trees cool?")
     page.switch_page(script("ask"))
     run(page)
@@ -108,23 +99,21 @@ def test_without_a_model_passages_are_shown_and_the_page_says_how_to_connect_one
     assert "No scenarios yet." in words
 
 
-def answered(page: AppTest) -> AppTest:
+def answered(page):
     return run_until(page, lambda: "ask_cancel" not in keys(page), what="the answer")
 
 
-def answers(page: AppTest) -> list[dict[str, Any]]:
+def answers(page):
     """What the components of answers were told, the first one first."""
     all_of = [one.proto for one in page.get("bidi_component")]
     return [json.loads(one.json) for one in all_of if one.component_name == "seedlens_ask"]
 
 
-def keys(page: AppTest) -> list[str]:
+def keys(page):
     return [str(button.key) for button in page.button]
 
 
-def test_an_example_is_asked_followed_up_reopened_and_removed(
-    page: AppTest, server: ModelServer
-) -> None:
+def test_an_example_is_asked_followed_up_reopened_and_removed(page, server):
     server.behaviour.handlers = [lambda prompt, _: "So it is [1]."]
     run(page)
     example = page.button(key="ask_example_0").label
@@ -162,7 +151,7 @@ def test_an_example_is_asked_followed_up_reopened_and_removed(
     assert "ask_example_0" in keys(later)
 
 
-def test_a_failed_question_can_be_asked_again(page: AppTest, server: ModelServer) -> None:
+def test_a_failed_question_can_be_asked_again(page, server):
     server.behaviour.handlers = [lambda *_: ""]
     page.query_params["question"] = "Why?"
     answered(click(run(page), "ask_button"))
@@ -173,7 +162,7 @@ def test_a_failed_question_can_be_asked_again(page: AppTest, server: ModelServer
     assert [part["label"] for part in parts] == ["check", "no source"]
 
 
-def test_sentences_without_a_source_are_marked() -> None:
+def test_sentences_without_a_source_are_marked():
     document = Document("d", "t", "Most bees die of mites in winter.", ())
     passages = (GivenPassage(1, document, (0, 33)),)
     text = "Most bees die of mites [1]. They all fly. It is so [9]. Yes."

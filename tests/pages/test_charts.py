@@ -27,12 +27,7 @@ LENS = Lens(
 EVIL = '<b>bold</b> & <a href="x">'
 
 
-def compared(
-    rankings: dict[str, list[str]],
-    titles: dict[str, str] | None = None,
-    likeness: tuple[tuple[str, float], ...] = (),
-    grades: dict[str, int] | None = None,
-) -> Comparison:
+def compared(rankings, titles=None, likeness=(), grades=None):
     variants = tuple(
         VariantRanking(
             variant=Variant(name, f"wording of {name}"),
@@ -54,19 +49,19 @@ def compared(
     )  # fmt: skip
 
 
-def drawn(figure: Any) -> dict[str, Any]:
+def drawn(figure):
     """The figure as the browser gets it."""
     found: dict[str, Any] = json.loads(figure.to_json())
     return found
 
 
-def frontier(found: Frontier, current: float) -> Any:
+def frontier(found, current):
     """The chart of a frontier, on a light page."""
     frame = compare_charts.frontier_frame(found)
     return compare_charts.frontier(frame, current, judged=found.judged, dark=False)
 
 
-def test_the_rank_flow_follows_each_paper_through_all_rankings() -> None:
+def test_the_rank_flow_follows_each_paper_through_all_rankings():
     comparison = compared(
         {"base": ["a", "b", "c", "d"], "generic": ["b", "a", "d"], "short": ["x"]},
         {"a": "Paper A"},
@@ -86,7 +81,7 @@ def test_the_rank_flow_follows_each_paper_through_all_rankings() -> None:
     ]
 
 
-def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> None:
+def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined():
     values = {("base", "base"): 1.0, ("base", "other"): 0.256, ("other", "base"): None}
     frame = compare_charts.matrix_frame(["base", "other"], values)
     figure = drawn(compare_charts.matrix(frame, "rbo", dark=False))
@@ -97,7 +92,7 @@ def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> Non
     assert frame_csv(frame) == "variant,base,other\nbase,1.0,0.256\nother,,\n"
 
 
-def test_long_names_are_wrapped_and_beside_many_the_columns_have_numbers() -> None:
+def test_long_names_are_wrapped_and_beside_many_the_columns_have_numbers():
     names = [f"paraphrase of the base wording, number {n}" for n in range(1, 5)]
     frame = compare_charts.matrix_frame(names, {(names[0], names[1]): 0.5})
     figure = drawn(compare_charts.matrix(frame, "rbo", dark=False))
@@ -108,7 +103,7 @@ def test_long_names_are_wrapped_and_beside_many_the_columns_have_numbers() -> No
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("measure", ["rbo", "rank_gain"])
-def test_the_numbers_of_a_matrix_can_be_read_on_every_cell(measure: str, dark: bool) -> None:
+def test_the_numbers_of_a_matrix_can_be_read_on_every_cell(measure, dark):
     steps = [i / 20 * (-1) ** i for i in range(21)]
     values = {("a", str(i)): v if measure == "rank_gain" else abs(v) for i, v in enumerate(steps)}
     names = ["a", *(str(i) for i in range(21))]
@@ -118,16 +113,16 @@ def test_the_numbers_of_a_matrix_can_be_read_on_every_cell(measure: str, dark: b
     assert min(contrast(rgb(cell), rgb(text)) for cell, text in shades) >= 4.5
 
 
-def rgb(colour: str) -> tuple[float, ...]:
+def rgb(colour):
     if colour.startswith("#"):
         return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return tuple(float(part) / 255 for part in colour[4:-1].split(","))
 
 
-def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+def contrast(one, other):
     """As WCAG defines it: 1 to 21."""
 
-    def luminance(colour: tuple[float, ...]) -> float:
+    def luminance(colour):
         linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in colour]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -136,7 +131,7 @@ def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_lines_of_grades_are_told_apart_by_width_and_dash_and_seen_on_the_paper(dark: bool) -> None:
+def test_lines_of_grades_are_told_apart_by_width_and_dash_and_seen_on_the_paper(dark):
     styles = compare_charts.grade_styles([0, 3, 1, 2], dark=dark)
     assert [s["width"] for s in styles.values()] == sorted({s["width"] for s in styles.values()})
     assert [bool(s["dash"]) for s in styles.values()] == [True, False, False, False]
@@ -148,7 +143,7 @@ def test_lines_of_grades_are_told_apart_by_width_and_dash_and_seen_on_the_paper(
     assert min(contrast(rgb(c), rgb(p)) for c in texts for p in papers) >= 4.5
 
 
-def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures() -> None:
+def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures():
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
     spec = chart_style.for_file(frontier(Frontier(points, True), 0.5))
     assert spec["layout"]["paper_bgcolor"] == spec["layout"]["plot_bgcolor"] == "#ffffff"
@@ -157,7 +152,7 @@ def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures() -> N
     assert "hovertemplate" not in spec["data"][0]
 
 
-def test_the_letters_of_figures_cover_what_papers_are_called() -> None:
+def test_the_letters_of_figures_cover_what_papers_are_called():
     font = json.loads((ASSETS / "figures" / "font.json").read_text("utf-8"))
     assert font["family"] == chart_style.FILE_FONT
     for weight in font["weights"].values():
@@ -165,7 +160,7 @@ def test_the_letters_of_figures_cover_what_papers_are_called() -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_names_are_shown_as_they_are_never_as_markup(dark: bool) -> None:
+def test_names_are_shown_as_they_are_never_as_markup(dark):
     comparison = compared({EVIL: ["a"]}, likeness=(("Why", 0.2), ("How & when", -0.1)))
     for figure in (
         compare_charts.matrix(
@@ -179,7 +174,7 @@ def test_names_are_shown_as_they_are_never_as_markup(dark: bool) -> None:
         assert "&lt;b&gt;" in written
 
 
-def test_likeness_has_a_bar_for_every_aspect_with_its_letter() -> None:
+def test_likeness_has_a_bar_for_every_aspect_with_its_letter():
     comparison = compared(
         {"base": ["a"], "other": ["b"]}, likeness=(("Why", 0.25), ("How & when", -1))
     )
@@ -190,7 +185,7 @@ def test_likeness_has_a_bar_for_every_aspect_with_its_letter() -> None:
     assert beside == ["W +0.250", "W +0.250", "H −1.000", "H −1.000"]
 
 
-def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
+def test_the_frontier_marks_the_steer_in_use_and_names_its_axes():
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
     figure = drawn(frontier(Frontier(points, True), 0.52))
     assert [*filter(None, figure["data"][0]["text"])] == ["0%", "50%", "100%"]
@@ -211,7 +206,7 @@ LEAST = {"textColor": 4.5, "linkColor": 4.5, "primaryColor": 4.5, "borderColor":
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", LEAST)
-def test_words_and_edges_stand_out_from_both_backgrounds(scheme: str, name: str) -> None:
+def test_words_and_edges_stand_out_from_both_backgrounds(scheme, name):
     """WCAG 2.2, 1.4.3 and 1.4.11."""
     colours = THEME[scheme]
     for ground in ("backgroundColor", "secondaryBackgroundColor"):

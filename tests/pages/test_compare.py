@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from pages._common.state import Pages
 from pages._compare.compare_components import edited
@@ -29,15 +26,15 @@ from tests.pages.visits import BROKEN, click, param, run, shown, visit
 EVIL = '<b>x</b> **y** <img src="z">'
 
 
-def variants(page: AppTest) -> tuple[Variant, ...]:
+def variants(page):
     return variants_from_json(param(page, "variants"))
 
 
-def charts(page: AppTest) -> list[dict[str, Any]]:
+def charts(page):
     return [json.loads(chart.proto.spec) for chart in page.get("plotly_chart")]
 
 
-def link(*rows: dict[str, object]) -> str:
+def link(*rows):
     return json.dumps(rows)
 
 
@@ -45,9 +42,7 @@ BASE: dict[str, object] = {"name": "base", "wording": "Papers that report a simi
 OTHER: dict[str, object] = {"name": "other", "wording": "Papers that use a similar method."}
 
 
-def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_others(
-    demo: Explorer,
-) -> None:
+def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_others(demo):
     page = visit("compare")
     assert [v.system for v in variants(page)] == list(OPENING_SYSTEMS)
     assert len({v.instruction for v in variants(page)}) == 1
@@ -82,12 +77,12 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
         (link({**BASE, "sentences": "first"}), "variant 1: invalid interpretation"),
     ],
 )
-def test_variants_that_cannot_be_read_say_why(text: str, says: str) -> None:
+def test_variants_that_cannot_be_read_say_why(text, says):
     with pytest.raises(ValueError, match=re.escape(says)):
         variants_from_json(text)
 
 
-def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens(demo: Explorer) -> None:
+def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens(demo):
     page = visit("compare", corpus="demo", variants="{")
     assert "not JSON" in shown(page)
     assert BROKEN not in shown(page)
@@ -106,9 +101,7 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens(demo: Explor
         ({"variants": link({**BASE, "reading": "+taste"})}, "There is no aspect"),
     ],
 )
-def test_a_comparison_that_cannot_be_made_leaves_the_controls_to_mend_it(
-    demo: Explorer, params: dict[str, str], says: str
-) -> None:
+def test_a_comparison_that_cannot_be_made_leaves_the_controls_to_mend_it(demo, params, says):
     page = visit("compare", **{"corpus": "demo", **params})
     assert says in shown(page)
     assert BROKEN not in shown(page)
@@ -117,7 +110,7 @@ def test_a_comparison_that_cannot_be_made_leaves_the_controls_to_mend_it(
     assert not page.get("plotly_chart")
 
 
-def test_names_are_shown_as_they_were_typed(demo: Explorer) -> None:
+def test_names_are_shown_as_they_were_typed(demo):
     page = visit("compare", variants=link(BASE, {**OTHER, "wording": EVIL}))
     assert "<img" not in shown(page)
     assert "&lt;img" in shown(page)
@@ -127,7 +120,7 @@ def test_names_are_shown_as_they_were_typed(demo: Explorer) -> None:
     assert not page.markdown
 
 
-def test_five_kinds_of_wording_and_the_paraphrases_are_one_click_away(demo: Explorer) -> None:
+def test_five_kinds_of_wording_and_the_paraphrases_are_one_click_away(demo):
     page = visit("compare")
     click(page, "compare_preset_five_kinds")
     five = variants(page)
@@ -137,7 +130,7 @@ def test_five_kinds_of_wording_and_the_paraphrases_are_one_click_away(demo: Expl
     assert [v.name for v in variants(page)][:2] == ["base", "paraphrase-1"]
 
 
-def test_another_aspect_changes_the_built_in_wordings_and_leaves_ones_own(demo: Explorer) -> None:
+def test_another_aspect_changes_the_built_in_wordings_and_leaves_ones_own(demo):
     result, method = (demo.library.lens("demo").aspects[i].instruction for i in (2, 1))
     rows = link(
         {"name": "base", "wording": result},
@@ -151,9 +144,7 @@ def test_another_aspect_changes_the_built_in_wordings_and_leaves_ones_own(demo: 
     assert param(page, "aspect") == "method"
 
 
-def test_a_seed_and_an_aspect_that_are_not_there_are_named_and_others_compared(
-    demo: Explorer,
-) -> None:
+def test_a_seed_and_an_aspect_that_are_not_there_are_named_and_others_compared(demo):
     page = visit("compare", corpus="demo", seed="nobody", aspect="taste")
     assert "There is no document &#x27;nobody&#x27;" in shown(page)
     assert "There is no aspect &#x27;taste&#x27;" in shown(page)
@@ -161,7 +152,7 @@ def test_a_seed_and_an_aspect_that_are_not_there_are_named_and_others_compared(
     assert (param(page, "seed"), param(page, "aspect")) == ("demo-0232", "result")
 
 
-def test_an_open_document_shows_its_evidence_and_one_that_is_gone_says_so(demo: Explorer) -> None:
+def test_an_open_document_shows_its_evidence_and_one_that_is_gone_says_so(demo):
     page = visit("compare", document="demo-0100")
     assert not page.exception
     assert "sl-error" not in shown(page)
@@ -170,7 +161,7 @@ def test_an_open_document_shows_its_evidence_and_one_that_is_gone_says_so(demo: 
     assert "cmp-verdict" in shown(page)
 
 
-def test_without_judgments_the_page_says_why_there_is_no_p_mrr(demo: Explorer) -> None:
+def test_without_judgments_the_page_says_why_there_is_no_p_mrr(demo):
     text_id = demo.notebook.put_text(
         "Buses are late. We fit a Bayesian model with random effects. Delays shrink by a third."
     )
@@ -186,9 +177,7 @@ def test_without_judgments_the_page_says_why_there_is_no_p_mrr(demo: Explorer) -
 # -- the grid, and what an audience sees -----------------------------------------------------
 
 
-def test_every_wording_is_ranked_on_every_system_that_is_chosen_and_the_best_is_first(
-    demo: Explorer,
-) -> None:
+def test_every_wording_is_ranked_on_every_system_that_is_chosen_and_the_best_is_first(demo):
     page = visit("compare", corpus="demo", aspect="method", variants=link(BASE, OTHER))
     page.multiselect(key="compare_on_systems").set_value(["aspect", "dense"])
     page = run(page)
@@ -206,7 +195,7 @@ def test_every_wording_is_ranked_on_every_system_that_is_chosen_and_the_best_is_
     assert not other.dataframe[1].value.equals(page.dataframe[1].value)
 
 
-def test_too_many_wordings_for_the_systems_are_refused_with_their_number() -> None:
+def test_too_many_wordings_for_the_systems_are_refused_with_their_number():
     view = CompareView(variants=tuple(Variant(f"v{i}", f"words {i}") for i in range(5)))
     assert len(view.on_systems(["aspect", "dense"]).variants) == 10
     weights = [Variant(f"v{i}", "words", steer=i / 10) for i in (3, 7)]
@@ -217,7 +206,7 @@ def test_too_many_wordings_for_the_systems_are_refused_with_their_number() -> No
         view.on_systems(["aspect", "dense", "bm25"])
 
 
-def test_presenting_shows_verdicts_and_flow_without_controls(demo: Explorer) -> None:
+def test_presenting_shows_verdicts_and_flow_without_controls(demo):
     page = visit("compare", present="1")
     assert "ranks first" in shown(page)
     assert "cmp-verdict" in shown(page)
@@ -230,7 +219,7 @@ def test_presenting_shows_verdicts_and_flow_without_controls(demo: Explorer) -> 
 # -- links -----------------------------------------------------------------------------------
 
 
-def test_variants_come_back_from_a_link_as_they_were() -> None:
+def test_variants_come_back_from_a_link_as_they_were():
     given = (
         Variant("base", "same “method” & <data>\n不同", "aspect", 0.35),
         Variant("none", "", "dense"),
@@ -242,7 +231,7 @@ def test_variants_come_back_from_a_link_as_they_were() -> None:
     assert "steer" not in json.loads(text)[1], "what is default is left out"
 
 
-def test_a_search_from_elsewhere_opens_with_its_own_wording_beside_none(demo: Explorer) -> None:
+def test_a_search_from_elsewhere_opens_with_its_own_wording_beside_none(demo):
     own = Variant("mine", "the same data", "aspect", 0.7, aspect="method")
     search = View("demo", "demo-0353", aspect="method", instruction=own.instruction, steer=0.7)
     params = CompareView.found_in(Pages().leave(search)).to_params()
@@ -253,7 +242,7 @@ def test_a_search_from_elsewhere_opens_with_its_own_wording_beside_none(demo: Ex
     assert "variants" not in CompareView.found_in(plain).to_params()
 
 
-def test_a_link_that_would_be_too_long_is_stored_here_and_opens_again(demo: Explorer) -> None:
+def test_a_link_that_would_be_too_long_is_stored_here_and_opens_again(demo):
     long = [{"name": f"long-{i}", "wording": f"same method {i} " + "ä" * 900} for i in range(4)]
     page = visit("compare", variants=link(*long))
     assert param(page, "variants") == ""
@@ -268,13 +257,13 @@ def test_a_link_that_would_be_too_long_is_stored_here_and_opens_again(demo: Expl
 # -- the editor, and where a visit starts ----------------------------------------------------
 
 
-def test_a_variant_that_was_duplicated_gets_a_name_of_its_own() -> None:
+def test_a_variant_that_was_duplicated_gets_a_name_of_its_own():
     rows = [BASE, BASE, {**BASE, "name": "mine"}]
     assert [v.name for v in edited(rows, before=2)] == ["base", "base-2", "mine"]
     assert free_name("base", ["base", "base-2"]) == "base-3"
 
 
 @pytest.mark.parametrize("rows", [None, [], [BASE] * 13, [{"name": "x"}], [{**BASE, "steer": "1"}]])
-def test_rows_that_the_editor_cannot_have_made_are_refused(rows: object) -> None:
+def test_rows_that_the_editor_cannot_have_made_are_refused(rows):
     with pytest.raises(BadInputError):
         edited(rows, before=1)

@@ -1,7 +1,5 @@
 """The table of a whole collection on the Compare page, and what is taken home from the page."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -9,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from engine.explorer import Explorer
 from engine.types.comparisons import (
     ComparisonRequest,
     Sensitivity,
@@ -21,22 +18,22 @@ from engine.types.comparisons import (
 from pages._common.charts import frame_csv
 from pages._compare.collection import matrix_frame, sensitivity_frame
 from pages._compare.sections import ranks_csv
-from tests.pages.visits import Serve, click, param, shown, visit
+from tests.pages.visits import click, param, shown, visit
 from tests.support import wait_until
 
 
 @pytest.fixture
-def two_pairs(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+def two_pairs(explorer, monkeypatch):
     """The demo's collection cut to two queries, so that its table takes a moment."""
     whole = explorer.comparing.collection("demo")
     few = replace(whole, topics=[t for t in whole.topics if t.aspect and t.seed][:2])
     monkeypatch.setattr(explorer.comparing, "collection", lambda _: few)
 
 
-def table_of(explorer: Explorer, systems: tuple[str, ...]) -> Sensitivity:
+def table_of(explorer, systems):
     """The table of two wordings, once it is computed."""
 
-    def computed() -> Sensitivity | None:
+    def computed():
         request = SensitivityRequest("demo", systems, ("base", "generic"))
         job = explorer.comparing.find_sensitivity(request)
         assert job is not None
@@ -46,18 +43,18 @@ def table_of(explorer: Explorer, systems: tuple[str, ...]) -> Sensitivity:
     return wait_until(computed, what="the table")
 
 
-def test_a_corpus_without_a_collection_says_so(small: Explorer, serve: Serve) -> None:
+def test_a_corpus_without_a_collection_says_so(small, serve):
     serve(small)
     page = visit("compare", corpus="small", show="collection")
     assert "did not come from a test collection" in shown(page)
     assert "GritLM-7B" not in shown(page)
 
 
-def of_rows(rows: list[SensitivityRow]) -> Sensitivity:
+def of_rows(rows):
     return Sensitivity("lab", "lab", 1, (SystemSensitivity("dense", tuple(rows), {}, 0.0),), False)
 
 
-def test_the_paraphrases_have_a_mean_as_in_the_paper() -> None:
+def test_the_paraphrases_have_a_mean_as_in_the_paper():
     rows = [
         SensitivityRow(name, {"p-MRR": value, "rbo": None}, {"method": {"p-MRR": value}}, {}, 1.0)
         for name, value in (
@@ -77,9 +74,7 @@ def test_the_paraphrases_have_a_mean_as_in_the_paper() -> None:
     assert len(sensitivity_frame(of_rows(rows[:2]))) == 2, "one paraphrase is its own mean"
 
 
-def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
-    demo: Explorer,
-) -> None:
+def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(demo):
     page = visit("compare", show="collection", systems="bm25,dense",
                      wordings="generic")  # fmt: skip
     assert "Not computed yet" in shown(page)
@@ -95,9 +90,7 @@ def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
     assert param(page, "wordings") == "generic"
 
 
-def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(
-    demo: Explorer, two_pairs: None
-) -> None:
+def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(demo, two_pairs):
     comparing = demo.comparing
     request = SensitivityRequest("demo", ("dense", "aspect"), ("base", "generic"))
     first = comparing.start_sensitivity(request)
@@ -119,9 +112,7 @@ def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(
     assert set(told["systems"]) == {"dense", "aspect"}
 
 
-def test_the_csv_holds_every_document_with_its_rank_under_every_variant(
-    explorer: Explorer,
-) -> None:
+def test_the_csv_holds_every_document_with_its_rank_under_every_variant(explorer):
     asked = (Variant("base", "Papers that use a similar method."), Variant("dense", "", "dense"))
     comparison = explorer.comparing.compare(
         ComparisonRequest("demo", "demo-0232", None, "method", asked)

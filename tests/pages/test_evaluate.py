@@ -1,27 +1,22 @@
 """The Evaluate page: from a click on Run to numbers, and everything that can be missing."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
 from pages._evaluate.evaluate_state import EvaluateView, run_label
 from tests.fakes.small_corpus import write_collection
 from tests.pages.evaluate_page import finished, shown, visit
-from tests.pages.visits import Serve, run
+from tests.pages.visits import run
 from tests.support import make_explorer
 
 
 @pytest.fixture
-def lab(lab_home: Path, serve: Serve) -> Explorer:
+def lab(lab_home, serve):
     return serve(make_explorer(lab_home))
 
 
-def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explorer) -> None:
+def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab):
     page = visit()
     assert "Not ranked yet with these settings: Word match" in shown(page)
     assert "12 queries over 4 seeds" in shown(page)
@@ -39,7 +34,7 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
     assert "CHIIR 2026" not in shown(page)
 
 
-def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> None:
+def test_a_link_restores_collection_systems_steer_and_measure(lab):
     lab.evaluations.run(EvaluationRequest("lab", ("dense",), steer=0.25))
     page = visit(collection="lab", systems="dense", steer="0.25", measure="RR")
     assert page.multiselect(key="evaluate_systems").value == ["dense"]
@@ -48,7 +43,7 @@ def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> 
     assert MEASURE in shown(page)
 
 
-def test_a_link_to_a_gap_has_its_verifier() -> None:
+def test_a_link_to_a_gap_has_its_verifier():
     assert EvaluateView(part="gap").to_params()["verifier"] == EvaluateView().verifier
 
 
@@ -62,15 +57,13 @@ MEASURE = "1 divided by the rank of the first relevant document"
         ({"collection": "nope"}, "no test collection &#x27;nope&#x27;"),
     ],
 )
-def test_a_link_that_cannot_be_read_is_explained_and_the_page_stands(
-    lab: Explorer, params: dict[str, str], says: str
-) -> None:
+def test_a_link_that_cannot_be_read_is_explained_and_the_page_stands(lab, params, says):
     page = visit(**params)
     assert says in shown(page)
     assert page.selectbox(key="evaluate_collection").value == "lab"
 
 
-def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
+def test_changing_the_steer_asks_for_another_run(lab):
     lab.evaluations.run(EvaluationRequest("lab", ("aspect",)))
     page = visit(systems="aspect")
     assert page.dataframe
@@ -83,7 +76,7 @@ def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
     assert run(page).dataframe, "a former evaluation is a click away"
 
 
-def test_an_uploaded_run_is_a_row_and_can_be_removed(lab: Explorer) -> None:
+def test_an_uploaded_run_is_a_row_and_can_be_removed(lab):
     request = EvaluationRequest("lab", ("dense",))
     lab.evaluations.run(request)
     text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " mine\n")
@@ -98,7 +91,7 @@ def test_an_uploaded_run_is_a_row_and_can_be_removed(lab: Explorer) -> None:
     }
 
 
-def test_a_run_of_some_queries_is_measured_beside_the_systems_on_these(lab: Explorer) -> None:
+def test_a_run_of_some_queries_is_measured_beside_the_systems_on_these(lab):
     request = EvaluationRequest("lab", ("dense",))
     lab.evaluations.run(request)
     text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " some\n")
@@ -116,7 +109,7 @@ def test_a_run_of_some_queries_is_measured_beside_the_systems_on_these(lab: Expl
     assert "no run &#x27;some&#x27; for this collection" in shown(run(page))
 
 
-def test_previous_runs_are_named_compared_and_deleted_with_undo(lab: Explorer) -> None:
+def test_previous_runs_are_named_compared_and_deleted_with_undo(lab):
     for steer in (0.0, 1.0):
         lab.evaluations.run(EvaluationRequest("lab", ("aspect",), steer=steer))
     page = visit(systems="aspect", steer="1")
@@ -140,14 +133,14 @@ def test_previous_runs_are_named_compared_and_deleted_with_undo(lab: Explorer) -
     assert second.id in {r.id for r in lab.evaluations.history("lab")}
 
 
-def test_an_uploaded_run_with_a_bad_line_is_refused_with_its_number(lab: Explorer) -> None:
+def test_an_uploaded_run_with_a_bad_line_is_refused_with_its_number(lab):
     page = visit(systems="dense")
     page.get("file_uploader")[0].upload("bad.run", b"q Q0 d 1 1 me\nnonsense\n")
     assert "bad.run, line 2" in shown(run(page))
     assert lab.collections.runs("lab") == ()
 
 
-def test_uploaded_judgments_open_as_a_collection(lab: Explorer) -> None:
+def test_uploaded_judgments_open_as_a_collection(lab):
     seed, other = lab.library.open("lab").doc_ids[:2]
     page = visit(systems="dense")
     page.get("file_uploader")[1].upload("own.qrels", f"{seed}_method 0 {other} 2\n".encode())
@@ -159,7 +152,7 @@ def test_uploaded_judgments_open_as_a_collection(lab: Explorer) -> None:
     assert run(page).selectbox(key="evaluate_collection").value == "lab"
 
 
-def test_a_collection_that_broke_says_where(fresh: Explorer, tmp_path: Path, serve: Serve) -> None:
+def test_a_collection_that_broke_says_where(fresh, tmp_path, serve):
     # Files of its own: those of ``lab`` are read by other tests meanwhile, in other processes too.
     folder = write_collection(tmp_path / "lab")
     serve(fresh).library.import_documents(ImportRequest(folder, "lab"))
@@ -170,12 +163,12 @@ def test_a_collection_that_broke_says_where(fresh: Explorer, tmp_path: Path, ser
     assert page.button(key="evaluate_run").disabled
 
 
-def test_a_home_without_judgments_says_what_to_import(small: Explorer, serve: Serve) -> None:
+def test_a_home_without_judgments_says_what_to_import(small, serve):
     serve(small)
     assert "No collection with judgments" in shown(visit())
 
 
-def test_a_query_in_sql_is_run_and_what_is_wrong_with_it_is_shown(lab: Explorer) -> None:
+def test_a_query_in_sql_is_run_and_what_is_wrong_with_it_is_shown(lab):
     page = visit(collection="lab")
     assert not page.text_area
     page.session_state["evaluate_sql_box"] = True

@@ -1,22 +1,16 @@
 """The Evaluate page with a language model: what it will cost, what it was asked, and the gap."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from engine.explorer import Explorer
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, GapPoint
 from pages._evaluate.evaluate_charts import gap_chart, gap_frame
 from pages._evaluate.evaluate_state import run_label
 from pages._evaluate.evaluate_tables import gap_verdict, point_rows
 from tests.fakes.model_answers import read_knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.pages.evaluate_page import finished, shown, visit
-from tests.pages.visits import Connect, Serve, run
+from tests.pages.visits import run
 from tests.support import make_explorer
 
 SYSTEMS = {"systems": "dense", "seeds": "1", "rerank": "pairwise", "depth": "10"}
@@ -24,26 +18,24 @@ GAP = {"part": "gap", "seeds": "1", "sizes": "5,10", "retrievers": "bm25,dense"}
 
 
 @pytest.fixture
-def server(lab_source: Path) -> Iterator[ModelServer]:
+def server(lab_source):
     with serving(read_knowledge(lab_source)) as running:
         yield running
 
 
 @pytest.fixture
-def alone(lab_home: Path, serve: Serve) -> Explorer:
+def alone(lab_home, serve):
     """No model is connected."""
     return serve(make_explorer(lab_home))
 
 
 @pytest.fixture
-def lab(lab_home: Path, server: ModelServer, connect: Connect, serve: Serve) -> Explorer:
+def lab(lab_home, server, connect, serve):
     connect(server.url)
     return serve(make_explorer(lab_home))
 
 
-def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
-    lab: Explorer, server: ModelServer
-) -> None:
+def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(lab, server):
     page = visit(**SYSTEMS)
     assert "requests in" in shown(page)
     assert server.seen.requests == 0, "an estimate asks nothing"
@@ -58,9 +50,7 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
     assert page.query_params["rerank"] in ("pairwise", ["pairwise"])
 
 
-def test_questions_that_failed_are_not_said_to_be_answered(
-    lab: Explorer, lab_home: Path, server: ModelServer, serve: Serve
-) -> None:
+def test_questions_that_failed_are_not_said_to_be_answered(lab, lab_home, server, serve):
     lab = serve(make_explorer(lab_home, llm_retries=1))
     server.behaviour.faults = {"500": 0.5}
     page = visit(**{**SYSTEMS, "rerank": "pointwise", "seeds": "1", "depth": "5"})
@@ -71,9 +61,7 @@ def test_questions_that_failed_are_not_said_to_be_answered(
     assert "requests in" in shown(page), "Run asks these again"
 
 
-def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(
-    lab: Explorer, server: ModelServer
-) -> None:
+def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(lab, server):
     server.stop()
     page = visit(systems="rewrite,multi-hop", seeds="1")
     page.button(key="evaluate_run").click()
@@ -88,9 +76,7 @@ def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(
     [({**SYSTEMS, "depth": "7"}, "evaluate_run"), ({**GAP, "sizes": "3"}, "evaluate_gap_run")],
     ids=["systems", "gap"],
 )
-def test_without_an_endpoint_the_page_says_how_to_connect_one(
-    alone: Explorer, params: dict[str, str], button: str
-) -> None:
+def test_without_an_endpoint_the_page_says_how_to_connect_one(alone, params, button):
     page = visit(**params)
     assert page.button(key=button).disabled
     assert "No language model is connected" in shown(page)
@@ -98,7 +84,7 @@ def test_without_an_endpoint_the_page_says_how_to_connect_one(
     assert "requests in" in shown(page), "what it would cost is said all the same"
 
 
-def test_a_gap_is_measured_shown_and_there_on_return(lab: Explorer, server: ModelServer) -> None:
+def test_a_gap_is_measured_shown_and_there_on_return(lab, server):
     page = visit(**GAP)
     assert "Not measured yet" in shown(page)
     page.button(key="evaluate_gap_run").click()
@@ -127,7 +113,7 @@ FOUND = Gap(
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_chart_names_every_retriever_the_best_first(dark: bool) -> None:
+def test_the_chart_names_every_retriever_the_best_first(dark):
     frame = gap_frame(FOUND)
     assert list(frame) == ["line", "pool", "nDCG@20", "95 % low", "95 % high"]
     figure = gap_chart(frame, FOUND, dark=dark)
@@ -135,7 +121,7 @@ def test_the_chart_names_every_retriever_the_best_first(dark: bool) -> None:
     assert "gap +0.140<br>to +0.350" in figure.layout.xaxis.ticktext[0]
 
 
-def test_a_gap_in_words_and_as_a_file() -> None:
+def test_a_gap_in_words_and_as_a_file():
     assert "The gap lies between +0.140 and +0.350 (n = 12)." in gap_verdict(FOUND)
     plain = point_rows(FOUND, plain=True)
     assert plain["Upper 95 % high"][0] == 0.87

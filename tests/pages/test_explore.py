@@ -1,23 +1,18 @@
 """The Explore page when things are not as they should be."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.types.searches import Query
 from pages._explore.explore_state import View
 from tests.pages.visits import APP, BROKEN, address, click, facets_of, param, run, shown
 
 
 @pytest.fixture
-def page(demo: Explorer) -> AppTest:
+def page(demo):
     """The app on the demo corpus."""
     return address(APP, corpus="demo", seed="demo-0232", aspect="method")
 
@@ -31,9 +26,7 @@ def page(demo: Explorer) -> AppTest:
         ("system", "magic", "There is no system &#x27;magic&#x27;"),
     ],
 )
-def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(
-    page: AppTest, name: str, value: str, says: str
-) -> None:
+def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(page, name, value, says):
     page.query_params[name] = value
     run(page)
     assert says in shown(page)
@@ -53,9 +46,7 @@ def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(
         {"corpus": "nowhere", "page": "999"},
     ],
 )
-def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens_all_the_same(
-    page: AppTest, wrong: dict[str, str]
-) -> None:
+def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens_all_the_same(page, wrong):
     page.query_params.update(wrong)
     run(page)
     assert "sl-error" in shown(page)
@@ -72,8 +63,8 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens_all_the_same
     ],
 )
 def test_a_seed_or_aspect_that_is_not_there_is_named_and_does_not_stay_in_the_address(
-    page: AppTest, lost: dict[str, str], says: str
-) -> None:
+    page, lost, says
+):
     for name, value in lost.items():
         page.query_params[name] = value
     run(page)
@@ -87,19 +78,19 @@ def test_a_seed_or_aspect_that_is_not_there_is_named_and_does_not_stay_in_the_ad
 # Filters
 
 
-def values_of(explorer: Explorer, field: str) -> dict[str, int]:
+def values_of(explorer, field):
     """The values of a field of the demo, most frequent first."""
     return dict(explorer.library.open("demo").fields[field].counts)
 
 
-def ranked(page: AppTest) -> int:
+def ranked(page):
     """How many documents the page says are ranked."""
     found = re.search(r"</strong> of ([\d,]+)", shown(page))
     assert found, shown(page)
     return int(found[1].replace(",", ""))
 
 
-def test_an_old_link_shows_in_the_facets(explorer: Explorer, page: AppTest) -> None:
+def test_an_old_link_shows_in_the_facets(explorer, page):
     venue, author = (
         next(iter(values_of(explorer, "venue"))),
         list(values_of(explorer, "author"))[-1],
@@ -118,9 +109,7 @@ def test_an_old_link_shows_in_the_facets(explorer: Explorer, page: AppTest) -> N
     assert param(page, "where") == ""
 
 
-def test_no_results_say_which_filter_removed_them_and_offer_to_drop_it(
-    explorer: Explorer, page: AppTest
-) -> None:
+def test_no_results_say_which_filter_removed_them_and_offer_to_drop_it(explorer, page):
     venue = next(iter(values_of(explorer, "venue")))
     page.query_params["where"] = f"venue={venue}; author=Nobody"
     run(page)
@@ -135,9 +124,7 @@ def test_no_results_say_which_filter_removed_them_and_offer_to_drop_it(
     assert ranked(page) > 0
 
 
-def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(
-    explorer: Explorer,
-) -> None:
+def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(explorer):
     notebook = explorer.notebook
     asked = Query("demo", seed="demo-0232", aspect="method")
     picked = Query("demo", seed="demo-0232", aspect="method", focus=(3,))
@@ -150,7 +137,7 @@ def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(
     assert notebook.grades(worded) == {"demo-0002": 1}
 
 
-def test_changes_that_come_before_the_page_has_caught_up_all_count(page: AppTest) -> None:
+def test_changes_that_come_before_the_page_has_caught_up_all_count(page):
     run(page)
     preset = page.selectbox(key="explore_aspect")
     wanted = next(option for option in preset.options if option != preset.value)
@@ -164,7 +151,7 @@ def test_changes_that_come_before_the_page_has_caught_up_all_count(page: AppTest
     assert asked["aspect"] != "method"
 
 
-def test_steer_can_be_moved_on_every_system_that_reads_it(page: AppTest) -> None:
+def test_steer_can_be_moved_on_every_system_that_reads_it(page):
     enabled = {}
     for system in ("aspect", "transport", "dense"):
         page.query_params["system"] = system
@@ -177,15 +164,13 @@ def test_steer_can_be_moved_on_every_system_that_reads_it(page: AppTest) -> None
 # The table
 
 
-def results_of(page: AppTest) -> dict[str, Any]:
+def results_of(page):
     """What the list of results gets."""
     shown_parts = [json.loads(one.proto.json) for one in page.get("bidi_component")]
     return next(data for data in shown_parts if "results" in data)
 
 
-def test_a_table_has_a_hundred_results_to_sort_and_its_order_in_the_link(
-    explorer: Explorer, page: AppTest
-) -> None:
+def test_a_table_has_a_hundred_results_to_sort_and_its_order_in_the_link(explorer, page):
     page.query_params.update({"view": "table", "sort": "-year", "page": "2"})
     run(page)
     table = results_of(page)
@@ -197,7 +182,7 @@ def test_a_table_has_a_hundred_results_to_sort_and_its_order_in_the_link(
     assert len(explorer.notebook.trail(param(page, "trail"))) == 1, "the same step of the trail"
 
 
-def test_another_layout_is_on_the_page_of_the_first_result_that_was_shown() -> None:
+def test_another_layout_is_on_the_page_of_the_first_result_that_was_shown():
     cards = View("demo", "a", page=7)
     table = cards.shown_as("table")
     assert (table.page, table.shown_as("cards").page) == (2, 6)

@@ -1,12 +1,7 @@
 """What a choice in a facet sets, what the facets show, and that the pool form has the same."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
-from engine.explorer import Explorer
 from engine.queries import parse_filters
 from engine.types.annotating import Project
 from engine.types.comparisons import ComparisonRequest
@@ -16,7 +11,7 @@ from pages._common.filter_panel import chosen
 from pages._common.state import Pages
 from pages._compare.compare_state import CompareView
 from pages._explore.explore_state import View
-from tests.pages.visits import Serve, click, facets_of, param, shown, visit
+from tests.pages.visits import click, facets_of, param, shown, visit
 from tests.support import wait_until
 
 VENUES = {"venue": FieldValues({"ACL": 3, "A|B": 1}, without=0)}
@@ -40,15 +35,13 @@ VENUES = {"venue": FieldValues({"ACL": 3, "A|B": 1}, without=0)}
         ("", {"field": "has.place", "values": ["FR", "JP"]}, "has.place=FR|JP"),
     ],
 )  # fmt: skip
-def test_a_choice_sets_the_filters_of_its_facet_alone(
-    now: str, event: dict[str, Any], then: str
-) -> None:
+def test_a_choice_sets_the_filters_of_its_facet_alone(now, event, then):
     found = chosen(parse_filters(now), event, VENUES)
     assert "; ".join(map(str, found)) == then
     assert parse_filters(then) == tuple(found), "a link says the same"
 
 
-def test_a_pool_is_filled_from_what_meets_the_filters(small_copy: Explorer, serve: Serve) -> None:
+def test_a_pool_is_filled_from_what_meets_the_filters(small_copy, serve):
     explorer = serve(small_copy)
     annotation = explorer.annotation
     project = annotation.save(Project("small", "filtered"), "Ada")
@@ -68,7 +61,7 @@ def test_a_pool_is_filled_from_what_meets_the_filters(small_copy: Explorer, serv
     assert param(page, "where") == "has.aspect=method"
 
 
-def test_compare_ranks_what_meets_the_filters_of_explore(demo: Explorer) -> None:
+def test_compare_ranks_what_meets_the_filters_of_explore(demo):
     venue = next(iter(demo.library.open("demo").fields["venue"].counts))
     where = f"year>=2015; venue={venue}"
     explore = View("demo", "demo-0232", aspect="method", where=where)

@@ -1,13 +1,9 @@
 """The history on Explore: former trails, saved searches."""
 
-from __future__ import annotations
-
 import secrets
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.types.searches import Query
 from pages._explore.trail import OPEN
 from tests.pages.visits import APP, address, click, param, run, shown
@@ -16,24 +12,22 @@ SEED, OTHER = "demo-0232", "demo-0001"
 
 
 @pytest.fixture
-def trail() -> str:
+def trail():
     """A trail that no other test writes."""
     return secrets.token_urlsafe(9)
 
 
 @pytest.fixture
-def page(demo: Explorer, trail: str) -> AppTest:
+def page(demo, trail):
     return address(APP, corpus="demo", seed=SEED, aspect="method", trail=trail)
 
 
-def opened(page: AppTest) -> AppTest:
+def opened(page):
     page.session_state[OPEN] = True
     return run(page)
 
 
-def test_former_trails_are_reopened_renamed_deleted_and_brought_back(
-    page: AppTest, explorer: Explorer, trail: str
-) -> None:
+def test_former_trails_are_reopened_renamed_deleted_and_brought_back(page, explorer, trail):
     former = secrets.token_urlsafe(9)
     explorer.notebook.add_step(former, Query("demo", seed=OTHER, aspect="result"))
     explorer.reading_lists.keep("", "demo", "demo-0002", trail=former)
@@ -57,7 +51,7 @@ def test_former_trails_are_reopened_renamed_deleted_and_brought_back(
     )
 
 
-def test_a_search_is_saved_opened_and_removed(page: AppTest, explorer: Explorer) -> None:
+def test_a_search_is_saved_opened_and_removed(page, explorer):
     opened(page)
     assert page.text_input(key="history_save_name").value.endswith(" · method")
     page.text_input(key="history_save_name").set_value("Mine")

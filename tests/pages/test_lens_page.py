@@ -1,22 +1,18 @@
 """The lens of a corpus, edited beside ten of its documents."""
 
-from __future__ import annotations
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
-from tests.pages.visits import Serve, click, param, run, shown, visit
+from tests.pages.visits import click, param, run, shown, visit
 
 
 @pytest.fixture
-def page(small_copy: Explorer, serve: Serve) -> AppTest:
+def page(small_copy, serve):
     serve(small_copy)
     return visit("library", lens="small")
 
 
-def test_the_library_leads_to_the_editor_and_back(small_copy: Explorer, serve: Serve) -> None:
+def test_the_library_leads_to_the_editor_and_back(small_copy, serve):
     serve(small_copy)
     page = visit("library")
     page.session_state["library_inside_small"] = True
@@ -28,9 +24,7 @@ def test_the_library_leads_to_the_editor_and_back(small_copy: Explorer, serve: S
     assert page.button(key="library_open_small")
 
 
-def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
-    page: AppTest, small_copy: Explorer
-) -> None:
+def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(page, small_copy):
     before = small_copy.library.lens("small")
     assert page.button(key="lens_use").disabled
     assert shown(page).count('class="sl-paper') == 10
@@ -59,7 +53,7 @@ def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
     assert page.button(key="lens_use").disabled
 
 
-def test_a_sentence_may_have_no_aspect(small_copy: Explorer, serve: Serve) -> None:
+def test_a_sentence_may_have_no_aspect(small_copy, serve):
     small_copy.library.set_lens("small", POSTS)  # no labels of the source are left
     serve(small_copy)
     page = visit("library", lens="small")
@@ -78,7 +72,7 @@ def test_a_sentence_may_have_no_aspect(small_copy: Explorer, serve: Serve) -> No
     assert any(s.role is None for d in stored for s in d.sentences)
 
 
-def test_a_corpus_gets_another_lens(page: AppTest, small_copy: Explorer) -> None:
+def test_a_corpus_gets_another_lens(page, small_copy):
     page.selectbox(key="lens_begun").set_value("posts")
     assert "Advice" in shown(run(page))
     page = click(page, "lens_use")
@@ -86,6 +80,6 @@ def test_a_corpus_gets_another_lens(page: AppTest, small_copy: Explorer) -> None
     assert page.button(key="lens_use").disabled
 
 
-def test_a_lens_of_a_corpus_that_is_not_there_is_explained(serve: Serve, small: Explorer) -> None:
+def test_a_lens_of_a_corpus_that_is_not_there_is_explained(serve, small):
     serve(small)
     assert "nowhere" in shown(visit("library", lens="nowhere"))

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.config import ROOT
 from engine.errors import CorpusBusyError
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress, Repairs
 from pages._common.tasks import time_left
 from storage.locks import MACHINE
 from tests.fakes.pdfs import made as made_paper
 from tests.pages.import_page import give_path, shown
-from tests.pages.visits import Serve, click, run, visit
+from tests.pages.visits import click, run, visit
 from tests.support import store_job, wait_until
 
 HOSTILE = "<img src=x onerror=alert(1)>**bold**"
@@ -30,25 +28,25 @@ CSV = (
 )
 
 
-def keys(page: AppTest) -> set[str]:
+def keys(page):
     return {b.key for b in page.button if b.key}
 
 
-def upload(page: AppTest, name: str, content: str | bytes) -> AppTest:
+def upload(page, name, content):
     data = content.encode() if isinstance(content, str) else content
     page.file_uploader[0].upload(name, data, "text/plain")
     return run(page)
 
 
-def box(page: AppTest, field: str) -> Any:
+def box(page, field):
     return next(b for b in page.selectbox if str(b.key).startswith(f"library_map_{field}_"))
 
 
-def name_input(page: AppTest) -> Any:
+def name_input(page):
     return next(t for t in page.text_input if str(t.key).startswith("library_name_"))
 
 
-def a_job(explorer: Explorer, **changes: Any) -> ImportJob:
+def a_job(explorer, **changes):
     job = ImportJob(
         id="20260101T000000000000-abcdef",
         request=ImportRequest(Path(f"/nowhere/{HOSTILE}.csv"), "papers", "csv", {}, lens=RESEARCH),
@@ -61,28 +59,26 @@ def a_job(explorer: Explorer, **changes: Any) -> ImportJob:
 
 
 @pytest.fixture
-def empty(fresh: Explorer, serve: Serve) -> AppTest:
+def empty(fresh, serve):
     serve(fresh)
     return visit("library")
 
 
 @pytest.fixture
-def started(fresh: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[ImportRequest]:
+def started(fresh, monkeypatch):
     """What would be imported; no process begins."""
     requests: list[ImportRequest] = []
     monkeypatch.setattr(fresh.library.jobs, "start", lambda asked, owner: requests.append(asked))
     return requests
 
 
-def test_an_empty_library_says_what_to_do(empty: AppTest) -> None:
+def test_an_empty_library_says_what_to_do(empty):
     assert "No corpus yet" in shown(empty)
     assert keys(empty) == {"library_demo"}
     assert "Import papers and other documents" in shown(empty)
 
 
-def test_an_uploaded_file_is_shown_as_it_is_and_as_it_will_be_read(
-    empty: AppTest, fresh: Explorer
-) -> None:
+def test_an_uploaded_file_is_shown_as_it_is_and_as_it_will_be_read(empty, fresh):
     page = upload(empty, "My papers.csv", CSV)
     assert list(page.dataframe[0].value.columns) == ["PMID", "headline", "abstract", "when"]
     assert page.dataframe[0].value.iloc[0, 1] == HOSTILE
@@ -99,7 +95,7 @@ def test_an_uploaded_file_is_shown_as_it_is_and_as_it_will_be_read(
     assert stored.read_text() == CSV
 
 
-def test_changing_a_column_shows_the_document_anew(empty: AppTest) -> None:
+def test_changing_a_column_shows_the_document_anew(empty):
     page = upload(empty, "papers.csv", CSV)
     box(page, "year").set_value("when")
     box(page, "title").set_value("")
@@ -114,7 +110,7 @@ def test_changing_a_column_shows_the_document_anew(empty: AppTest) -> None:
     assert "No abstracts found" in shown(page)
 
 
-def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty: AppTest) -> None:
+def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty):
     content = "Nr.;Titel der Arbeit;Kernaussage\n1;Zucker;Wir messen.\n2;Leer;\n"
     page = upload(empty, "papers.csv", content)
     assert "No abstracts found" in shown(page)
@@ -125,9 +121,7 @@ def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty:
     assert question(page, "empty").label == "1 row without an abstract"
 
 
-def test_what_is_changed_just_before_the_click_is_not_imported_as_it_was(
-    empty: AppTest, started: list[ImportRequest]
-) -> None:
+def test_what_is_changed_just_before_the_click_is_not_imported_as_it_was(empty, started):
     """Until the page gets to it again, the button of before is there to be clicked."""
     page = upload(empty, "papers.csv", CSV)
     box(page, "text").set_value("headline")
@@ -138,7 +132,7 @@ def test_what_is_changed_just_before_the_click_is_not_imported_as_it_was(
     assert [(asked.mapping or {}).get("text") for asked in started] == ["headline"]
 
 
-def test_a_path_that_cannot_be_read_is_explained(empty: AppTest) -> None:
+def test_a_path_that_cannot_be_read_is_explained(empty):
     for path, message in (
         ("/no/such/file.csv", "/no/such/file.csv does not exist"),
         (str(ROOT / "assets"), "folder of unknown layout"),
@@ -158,18 +152,16 @@ MESSY = (
 )
 
 
-def question(page: AppTest, kind: str) -> Any:
+def question(page, kind):
     return next(r for r in page.radio if str(r.key).startswith(f"library_choice_{kind}_"))
 
 
-def reading(page: AppTest, part: str) -> Any:
+def reading(page, part):
     """The box for the format, encoding or delimiter."""
     return next(b for b in page.selectbox if str(b.key).startswith(f"library_{part}_"))
 
 
-def test_a_messy_file_is_mended_by_choices_and_indexed_so(
-    empty: AppTest, fresh: Explorer, started: list[ImportRequest]
-) -> None:
+def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty, fresh, started):
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
     said = "Using csv, Windows-1252 (Western Europe), delimiter: semicolon."
     assert said in shown(page)
@@ -191,9 +183,7 @@ def test_a_messy_file_is_mended_by_choices_and_indexed_so(
     assert {corpus.document(i).title for i in ("10.1000/a", "papers-4")} == {"Größe", "Ohne DOI"}
 
 
-def test_repeated_ids_are_for_a_person_to_decide(
-    empty: AppTest, started: list[ImportRequest]
-) -> None:
+def test_repeated_ids_are_for_a_person_to_decide(empty, started):
     page = upload(empty, "twice.csv", "id,title,abstract\n1,One,A text.\n1,Two,Another text.\n")
     assert "1 row undecided" in shown(page)
     assert page.button(key="library_index").disabled
@@ -202,9 +192,7 @@ def test_repeated_ids_are_for_a_person_to_decide(
     assert started[0].repairs.duplicates == "merge"
 
 
-def test_another_encoding_can_be_chosen_and_one_that_does_not_fit_is_explained(
-    empty: AppTest,
-) -> None:
+def test_another_encoding_can_be_chosen_and_one_that_does_not_fit_is_explained(empty):
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
     reading(page, "encoding").set_value("utf-8")
     page = run(page)
@@ -215,7 +203,7 @@ def test_another_encoding_can_be_chosen_and_one_that_does_not_fit_is_explained(
     assert "GrцЯe" in page.dataframe[0].value.iloc[0, 1]
 
 
-def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> None:
+def test_names_are_checked_as_one_types(small_copy, serve):
     serve(small_copy)
     page = upload(visit("library"), "papers.csv", CSV)
     assert not page.button(key="library_index").disabled
@@ -232,9 +220,7 @@ def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> N
     assert not run(page).button(key="library_index").disabled
 
 
-def test_documents_are_added_to_a_corpus_by_its_button(
-    small_copy: Explorer, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_are_added_to_a_corpus_by_its_button(small_copy, serve, monkeypatch):
     requests: list[ImportRequest] = []
     jobs = small_copy.library.jobs
     monkeypatch.setattr(jobs, "start", lambda asked, owner: requests.append(asked))
@@ -246,9 +232,7 @@ def test_documents_are_added_to_a_corpus_by_its_button(
     assert [asked.name for asked in requests] == ["small"]
 
 
-def test_a_corpus_gets_another_name_and_a_record_other_fields(
-    small_copy: Explorer, serve: Serve
-) -> None:
+def test_a_corpus_gets_another_name_and_a_record_other_fields(small_copy, serve):
     serve(small_copy)
     page = visit("library")
     page.session_state["library_inside_small"] = True
@@ -292,7 +276,7 @@ def test_the_form_of_a_record_changes_what_was_typed_alone(small_copy, serve):
     assert (after.authors, after.metadata) == (before.authors, before.metadata)
 
 
-def test_a_deleted_corpus_can_be_brought_back(small_copy: Explorer, serve: Serve) -> None:
+def test_a_deleted_corpus_can_be_brought_back(small_copy, serve):
     serve(small_copy)
     page = visit("library")
     assert "library_open_small" in keys(page)
@@ -307,7 +291,7 @@ def test_a_deleted_corpus_can_be_brought_back(small_copy: Explorer, serve: Serve
     assert "library_open_small" in keys(page)
 
 
-def test_what_is_in_a_corpus_is_told_when_asked(small_copy: Explorer, serve: Serve) -> None:
+def test_what_is_in_a_corpus_is_told_when_asked(small_copy, serve):
     serve(small_copy)
     page = visit("library")
     assert "First titles" not in shown(page)
@@ -318,9 +302,7 @@ def test_what_is_in_a_corpus_is_told_when_asked(small_copy: Explorer, serve: Ser
     assert "small.jsonl (jsonl)" in said
 
 
-def test_a_running_import_shows_how_far_how_fast_and_how_long(
-    fresh: Explorer, serve: Serve, home: Path
-) -> None:
+def test_a_running_import_shows_how_far_how_fast_and_how_long(fresh, serve, home):
     from os import getpid
 
     job = a_job(fresh, state="running", pid=getpid())
@@ -334,8 +316,8 @@ def test_a_running_import_shows_how_far_how_fast_and_how_long(
 
 
 def test_an_import_of_the_command_line_is_listed_and_its_corpus_is_not_deleted(
-    small_copy: Explorer, serve: Serve, tmp_path: Path
-) -> None:
+    small_copy, serve, tmp_path
+):
     serve(small_copy)
     request = ImportRequest(tmp_path / "more.jsonl", "small", lens=RESEARCH)
     jobs = small_copy.library.jobs
@@ -355,7 +337,7 @@ def test_an_import_of_the_command_line_is_listed_and_its_corpus_is_not_deleted(
     assert not run(page).button(key="library_delete_small").disabled
 
 
-def test_how_an_import_ended_is_told(fresh: Explorer, serve: Serve) -> None:
+def test_how_an_import_ended_is_told(fresh, serve):
     report = ImportReport("papers", 300, 290, 0, 10, 300, 6.0, ("3 documents had no year.",))
     a_job(fresh, report=report)
     cut = ImportReport("papers", 8, 8, 0, 0, 8, 1.0, cancelled=True)
@@ -377,9 +359,7 @@ def test_how_an_import_ended_is_told(fresh: Explorer, serve: Serve) -> None:
     assert "Mend it." not in shown(page)
 
 
-def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(
-    small_copy: Explorer, serve: Serve
-) -> None:
+def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(small_copy, serve):
     row = small_copy.ledger.corpus("small")
     assert row is not None
     small_copy.ledger.put_corpus(replace(row, state="indexing", expected=4205))
@@ -399,11 +379,11 @@ def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(
         (7800.0, "about 2 h 10 min left"),
     ],
 )
-def test_the_time_left_is_rounded(seconds: float | None, said: str) -> None:
+def test_the_time_left_is_rounded(seconds, said):
     assert time_left(seconds) == said
 
 
-def test_many_corpora_come_in_pages(fresh: Explorer, serve: Serve, small: Explorer) -> None:
+def test_many_corpora_come_in_pages(fresh, serve, small):
     row = small.ledger.corpus("small")
     assert row is not None
     for n in range(25):
@@ -421,7 +401,7 @@ def scenarios_page(explorer):
     reader(explorer, "small")
 
 
-def test_scenarios_are_looked_up_by_words_of_a_text(small: Explorer) -> None:
+def test_scenarios_are_looked_up_by_words_of_a_text(small):
     page = run(AppTest.from_function(scenarios_page, args=(small,)))
     page.text_input(key="library_scenarios_title_small").set_value("labelled photographs")
     run(page)
@@ -431,7 +411,7 @@ def test_scenarios_are_looked_up_by_words_of_a_text(small: Explorer) -> None:
 
 
 @pytest.mark.nightly
-def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: AppTest) -> None:
+def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty):
     papers = [made_paper("acl-1"), made_paper("acm")]
     files = [(f"{made.name}.pdf", made.content, "application/pdf") for made in papers]
     empty.file_uploader[0].set_value([*files, ("scan.pdf", b"%PDF", "application/pdf")])
@@ -447,7 +427,7 @@ def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: 
     assert not next(b for b in page.button if b.key == "library_index").disabled
 
 
-def test_looking_up_abstracts_is_offered_where_some_are_missing(empty: AppTest) -> None:
+def test_looking_up_abstracts_is_offered_where_some_are_missing(empty):
     page = upload(empty, "my.bib", "@article{a, title={One}, doi={10.1000/x}}")
     tick = next(box for box in page.checkbox if box.label.startswith("Look up missing abstracts"))
     assert tick.label.endswith("1 document has a DOI but no text")

@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, ImportRequest, NamedDataset, Progress, ServiceQueries
-from tests.fakes.service_server import Paper, ServiceServer, serving_papers
+from tests.fakes.service_server import Paper, serving_papers
 from tests.pages.import_page import shown
-from tests.pages.visits import Serve, click, run, visit
+from tests.pages.visits import click, run, visit
 from tests.support import make_explorer
 
 HOSTILE = "<img src=x onerror=alert(1)> [a](http://x)"
 
 
 @pytest.fixture
-def services() -> Iterator[ServiceServer]:
+def services():
     with serving_papers([Paper(1, title=HOSTILE), *map(Paper, range(2, 1201))]) as server:
         yield server
 
 
 @pytest.fixture
-def served(services: ServiceServer, home: Path, serve: Serve) -> Explorer:
+def served(services, home, serve):
     """An explorer over an empty home that asks these services; the pages open it."""
     return serve(make_explorer(home, **services.settings))
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[ImportRequest]:
+def started(monkeypatch):
     """What would be imported; no process begins."""
     requests: list[ImportRequest] = []
 
-    def start(self: object, request: ImportRequest, owner: str = "") -> ImportJob:
+    def start(self, request, owner=""):
         requests.append(request)
         return ImportJob("x", request, "running", Progress("checking", 0, 0, 0.0))
 
@@ -44,7 +40,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[ImportRequest]:
     return requests
 
 
-def form(service: str = "openalex", text: str = "") -> AppTest:
+def form(service="openalex", text=""):
     """The page with the form of a service, filled in."""
     page = visit("library")
     page.get_by_key("library_way").set_value("Online service")
@@ -57,9 +53,7 @@ def form(service: str = "openalex", text: str = "") -> AppTest:
     return page
 
 
-def test_what_a_service_has_is_shown_before_it_is_retrieved(
-    served: Explorer, services: ServiceServer, started: list[ImportRequest]
-) -> None:
+def test_what_a_service_has_is_shown_before_it_is_retrieved(served, services, started):
     page = form()
     assert "OpenAlex ids and DOIs" in shown(page)
     page = click(page, "library_service_look")
@@ -91,9 +85,7 @@ def test_what_a_service_has_is_shown_before_it_is_retrieved(
     assert page.text_area(key="library_service_text_openalex").value == "", "it is under way"
 
 
-def test_a_service_that_does_not_answer_is_asked_once_for_each_click(
-    served: Explorer, services: ServiceServer, started: list[ImportRequest]
-) -> None:
+def test_a_service_that_does_not_answer_is_asked_once_for_each_click(served, services, started):
     services.behaviour.faults = deque(["429 retry=7200"])
     page = click(form(text="everything"), "library_service_look")
     assert "OpenAlex wants no more requests for 2.0 hours" in shown(page)
@@ -104,9 +96,7 @@ def test_a_service_that_does_not_answer_is_asked_once_for_each_click(
     assert "1,200 documents from OpenAlex" in shown(page)
 
 
-def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
-    served: Explorer, started: list[ImportRequest]
-) -> None:
+def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(served, started):
     page = click(form("acl", "2024.acl-long, 2031.nope-<b>"), "library_service_look")
     assert "&#x27;2031.nope-&lt;b&gt;&#x27; is no id" in shown(page)
     page.text_area(key="library_service_text_acl").set_value("2024.acl-long, P18-1999")
@@ -122,9 +112,7 @@ def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
     assert "library_service_start" not in {b.key for b in page.button}
 
 
-def test_a_corpus_of_a_service_can_be_updated_and_says_where_it_is_from(
-    served: Explorer, serve: Serve, started: list[ImportRequest]
-) -> None:
+def test_a_corpus_of_a_service_can_be_updated_and_says_where_it_is_from(served, serve, started):
     query = served.library.service_query("acl", "2024.acl-long")
     request = ImportRequest(ServiceQueries((query,)), "papers")
     served.library.import_documents(request)
@@ -139,8 +127,8 @@ def test_a_corpus_of_a_service_can_be_updated_and_says_where_it_is_from(
 
 
 def test_a_data_set_says_what_it_brings_and_nothing_is_downloaded_before_it_is_started(
-    served: Explorer, services: ServiceServer, started: list[ImportRequest]
-) -> None:
+    served, services, started
+):
     pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
     page = visit("library")
     page.get_by_key("library_way").set_value("Test collection")

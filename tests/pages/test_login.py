@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import pytest
 import streamlit as st
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import WebSocketRoute
-from starlette.testclient import TestClient, WebSocketTestSession
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.testing.v1 import AppTest
 from streamlit.web.server.starlette.starlette_app_utils import (
     create_signed_value,
     decode_signed_value,
@@ -26,9 +22,7 @@ from streamlit.web.server.starlette.starlette_app_utils import (
 
 from engine import people
 from engine.config import ROOT
-from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
-from engine.types.people import Person
 from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
 from pages._common import visit_memory
@@ -36,7 +30,7 @@ from pages._login import login, sessions
 from pages._login.guard import GuardSessions
 from pages._login.requests import RETURN_COOKIE as COOKIE
 from pages._login.requests import VISIT_COOKIE, returning_to
-from tests.pages.visits import APP, Serve, address, param, run, shown
+from tests.pages.visits import APP, address, param, run, shown
 
 AUTH = f"""
 [auth]
@@ -55,7 +49,7 @@ PAGES = ("explore", "compare", "annotate", "evaluate", "build", "ask", "library"
 
 
 @pytest.fixture
-def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def secrets(tmp_path, monkeypatch):
     """The place of ``secrets.toml``, and a process that was not asked for login before."""
     before = dict(os.environ)
     monkeypatch.chdir(tmp_path)
@@ -70,7 +64,7 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def app(small_copy: Explorer, secrets: Path, serve: Serve) -> AppTest:
+def app(small_copy, secrets, serve):
     """The whole app with login, on the corpus ``small``; nobody is logged in."""
     serve(small_copy)
     secrets.write_text(AUTH + PEOPLE)
@@ -79,14 +73,14 @@ def app(small_copy: Explorer, secrets: Path, serve: Serve) -> AppTest:
     return page
 
 
-def be(app: AppTest, who: str, **claims: Any) -> AppTest:
+def be(app, who, **claims):
     address = f"{who}@example.org"
     said = {"provider": "default", "email": address, "email_verified": True, "name": "Eve"}
     app.user = {"is_logged_in": True, **said, **claims}
     return run(app)
 
 
-def test_before_login_there_is_a_button_and_nothing_of_any_page(app: AppTest) -> None:
+def test_before_login_there_is_a_button_and_nothing_of_any_page(app):
     run(app)
     assert "<h1>SeedLens</h1>" in shown(app)
     assert [button.label for button in app.button] == ["Log in"]
@@ -98,12 +92,12 @@ def test_before_login_there_is_a_button_and_nothing_of_any_page(app: AppTest) ->
         assert not app.selectbox
 
 
-def test_named_providers_have_a_button_each(app: AppTest, secrets: Path) -> None:
+def test_named_providers_have_a_button_each(app, secrets):
     secrets.write_text(AUTH.replace("client_id", "[auth.campus]\nclient_id") + PEOPLE)
     assert [button.label for button in run(app).button] == ["Log in with Campus"]
 
 
-def test_who_is_not_on_the_list_reads_their_address_and_can_log_out(app: AppTest) -> None:
+def test_who_is_not_on_the_list_reads_their_address_and_can_log_out(app):
     be(app, "<b>mallory")
     assert "&lt;b&gt;mallory@example.org" in shown(app)
     assert "not on the list" in shown(app)
@@ -114,9 +108,7 @@ def test_who_is_not_on_the_list_reads_their_address_and_can_log_out(app: AppTest
 
 
 @pytest.mark.parametrize("text", [AUTH, AUTH + "= =", AUTH + '[people]\n"a@b.org" = 1'])
-def test_a_login_that_is_set_up_badly_closes_the_app_and_is_logged(
-    app: AppTest, secrets: Path, text: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_login_that_is_set_up_badly_closes_the_app_and_is_logged(app, secrets, text, caplog):
     secrets.write_text(text)
     for _ in range(3):
         be(app, "grace")
@@ -128,15 +120,13 @@ def test_a_login_that_is_set_up_badly_closes_the_app_and_is_logged(
     assert "keep-this-quiet" not in caplog.text
 
 
-def test_without_the_libraries_the_app_is_closed(
-    app: AppTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_the_libraries_the_app_is_closed(app, monkeypatch, caplog):
     monkeypatch.setattr("engine.people.is_login_installed", lambda: False)
     assert "SeedLens is closed" in shown(be(app, "grace"))
     assert "pip install 'streamlit[auth]'" in caplog.text
 
 
-def test_login_cannot_be_lost_while_the_app_runs(app: AppTest, secrets: Path) -> None:
+def test_login_cannot_be_lost_while_the_app_runs(app, secrets):
     assert "Log out" in [button.label for button in be(app, "grace").button]
     for lost in ("", PEOPLE, 'OPENAI_API_KEY = "k"'):
         secrets.write_text(lost)
@@ -147,7 +137,7 @@ def test_login_cannot_be_lost_while_the_app_runs(app: AppTest, secrets: Path) ->
     assert "SeedLens is closed" not in shown(run(app))
 
 
-def test_who_is_taken_off_the_list_is_out_on_the_next_run(app: AppTest, secrets: Path) -> None:
+def test_who_is_taken_off_the_list_is_out_on_the_next_run(app, secrets):
     be(app, "ada")
     assert app.selectbox
     secrets.write_text(AUTH + PEOPLE.replace("ada@", "ida@"))
@@ -157,7 +147,7 @@ def test_who_is_taken_off_the_list_is_out_on_the_next_run(app: AppTest, secrets:
 
 
 @pytest.mark.usefixtures("home", "fresh")
-def test_what_was_open_before_somebody_got_another_role_ends_in_every_tab(secrets: Path) -> None:
+def test_what_was_open_before_somebody_got_another_role_ends_in_every_tab(secrets):
     """A button that was drawn for a lead would still do what leads may."""
     secrets.write_text(AUTH + PEOPLE)
     said = {"is_logged_in": True, "provider": "default", "email_verified": True}
@@ -165,7 +155,7 @@ def test_what_was_open_before_somebody_got_another_role_ends_in_every_tab(secret
     claims = {**said, "email": "grace@example.org"}
     opened = []
 
-    async def page(socket: WebSocket) -> None:
+    async def page(socket):
         opened.append(socket.headers["sec-websocket-protocol"])
         await socket.accept("streamlit")
         with suppress(WebSocketDisconnect):
@@ -175,14 +165,14 @@ def test_what_was_open_before_somebody_got_another_role_ends_in_every_tab(secret
     routes, layers = [WebSocketRoute("/", page)], [Middleware(GuardSessions)]
     client = TestClient(Starlette(routes=routes, middleware=layers), cookies=jar)
 
-    def tab() -> WebSocketTestSession:
+    def tab():
         return client.websocket_connect("/", subprotocols=["streamlit", "xsrf", "session"])
 
-    def is_heard(tab: WebSocketTestSession) -> bool:
+    def is_heard(tab):
         tab.send_bytes(BackMsg(app_heartbeat=True).SerializeToString())
         return tab.receive()["type"] == "websocket.send"
 
-    def enter() -> Person:
+    def enter():
         """What the gate does in each run of a page."""
         person = login.would_admit(claims)
         assert person is not None
@@ -208,15 +198,15 @@ def test_what_was_open_before_somebody_got_another_role_ends_in_every_tab(secret
 # -- logging out -----------------------------------------------------------------------------------
 
 
-def cookies_of(who: str, groups: int = 1, **claims: Any) -> dict[str, str]:
+def cookies_of(who, groups=1, **claims):
     """What a browser holds after a login, as Streamlit writes it."""
     jar: dict[str, str] = {}
     secret = "0123456789abcdef" * 4
 
-    def signed(name: str, value: str) -> bytes:
+    def signed(name, value):
         return create_signed_value(secret, name, value)
 
-    def put(name: str, value: str) -> None:
+    def put(name, value):
         jar[name] = signed(name, value).decode()
 
     in_groups = [hashlib.sha256(f"{who} {n}".encode()).hexdigest() for n in range(groups)]
@@ -227,14 +217,14 @@ def cookies_of(who: str, groups: int = 1, **claims: Any) -> dict[str, str]:
     return jar
 
 
-def restart() -> None:
+def restart():
     """What a process knows by itself is gone."""
     people.ended_logins.cache_clear()
     sessions._admitted.clear()
 
 
 @pytest.fixture
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+def fresh(monkeypatch):
     """A process that has just begun, on the home of this test."""
     restart()
     yield monkeypatch
@@ -243,7 +233,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize("groups", [1, 400], ids=["whole", "in pieces"])
-def test_no_copy_of_a_cookie_logs_in_again_after_a_restart(home: Path, groups: int) -> None:
+def test_no_copy_of_a_cookie_logs_in_again_after_a_restart(home, groups):
     jar = cookies_of("ada@example.org", groups)
     assert len(jar) == 2 if groups == 1 else len(jar) > 4
     last = max((name for name in jar if "tokens" not in name), key=len)
@@ -267,9 +257,7 @@ def test_no_copy_of_a_cookie_logs_in_again_after_a_restart(home: Path, groups: i
     assert not any(value[:40].encode() in kept for value in jar.values())
 
 
-def test_who_logged_out_is_asked_to_log_in_also_after_a_restart(
-    app: AppTest, fresh: pytest.MonkeyPatch
-) -> None:
+def test_who_logged_out_is_asked_to_log_in_also_after_a_restart(app, fresh):
     jar = cookies_of("ada@example.org")
     fresh.setattr(type(st.context), "cookies", property(lambda _: jar))
     be(app, "ada")
@@ -283,9 +271,7 @@ def test_who_logged_out_is_asked_to_log_in_also_after_a_restart(
     assert "Log out" in [button.label for button in be(again, "ada").button]
 
 
-def test_a_visit_is_of_one_person_and_forgotten_when_they_log_out(
-    app: AppTest, fresh: pytest.MonkeyPatch
-) -> None:
+def test_a_visit_is_of_one_person_and_forgotten_when_they_log_out(app, fresh):
     fresh.setattr(visit_memory, "_VISITS", visit_memory.Visits())
     fresh.setattr(type(st.context), "cookies", property(lambda _: {VISIT_COOKIE: "v" * 43}))
     app.query_params["q"] = "trained without labels"
@@ -297,7 +283,7 @@ def test_a_visit_is_of_one_person_and_forgotten_when_they_log_out(
     assert param(be(address(APP), "grace"), "q") == ""
 
 
-def test_pages_for_leads_are_closed_to_annotators(app: AppTest) -> None:
+def test_pages_for_leads_are_closed_to_annotators(app):
     be(app, "ada")
     for page in ("evaluate", "build", "library"):
         app.switch_page(str(ROOT / "pages" / f"{page}.py"))
@@ -308,7 +294,7 @@ def test_pages_for_leads_are_closed_to_annotators(app: AppTest) -> None:
     assert "requires the lead role" not in shown(app)
 
 
-def make_project(explorer: Explorer, **settings: Any) -> Project:
+def make_project(explorer, **settings):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p", **settings), "Grace")
     seed = explorer.starting_point("small")[0]
@@ -317,18 +303,18 @@ def make_project(explorer: Explorer, **settings: Any) -> Project:
     return project
 
 
-def annotate(app: AppTest, who: str, **params: str) -> AppTest:
+def annotate(app, who, **params):
     for name, value in {"corpus": "small", "project": "p", **params}.items():
         app.query_params[name] = value
     app.switch_page(str(ROOT / "pages" / "annotate.py"))
     return be(app, who)
 
 
-def parts_of(app: AppTest) -> list[str]:
+def parts_of(app):
     return [part for control in app.segmented_control for part in control.options]
 
 
-def test_annotators_judge_and_nothing_else(app: AppTest, small_copy: Explorer) -> None:
+def test_annotators_judge_and_nothing_else(app, small_copy):
     make_project(small_copy)
     for part in (*FOR_LEADS, NEW):
         annotate(app, "ada", part=part)
@@ -339,9 +325,7 @@ def test_annotators_judge_and_nothing_else(app: AppTest, small_copy: Explorer) -
         assert app.get("bidi_component"), "the judging view is there instead"
 
 
-def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
-    app: AppTest, small_copy: Explorer
-) -> None:
+def test_leads_have_all_parts_but_of_projects_that_name_other_leads(app, small_copy):
     make_project(small_copy)
     assert "Export and import" in parts_of(annotate(app, "grace", part="files"))
     make_project(small_copy, leads=("Ruth",))
@@ -349,14 +333,12 @@ def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
     assert parts_of(app) == []
 
 
-def test_a_projects_own_list_of_annotators_holds(app: AppTest, small_copy: Explorer) -> None:
+def test_a_projects_own_list_of_annotators_holds(app, small_copy):
     make_project(small_copy, annotators=("Ruth",))
     assert "&#x27;Ada&#x27; is not an annotator" in shown(annotate(app, "ada"))
 
 
-def test_the_name_comes_from_the_list_and_from_nowhere_else(
-    app: AppTest, small_copy: Explorer
-) -> None:
+def test_the_name_comes_from_the_list_and_from_nowhere_else(app, small_copy):
     make_project(small_copy)
     app.session_state["annotate_who"] = "Eve"
     annotate(app, "ada", annotator="Eve", annotate_who="Eve")
@@ -365,7 +347,7 @@ def test_the_name_comes_from_the_list_and_from_nowhere_else(
     assert [session.who for session in sessions] == ["Ada"]
 
 
-def test_without_auth_everything_is_open_and_names_are_given(app: AppTest, secrets: Path) -> None:
+def test_without_auth_everything_is_open_and_names_are_given(app, secrets):
     secrets.unlink()
     app.user = {}
     run(app)
@@ -387,12 +369,12 @@ def test_without_auth_everything_is_open_and_names_are_given(app: AppTest, secre
         ("%%%", ""),
     ],
 )
-def test_after_login_people_come_back_to_this_server_only(cookie: str, address: str) -> None:
+def test_after_login_people_come_back_to_this_server_only(cookie, address):
     headers = [(b"cookie", f"{COOKIE}={cookie}".encode())]
     assert returning_to({"type": "http", "headers": headers}) == address
 
 
-def test_only_leads_find_a_form_to_connect_a_model(app: AppTest) -> None:
+def test_only_leads_find_a_form_to_connect_a_model(app):
     app.switch_page(str(ROOT / "pages" / "ask.py"))
     for who, may in (("ada", False), ("grace", True)):
         be(app, who)
@@ -401,8 +383,8 @@ def test_only_leads_find_a_form_to_connect_a_model(app: AppTest) -> None:
 
 
 def test_a_model_that_a_lead_connected_is_not_in_the_way_of_the_annotator_they_become(
-    app: AppTest, secrets: Path, fresh: pytest.MonkeyPatch
-) -> None:
+    app, secrets, fresh
+):
     visits = visit_memory.Visits()
     fresh.setattr(visit_memory, "_VISITS", visits)
     fresh.setattr(type(st.context), "cookies", property(lambda _: {VISIT_COOKIE: "v" * 43}))

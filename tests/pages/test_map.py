@@ -1,16 +1,10 @@
 """Map: what it shows of a link, and what is made of a selection."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.searches import Query
 from pages._explore.explore_state import View
@@ -22,8 +16,6 @@ from tests.fakes.model_server import serving
 from tests.pages.visits import (
     APP,
     BROKEN,
-    Connect,
-    Serve,
     address,
     click,
     facets_of,
@@ -38,7 +30,7 @@ from tests.support import make_explorer
 
 
 @pytest.fixture(scope="module")
-def mapped_home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def mapped_home(small_home, tmp_path_factory):
     """A home with the small corpus and its map. For reading only."""
     home = tmp_path_factory.mktemp("mapped") / "home"
     shutil.copytree(small_home, home)
@@ -47,17 +39,17 @@ def mapped_home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture
-def mapped(mapped_home: Path, home: Path, serve: Serve) -> Explorer:
+def mapped(mapped_home, home, serve):
     """What the pages open is a copy of that home, which the test may write to."""
     shutil.copytree(mapped_home, home)
     return serve(make_explorer(home))
 
 
-def ids(explorer: Explorer, count: int) -> list[str]:
+def ids(explorer, count):
     return [one.doc_id for one in explorer.browse("small", 0, count)]
 
 
-def told(page: AppTest) -> dict[str, Any]:
+def told(page):
     """What the map was told."""
     for component in page.get("bidi_component"):
         if component.proto.component_name == "seedlens_map":
@@ -65,13 +57,13 @@ def told(page: AppTest) -> dict[str, Any]:
     return {}
 
 
-def parts(page: AppTest) -> list[int]:
+def parts(page):
     """Bytes of the parts that the browser keeps."""
     components = [one.proto for one in page.get("bidi_component")]
     return [len(one.bytes) for one in components if one.component_name == "seedlens_map_part"]
 
 
-def test_a_link_names_layout_colour_and_selection(mapped: Explorer) -> None:
+def test_a_link_names_layout_colour_and_selection(mapped):
     chosen = ids(mapped, 3)
     page = visit("map", corpus="small", layout="method", colour="year", chosen=",".join(chosen))
     assert BROKEN not in shown(page)
@@ -88,7 +80,7 @@ def test_a_link_names_layout_colour_and_selection(mapped: Explorer) -> None:
 
 
 @pytest.mark.parametrize("colour", ["grade", "field:venue", "cluster:method"])
-def test_points_are_coloured_by_what_the_corpus_knows(mapped: Explorer, colour: str) -> None:
+def test_points_are_coloured_by_what_the_corpus_knows(mapped, colour):
     page = visit("map", corpus="small", colour=colour, marks="pool,judged,holes,results")
     assert BROKEN not in shown(page)
     marked = {layer["name"]: layer["rows"] for layer in told(page)["layers"]}
@@ -96,7 +88,7 @@ def test_points_are_coloured_by_what_the_corpus_knows(mapped: Explorer, colour: 
     assert len(marked["seed"]) == 1
 
 
-def test_what_a_link_names_and_the_map_lacks_is_said_or_left_out(mapped: Explorer) -> None:
+def test_what_a_link_names_and_the_map_lacks_is_said_or_left_out(mapped):
     wrong = {"layout": "nothing", "colour": "field:no", "chosen": "gone", "project": "no1",
              "query": "no2", "system": "no3", "marks": "results"}  # fmt: skip
     page = visit("map", corpus="small", **wrong)
@@ -108,9 +100,7 @@ def test_what_a_link_names_and_the_map_lacks_is_said_or_left_out(mapped: Explore
     assert " document " in told(page)["layout"]
 
 
-def test_likeness_to_a_pasted_seed_colours_points_and_its_results_are_marked(
-    mapped: Explorer,
-) -> None:
+def test_likeness_to_a_pasted_seed_colours_points_and_its_results_are_marked(mapped):
     text_id = mapped.notebook.put_text("We count bees with cheap sensors. Fewer died.")
     explore = View("small", text_id=text_id, aspect="method")
     link = {"corpus": "small", "text": text_id, "colour": "likeness:method", "marks": "results"}
@@ -125,7 +115,7 @@ def test_likeness_to_a_pasted_seed_colours_points_and_its_results_are_marked(
     assert marked["rows"] == [row_of[one.doc_id] for one in searched.results]
 
 
-def test_a_seed_that_is_not_there_is_said_to_be_so(mapped: Explorer) -> None:
+def test_a_seed_that_is_not_there_is_said_to_be_so(mapped):
     page = visit("map", corpus="small", colour="likeness:document", text="gone")
     assert BROKEN not in shown(page)
     assert "gone&#x27;" in shown(page)
@@ -134,7 +124,7 @@ def test_a_seed_that_is_not_there_is_said_to_be_so(mapped: Explorer) -> None:
     assert told(page)["colour"]["scale"] == "range"
 
 
-def test_documents_that_a_filter_rules_out_are_faint(mapped: Explorer) -> None:
+def test_documents_that_a_filter_rules_out_are_faint(mapped):
     page = visit("map", corpus="small", where="has.aspect=method")
     data = told(page)
     opened = mapped.library.open("small")
@@ -149,7 +139,7 @@ def test_documents_that_a_filter_rules_out_are_faint(mapped: Explorer) -> None:
     assert "1 document selected" in shown(page)
 
 
-def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped: Explorer) -> None:
+def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped):
     one = ids(mapped, 5)[4]
     page = visit("map", corpus="small", chosen=one)
     click(page, "map_keep")
@@ -164,7 +154,7 @@ def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped: Explorer) 
     assert one in mapped.notebook.export_documents("small", [one], "jsonl")
 
 
-def test_a_selection_becomes_a_pool_of_a_project(mapped: Explorer) -> None:
+def test_a_selection_becomes_a_pool_of_a_project(mapped):
     seed, *others = ids(mapped, 4)
     project = mapped.annotation.save(Project("small", "p"), "lead")
     mapped.annotation.add_queries(project, [Query("small", seed=seed, aspect="method")])
@@ -184,13 +174,13 @@ def test_a_selection_becomes_a_pool_of_a_project(mapped: Explorer) -> None:
     assert "3 documents are in the pool" in shown(page)
 
 
-def test_a_corpus_without_a_map_is_offered_one(small_copy: Explorer, serve: Serve) -> None:
+def test_a_corpus_without_a_map_is_offered_one(small_copy, serve):
     page = visit("map", corpus=serve(small_copy).library.names()[0])
     assert "small has no map yet" in shown(page)
     assert not page.button(key="map_compute").disabled
 
 
-def test_a_selection_becomes_the_filter_of_explore(mapped: Explorer) -> None:
+def test_a_selection_becomes_the_filter_of_explore(mapped):
     chosen = ids(mapped, 3)
     explore = visit(APP)
     explore.switch_page(script("map"))
@@ -207,7 +197,7 @@ def test_a_selection_becomes_the_filter_of_explore(mapped: Explorer) -> None:
     assert not param(run(explore), "where")
 
 
-def test_a_larger_selection_has_a_name_in_the_link(mapped: Explorer) -> None:
+def test_a_larger_selection_has_a_name_in_the_link(mapped):
     chosen = ids(mapped, MOST_IN_LINK + 5)
     kept = mapped.select("small", chosen).value
     other = visit("map", corpus="small", selection=kept, at="0.2,0.7,3.00")
@@ -223,8 +213,8 @@ def test_a_larger_selection_has_a_name_in_the_link(mapped: Explorer) -> None:
 
 
 def test_a_connected_model_words_the_names_of_clusters_until_they_are_taken_back(
-    mapped: Explorer, serve: Serve, connect: Connect
-) -> None:
+    mapped, serve, connect
+):
     with serving(Knowledge({}, {})) as server:
         connect(server.url)
         explorer = serve(make_explorer(mapped.home.root))

@@ -1,7 +1,5 @@
 """Parts of a map as the browser gets them."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib
@@ -19,7 +17,7 @@ from pages._map.map_parts import (
 )
 
 
-def read(part: bytes) -> tuple[dict[str, object], dict[str, bytes]]:
+def read(part):
     """The head of a part and its arrays, as the component reads them."""
     (length,) = struct.unpack("<I", part[:4])
     head, at, arrays = json.loads(part[4 : 4 + length]), -(-(4 + length) // 4) * 4, {}
@@ -30,12 +28,12 @@ def read(part: bytes) -> tuple[dict[str, object], dict[str, bytes]]:
     return head["about"], arrays
 
 
-def level(labels: list[int], *names: str) -> ClusterLevel:
+def level(labels, *names):
     nothing = np.zeros(len(names))
     return ClusterLevel(np.array(labels, np.int32), names, np.stack([nothing] * 2, axis=1), nothing)
 
 
-def test_places_are_whole_numbers_and_what_has_none_is_told_apart() -> None:
+def test_places_are_whole_numbers_and_what_has_none_is_told_apart():
     positions = np.array([[0, 1], [np.nan, np.nan], [0.5, 0.25]], np.float32)
     levels = (level([0, -1, 0], "α"), level([1, -1, 0], "b", "c"))
     about, arrays = read(layout_part("k", "demo", Layout("method", positions, levels), "Method"))
@@ -45,7 +43,7 @@ def test_places_are_whole_numbers_and_what_has_none_is_told_apart() -> None:
     assert (about["absent"], about["coarse"], about["fine"]) == (1, ["α"], ["b", "c"])
 
 
-def test_a_title_is_one_line_of_the_compressed_text() -> None:
+def test_a_title_is_one_line_of_the_compressed_text():
     _, arrays = read(titles_part("k", ["Two\nlines", "", "\ud800 half a character"]))
     assert zlib.decompress(arrays["titles"]).decode().split("\n") == [
         "Two lines",
@@ -54,13 +52,13 @@ def test_a_title_is_one_line_of_the_compressed_text() -> None:
     ]
 
 
-def test_a_selection_comes_back_as_it_went() -> None:
+def test_a_selection_comes_back_as_it_went():
     rows = [0, 7, 8, 99]
     assert rows_from_bits(bits_from_rows(rows, 100), 100) == rows
     assert rows_from_bits(bits_from_rows(rows, 100), 50) == [0, 7, 8], "of another corpus by now"
 
 
-def test_values_become_colours_and_a_legend() -> None:
+def test_values_become_colours_and_a_legend():
     ranged = of_range("k", "year", np.array([1990.0, np.nan, 2020.0]), "{:.0f}".format)
     assert ranged.values is not None
     assert ranged.values.tolist() == [0, 255, 254]

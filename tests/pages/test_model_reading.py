@@ -1,28 +1,22 @@
 """A connected model reads wordings on Explore and Compare; without one, nothing is different."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, find_aspect
 from pages._compare.compare_state import variants_from_json
 from tests.fakes.model_answers import CONTENT, MODEL, WORDS, reads
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import SEED, knowledge
-from tests.pages.visits import Serve, click, param, run, run_until, shown, visit
+from tests.pages.visits import click, param, run, run_until, shown, visit
 from tests.support import make_explorer
 
 OTHER = "the same measurements, whoever made them"
 
 
 @pytest.fixture
-def server(small_copy: Explorer, serve: Serve) -> Iterator[ModelServer]:
+def server(small_copy, serve):
     """A model that reads every wording alike, for a copy of the small corpus."""
     with serving(knowledge(), handlers=[reads()]) as running:
         home = small_copy.home.root
@@ -30,27 +24,27 @@ def server(small_copy: Explorer, serve: Serve) -> Iterator[ModelServer]:
         yield running
 
 
-def explore(**params: str) -> AppTest:
+def explore(**params):
     return visit("explore", corpus="small", seed=SEED, **params)
 
 
-def switch(page: AppTest, *, on: bool, name: str = "explore") -> AppTest:
+def switch(page, *, on, name="explore"):
     page.toggle(key=f"{name}_reads").set_value(on)
     return run(page)
 
 
-def read(page: AppTest) -> AppTest:
+def read(page):
     """Explore with the wording, read by the model."""
     switch(page, on=True)
     return run_until(page, lambda: param(page, "reading"), what="the model's reading")
 
 
-def worded(page: AppTest, words: str) -> AppTest:
+def worded(page, words):
     page.text_input(key="explore_instruction").set_value(words)
     return run(page)
 
 
-def chips(page: AppTest) -> dict[str, Any]:
+def chips(page):
     """What the chips of the reading show."""
     [found] = [
         json.loads(one.proto.json)
@@ -60,15 +54,13 @@ def chips(page: AppTest) -> dict[str, Any]:
     return dict(found)
 
 
-def test_without_a_model_there_is_no_switch(small_copy: Explorer, serve: Serve) -> None:
+def test_without_a_model_there_is_no_switch(small_copy, serve):
     serve(small_copy)
     for page in (explore(q=WORDS), visit("compare", corpus="small", seed=SEED)):
         assert not [t for t in page.toggle if "Interpret with a model" in t.label]
 
 
-def test_the_model_reads_a_wording_only_when_it_is_let_and_the_link_has_what_it_read(
-    server: ModelServer,
-) -> None:
+def test_the_model_reads_a_wording_only_when_it_is_let_and_the_link_has_what_it_read(server):
     page = explore(q=WORDS)
     assert server.seen.requests == 0
     read(page)
@@ -84,7 +76,7 @@ def test_the_model_reads_a_wording_only_when_it_is_let_and_the_link_has_what_it_
     assert server.seen.questions == 1
 
 
-def test_what_the_model_read_is_taken_back_and_used_again(server: ModelServer) -> None:
+def test_what_the_model_read_is_taken_back_and_used_again(server):
     page = read(explore(q=WORDS))
     assert chips(page)["other"]["reading"] == ""
     del page.query_params["reading"]  # as the button or the browser's Back do
@@ -109,7 +101,7 @@ def test_what_the_model_read_is_taken_back_and_used_again(server: ModelServer) -
     assert server.seen.questions == 3, "what was asked before is known"
 
 
-def test_a_wording_that_the_model_cannot_read_is_read_as_without_it(server: ModelServer) -> None:
+def test_a_wording_that_the_model_cannot_read_is_read_as_without_it(server):
     page = explore(q=WORDS)
     before = page.get("html")
     server.behaviour.faults = {"prose": 1.0}
@@ -123,9 +115,7 @@ def test_a_wording_that_the_model_cannot_read_is_read_as_without_it(server: Mode
     run_until(page, lambda: param(page, "reading"), what="the model's reading")
 
 
-def test_on_compare_wordings_of_ones_own_are_read_and_those_of_the_lens_are_not(
-    server: ModelServer,
-) -> None:
+def test_on_compare_wordings_of_ones_own_are_read_and_those_of_the_lens_are_not(server):
     rows = [
         {"name": "mine", "wording": WORDS},
         {"name": "base", "wording": find_aspect(RESEARCH, "result").instruction},
@@ -135,7 +125,7 @@ def test_on_compare_wordings_of_ones_own_are_read_and_those_of_the_lens_are_not(
     ]
     page = visit("compare", corpus="small", seed=SEED, aspect="method", variants=json.dumps(rows))
 
-    def readings() -> list[str]:
+    def readings():
         return [",".join(v.reading) for v in variants_from_json(param(page, "variants"))]
 
     assert readings() == ["", "", "", "", "+result"]

@@ -1,7 +1,5 @@
 """The scripts of components are served as modules that browsers keep until one of them changes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -13,7 +11,7 @@ from pages._common.modules import ADDRESS, FOLDER, modules, preload
 
 
 @pytest.mark.parametrize("base", ["", "/lens"])
-def test_modules_are_served_below_the_base_path_and_kept_by_browsers(base: str) -> None:
+def test_modules_are_served_below_the_base_path_and_kept_by_browsers(base):
     before = config.get_option("server.baseUrlPath")
     config.set_option("server.baseUrlPath", base)
     try:
@@ -29,7 +27,7 @@ def test_modules_are_served_below_the_base_path_and_kept_by_browsers(base: str) 
     assert client.get(f"{base}/{ADDRESS}/../modules.py").status_code == 404
 
 
-def test_a_page_names_the_modules_of_its_components_and_what_they_import() -> None:
+def test_a_page_names_the_modules_of_its_components_and_what_they_import():
     named = set(re.findall(r"<(.*?)>; rel=modulepreload", preload("map")))
     assert {
         f"{ADDRESS}/{name}.js" for name in ("map", "map_gl", "base", "vendor/lit-html")

@@ -5,9 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import NamedTuple
 
-import pytest
-
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.comparisons import ComparisonRequest, Variant
 from pages._common.state import Pages
@@ -48,7 +45,7 @@ STATES = (
 )
 
 
-def on_the_command_line(explorer: Explorer, state: State) -> list[str]:
+def on_the_command_line(explorer, state):
     options = ["--seed", state.seed] if state.seed else ["--text", state.text]
     options += ["--aspect", state.aspect] if state.aspect else []
     options += ["--instruction", state.wording] if state.wording else []
@@ -61,7 +58,7 @@ def on_the_command_line(explorer: Explorer, state: State) -> list[str]:
     return [result["doc_id"] for result in found.json["results"]]
 
 
-def view_of(explorer: Explorer, state: State) -> View:
+def view_of(explorer, state):
     """What Explore's address says."""
     params = {
         "corpus": "small",
@@ -77,12 +74,12 @@ def view_of(explorer: Explorer, state: State) -> View:
     return View.from_params({name: value for name, value in params.items() if value})
 
 
-def on_explore(explorer: Explorer, view: View) -> list[str]:
+def on_explore(explorer, view):
     found = explorer.search(view.to_query(explorer))
     return [result.doc_id for result in found.results]
 
 
-def on_compare(explorer: Explorer, view: View) -> list[str]:
+def on_compare(explorer, view):
     """As the link from Explore to Compare has it; without a wording, as Compare opens."""
     variants = CompareView.found_in(Pages().leave(view)).variants
     if not variants:
@@ -96,9 +93,7 @@ def on_compare(explorer: Explorer, view: View) -> list[str]:
     return list(found.variants[0].ranking.doc_ids)
 
 
-def test_a_search_ranks_alike_wherever_it_is_asked(
-    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_ranks_alike_wherever_it_is_asked(small_copy, monkeypatch):
     command_line = importlib.import_module("engine.cli.explore")
     monkeypatch.setattr(command_line, "open_explorer", lambda: small_copy)
     rankings = set()

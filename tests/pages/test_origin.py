@@ -7,10 +7,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -20,7 +18,7 @@ from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketDisconnect
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -34,13 +32,13 @@ from pages._login.requests import OnlyHttps, SameOrigin, VisitCookie, is_same_or
 from tests.pages.visits import passed_on
 
 
-async def _welcome(socket: WebSocket) -> None:
+async def _welcome(socket):
     await socket.accept()
     await socket.send_text("welcome")
     await socket.close()
 
 
-def client(base: str = "http://localhost:8501") -> TestClient:
+def client(base="http://localhost:8501"):
     routes = [
         Route("/", lambda _: HTMLResponse("<p>a page</p>")),
         Route("/_stcore/metrics", lambda _: HTMLResponse("figures")),
@@ -69,11 +67,11 @@ def client(base: str = "http://localhost:8501") -> TestClient:
         ("", "localhost:8501", False),
     ],
 )
-def test_another_port_or_name_is_another_origin(origin: str | None, host: str, same: bool) -> None:
+def test_another_port_or_name_is_another_origin(origin, host, same):
     assert is_same_origin(origin, host) is same
 
 
-def test_a_websocket_of_a_page_on_another_port_is_refused() -> None:
+def test_a_websocket_of_a_page_on_another_port_is_refused():
     with client().websocket_connect(
         "/_stcore/stream", headers={"origin": "http://localhost:8501", "host": "localhost:8501"}
     ) as own:
@@ -88,9 +86,7 @@ def test_a_websocket_of_a_page_on_another_port_is_refused() -> None:
 
 
 @pytest.mark.parametrize("https", [True, False])
-def test_cookies_and_browsers_keep_to_https_where_people_come_by_it(
-    https: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cookies_and_browsers_keep_to_https_where_people_come_by_it(https, monkeypatch):
     monkeypatch.setattr(login, "is_https", lambda: https)
     answer = client().get("/")
     assert ("; Secure" in answer.headers["set-cookie"]) is https
@@ -120,7 +116,7 @@ server_metadata_url = "https://login.example.org/.well-known/openid-configuratio
 """
 
 
-def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(tmp_path: Path) -> None:
+def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(tmp_path):
     secrets = tmp_path / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir()
     secrets.write_text(ASKS_FOR_LOGIN)
@@ -143,9 +139,7 @@ def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(tmp_path:
     assert all("; Secure" in cookie for cookie in cookies)
 
 
-def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(monkeypatch):
     monkeypatch.setattr(login, "is_wanted", bool)
     assert client().get("/_stcore/metrics").text == "figures"
     monkeypatch.setattr(login, "is_wanted", lambda: True)
@@ -158,7 +152,7 @@ def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
         ("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200), (None, 200),
     ],
 )  # fmt: skip
-def test_a_page_of_another_origin_logs_nobody_out(site: str | None, answered: int) -> None:
+def test_a_page_of_another_origin_logs_nobody_out(site, answered):
     headers = {} if site is None else {"sec-fetch-site": site}
     assert client().get("/auth/logout", headers=headers).status_code == answered
 
@@ -174,9 +168,7 @@ DISMISS.backend_operation_request.dismiss_skills_nudge.SetInParent()
 
 
 @pytest.mark.parametrize("let_in", [True, False])
-def test_what_no_page_asks_for_does_not_reach_streamlit(
-    let_in: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_no_page_asks_for_does_not_reach_streamlit(let_in, monkeypatch):
     """It would clear the caches of all sessions, tell names of the server's files, and add some."""
     monkeypatch.setattr(guard, "_stands", lambda _: let_in)
     orders = [
@@ -190,12 +182,10 @@ def test_what_no_page_asks_for_does_not_reach_streamlit(
 
 
 @pytest.mark.parametrize("field", ["query_string", "cached_message_hashes", "widget_states"])
-def test_a_message_of_a_stranger_holds_no_more_than_the_login_page_sends(
-    field: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_message_of_a_stranger_holds_no_more_than_the_login_page_sends(field, monkeypatch):
     """Half a million empty values in a megabyte take a hundred of memory, and nothing else runs."""
 
-    def of_values(number: int) -> bytes:
+    def of_values(number):
         many: dict[str, Any] = {
             "query_string": "&" * number,
             "cached_message_hashes": [""] * number,
@@ -211,9 +201,7 @@ def test_a_message_of_a_stranger_holds_no_more_than_the_login_page_sends(
     assert len(passed_on(many, long, few)) == 3
 
 
-def test_nothing_is_answered_by_a_name_that_the_server_does_not_have(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nothing_is_answered_by_a_name_that_the_server_does_not_have(monkeypatch):
     monkeypatch.setattr("streamlit.config.get_option", _allowing("localhost"))
     monkeypatch.setattr(login, "is_wanted", bool)
     for path in ("/", "/_stcore/metrics"):
@@ -237,9 +225,7 @@ def test_nothing_is_answered_by_a_name_that_the_server_does_not_have(
         ("https://evil.example", "localhost:8501"),
     ],
 )
-def test_streamlit_asks_no_outside_service_who_it_is(
-    origin: str, host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_streamlit_asks_no_outside_service_who_it_is(origin, host, monkeypatch):
     """As it does where a page's address is not, letter by letter, the one that was asked."""
     asked = []
     for name in ("get_external_ip", "get_internal_ip"):
@@ -258,5 +244,5 @@ def test_streamlit_asks_no_outside_service_who_it_is(
     assert not asked
 
 
-def _allowing(host: str) -> Callable[[str], object]:
+def _allowing(host):
     return lambda name: [host] if name == "server.allowedHosts" else None

@@ -1,7 +1,5 @@
 """Texts and signs on a page: texts of others are no more than text, and every sign is seen."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -16,7 +14,7 @@ from pages._common.shared import ASSETS, escape, escape_label, table_with_marks
 HIDDEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
-def test_characters_that_turn_text_unseen_are_seen_and_nothing_else_is_changed() -> None:
+def test_characters_that_turn_text_unseen_are_seen_and_nothing_else_is_changed():
     for character in HIDDEN:
         assert escape(f"<b>invoice{character}fdp.exe") == "&lt;b&gt;invoice\u25cafdp.exe"
         assert character not in escape_label(f"a{character}b")
@@ -27,7 +25,7 @@ def test_characters_that_turn_text_unseen_are_seen_and_nothing_else_is_changed()
 @pytest.mark.parametrize(
     "name", ["https://evil.example", "HTTP://evil.example/x", "www.evil.example", "me@evil.example"]
 )
-def test_the_name_of_a_model_in_a_label_is_no_link(name: str) -> None:
+def test_the_name_of_a_model_in_a_label_is_no_link(name):
     """Streamlit's Markdown makes links of texts after their escapes are read."""
     read = re.sub(r"\\(.)", r"\1", escape_label(f"Language model: {name}"))
     assert not re.search(r"https?://|www\.|[-.\w+]@[-\w]+\.", read, re.IGNORECASE)
@@ -44,7 +42,7 @@ def test_the_name_of_a_model_in_a_label_is_no_link(name: str) -> None:
         kit.table("<b>", ["<b>"], [["<b>", "<b>"]]),
     ],
 )
-def test_words_in_elements_are_text(made: str) -> None:
+def test_words_in_elements_are_text(made):
     assert "<b" not in made
     assert "&lt;b" in made
 
@@ -58,7 +56,7 @@ OURS = ("`${target.value} %`", "`Export failed. Reload the page")
 """A number, words of ours."""
 
 
-def test_components_show_no_text_but_with_marks() -> None:
+def test_components_show_no_text_but_with_marks():
     """Words of nodes and attributes go through base.js."""
     for file in COMPONENTS:
         for line in file.read_text("utf-8").splitlines():
@@ -68,7 +66,7 @@ def test_components_show_no_text_but_with_marks() -> None:
             assert "vendor/" not in line or file.name == "base.js", "templates are those of base.js"
 
 
-def test_tables_of_pages_show_what_turns_text() -> None:
+def test_tables_of_pages_show_what_turns_text():
     frame = pd.DataFrame({"Title\u202e": ["paid \u202e001"], "Score": [0.5], "N": [1]})
     shown = table_with_marks(frame)
     assert list(shown.columns) == ["Title\u25ca", "Score", "N"]
@@ -80,7 +78,7 @@ def test_tables_of_pages_show_what_turns_text() -> None:
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 
 
-def test_every_sign_of_the_pages_is_in_the_font_that_comes_along() -> None:
+def test_every_sign_of_the_pages_is_in_the_font_that_comes_along():
     """What the bundled font (Source Sans, of which font.json is a part) lacks is drawn as SVG."""
     font = json.loads((ASSETS / "figures" / "font.json").read_text("utf-8"))
     known = set(font["weights"]["400"]["glyphs"]) | {"\n"}

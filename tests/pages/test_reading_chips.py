@@ -1,13 +1,7 @@
 """What a wording was read as can be corrected, and choosing an aspect never erases a wording."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.types.searches import WHOLE
 from pages._common.state import Pages
 from pages._compare.compare_state import CompareView, variants_from_json, variants_to_json
@@ -21,7 +15,7 @@ WORDED = View("demo", "demo-0232", instruction=WORDS)
 CHOSEN = View("demo", "demo-0232", aspect="method")
 
 
-def explore(**params: str) -> AppTest:
+def explore(**params):
     return visit("explore", corpus="demo", seed="demo-0232", **params)
 
 
@@ -38,20 +32,18 @@ def explore(**params: str) -> AppTest:
         ({"reading": ""}, (), ""),
     ],
 )
-def test_a_chip_is_removed_turned_or_added(
-    event: dict[str, Any], reading: tuple[str, ...], aspect: str
-) -> None:
+def test_a_chip_is_removed_turned_or_added(event, reading, aspect):
     found = correct(WORDED, READ, (), event)
     assert (found.reading, found.aspect, found.focus) == (reading, aspect, ())
     assert found.instruction == WORDS
 
 
-def test_taking_the_last_chip_away_reads_the_wording_as_asking_for_nothing() -> None:
+def test_taking_the_last_chip_away_reads_the_wording_as_asking_for_nothing():
     assert correct(WORDED, ("+method",), (), {"old": "+method"}).reading == WHOLE
     assert correct(WORDED, (), (3,), {"sentence": 3}).reading == WHOLE, "quoted by the wording"
 
 
-def test_without_a_wording_a_chip_is_the_aspect_itself() -> None:
+def test_without_a_wording_a_chip_is_the_aspect_itself():
     gone = correct(CHOSEN, ("+method",), (), {"old": "+method"})
     assert (gone.aspect, gone.reading) == ("", ())
     assert correct(gone, (), (), {"term": "+method"}) == CHOSEN
@@ -59,7 +51,7 @@ def test_without_a_wording_a_chip_is_the_aspect_itself() -> None:
     assert (turned.aspect, turned.reading) == ("", ("-method",))
 
 
-def test_sentences_come_and_go_beside_the_aspects() -> None:
+def test_sentences_come_and_go_beside_the_aspects():
     picked = correct(CHOSEN, ("+method",), (), {"sentence": 2})
     assert (picked.focus, picked.reading, picked.aspect) == ((2,), ("+method",), "method")
     assert correct(picked, ("+method",), (2,), {"sentence": 2}) == CHOSEN
@@ -67,7 +59,7 @@ def test_sentences_come_and_go_beside_the_aspects() -> None:
     assert (quoted.focus, quoted.reading) == ((4,), ())
 
 
-def test_a_correction_is_part_of_the_link_and_goes_along_to_compare() -> None:
+def test_a_correction_is_part_of_the_link_and_goes_along_to_compare():
     view = View("demo", "demo-0232", instruction=WORDS, reading=("+method",), focus=(2,), steer=0.8)
     assert View.from_params(view.to_params()) == view
     own = view.variant("aspect")
@@ -77,12 +69,12 @@ def test_a_correction_is_part_of_the_link_and_goes_along_to_compare() -> None:
     assert compare.variants[0].reading == ("+method",)
 
 
-def test_a_reading_that_names_no_aspect_of_the_lens_is_explained(demo: Explorer) -> None:
+def test_a_reading_that_names_no_aspect_of_the_lens_is_explained(demo):
     assert "There is no aspect &#x27;taste&#x27;" in shown(explore(reading="+taste"))
     assert "The reading &#x27;+method,-method&#x27;" in shown(explore(reading="+method,-method"))
 
 
-def test_choosing_and_clearing_the_aspect_keep_the_wording(demo: Explorer) -> None:
+def test_choosing_and_clearing_the_aspect_keep_the_wording(demo):
     page = explore(q=WORDS, aspect="result")
     preset = page.selectbox(key="explore_aspect")
     preset.set_value(preset.options[1])
@@ -94,7 +86,7 @@ def test_choosing_and_clearing_the_aspect_keep_the_wording(demo: Explorer) -> No
     assert "interpreted as Method, excluding Background" in shown(page)
 
 
-def test_other_words_are_read_anew(demo: Explorer) -> None:
+def test_other_words_are_read_anew(demo):
     page = explore(q=WORDS, reading="+result")
     assert "interpreted as Result" in shown(page)
     assert param(page, "reading") == "+result"

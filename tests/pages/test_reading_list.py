@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.types.searches import CITATION_STYLES, Query
 from pages._explore.explore_state import View
 from tests.pages.visits import address, click, param, run, shown, visit
@@ -20,7 +19,7 @@ EVIDENCE = ("Their <b>words</b>.", "Its words.")
 
 
 @pytest.fixture
-def lists(demo: Explorer) -> str:
+def lists(demo):
     """A list with two documents."""
     lists = demo.reading_lists
     list_id = lists.new(f"List {len(lists.lists())}")
@@ -31,17 +30,17 @@ def lists(demo: Explorer) -> str:
 
 
 @pytest.fixture
-def send(monkeypatch: pytest.MonkeyPatch) -> Send:
+def send(monkeypatch):
     """Has the component send an event about a document; the page has run after it."""
     sent: list[dict[str, Any]] = []
 
-    def inbox(_: str, on: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Any]]:
+    def inbox(_, on):
         while sent:
             event = sent.pop()
             on[event["name"]](event)
         return {}, {}
 
-    def send(page: AppTest, name: str, **event: Any) -> None:
+    def send(page, name, **event):
         sent.append({"name": name, "corpus": "demo", "doc_id": KEPT, "title": "T", **event})
         run(run(page))
 
@@ -49,7 +48,7 @@ def send(monkeypatch: pytest.MonkeyPatch) -> Send:
     return send
 
 
-def entries(page: AppTest) -> dict[str, Any]:
+def entries(page):
     """What the component of the list is given."""
     for component in page.get("bidi_component"):
         if "documents" in component.proto.json:
@@ -57,13 +56,11 @@ def entries(page: AppTest) -> dict[str, Any]:
     return {"documents": []}
 
 
-def titles(page: AppTest) -> list[str]:
+def titles(page):
     return [one["doc_id"] for one in entries(page)["documents"]]
 
 
-def test_a_list_shows_why_documents_were_kept_and_changes_can_be_undone(
-    lists: str, send: Send, explorer: Explorer
-) -> None:
+def test_a_list_shows_why_documents_were_kept_and_changes_can_be_undone(lists, send, explorer):
     page = visit("reading_list", list=lists)
     first = entries(page)["documents"][0]
     seed = explorer.library.open("demo").document("demo-0001").title
@@ -90,7 +87,7 @@ def test_a_list_shows_why_documents_were_kept_and_changes_can_be_undone(
     assert titles(page) == [OTHER, KEPT]
 
 
-def test_lists_are_made_renamed_deleted_and_brought_back(demo: Explorer) -> None:
+def test_lists_are_made_renamed_deleted_and_brought_back(demo):
     page = visit("reading_list")
     assert "Use “Keep” on a result of Explore" in shown(page)
     page.text_input(key="reading_list_list_new").set_value("Mine")
@@ -114,8 +111,8 @@ def test_lists_are_made_renamed_deleted_and_brought_back(demo: Explorer) -> None
     ("event", "seed", "wording"), [("seed", KEPT, ""), ("search", "demo-0001", "trees *only*")]
 )
 def test_a_document_and_its_search_are_opened_on_explore(
-    lists: str, send: Send, monkeypatch: pytest.MonkeyPatch, event: str, seed: str, wording: str
-) -> None:
+    lists, send, monkeypatch, event, seed, wording
+):
     gone: list[View] = []
     monkeypatch.setattr(View, "go", lambda view: gone.append(view))
     send(visit("reading_list", list=lists), event)
@@ -124,9 +121,7 @@ def test_a_document_and_its_search_are_opened_on_explore(
 
 
 @pytest.mark.parametrize("kind", ["bibtex", "apa"])
-def test_the_file_of_an_export_is_there_before_it_is_asked_for(
-    lists: str, explorer: Explorer, kind: str
-) -> None:
+def test_the_file_of_an_export_is_there_before_it_is_asked_for(lists, explorer, kind):
     page = address("reading_list", list=lists)
     page.session_state["reading_list_export"] = True
     page.session_state["reading_list_format"] = kind
@@ -140,8 +135,8 @@ def test_the_file_of_an_export_is_there_before_it_is_asked_for(
     assert title.split()[0].lower() in page.code[0].value.lower()
 
 
-def test_what_comes_again_until_it_is_known_to_have_come_is_done_once_and_in_order() -> None:
-    def page() -> None:
+def test_what_comes_again_until_it_is_known_to_have_come_is_done_once_and_in_order():
+    def page():
         import streamlit as st
 
         from pages._common.components import inbox

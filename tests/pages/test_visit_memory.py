@@ -1,7 +1,5 @@
 """What a visit holds: known by a cookie, its person's alone, forgotten in time, never printed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -18,7 +16,7 @@ from pages._login.requests import VISIT_COOKIE as COOKIE
 KEY = "sk-Zq8vT3nR5wXy7Lm2"
 
 
-def client(address: str = "http://testserver") -> TestClient:
+def client(address="http://testserver"):
     routes = [
         Route("/", lambda _: HTMLResponse("<p>a page")),
         Route("/health", lambda _: JSONResponse({"well": True})),
@@ -27,7 +25,7 @@ def client(address: str = "http://testserver") -> TestClient:
     return TestClient(app, base_url=address)
 
 
-def test_a_browser_gets_one_id_that_scripts_cannot_read_and_keeps_it() -> None:
+def test_a_browser_gets_one_id_that_scripts_cannot_read_and_keeps_it():
     browser = client()
     said = browser.get("/").headers["set-cookie"]
     assert re.fullmatch(rf"{COOKIE}={VISIT.pattern}; Path=/; HttpOnly; SameSite=Lax", said), (
@@ -38,13 +36,13 @@ def test_a_browser_gets_one_id_that_scripts_cannot_read_and_keeps_it() -> None:
 
 
 @pytest.mark.parametrize("forged", ["x", "a" * 42, "../../etc/passwd"])
-def test_an_id_that_was_not_given_out_is_replaced(forged: str) -> None:
+def test_an_id_that_was_not_given_out_is_replaced(forged):
     browser = client()
     browser.cookies.set(COOKIE, forged)
     assert VISIT.search(browser.get("/").headers["set-cookie"])
 
 
-def test_a_visit_finds_what_it_left_and_nobody_else_does() -> None:
+def test_a_visit_finds_what_it_left_and_nobody_else_does():
     visits = Visits()
     visits.memory("browser", "ada@example.org")["model"] = {"key": KEY}
     assert visits.memory("browser", "ada@example.org") == {"model": {"key": KEY}}
@@ -53,7 +51,7 @@ def test_a_visit_finds_what_it_left_and_nobody_else_does() -> None:
     assert visits.memory("another", "ada@example.org") == {}
 
 
-def test_who_logs_out_is_forgotten_also_where_a_page_still_runs() -> None:
+def test_who_logs_out_is_forgotten_also_where_a_page_still_runs():
     visits = Visits()
     running = visits.memory("browser", "ada@example.org")
     running["model"] = {"key": KEY}
@@ -65,7 +63,7 @@ def test_who_logs_out_is_forgotten_also_where_a_page_still_runs() -> None:
     assert visits.memory("browser", "ben@example.org") == {"model": "kept"}
 
 
-def test_a_visit_is_forgotten_when_it_was_not_used_for_long() -> None:
+def test_a_visit_is_forgotten_when_it_was_not_used_for_long():
     now = 0.0
     visits = Visits(seconds=60, clock=lambda: now)
     visits.memory("old", "")["a"] = 1
@@ -77,7 +75,7 @@ def test_a_visit_is_forgotten_when_it_was_not_used_for_long() -> None:
     assert visits.memory("old", "") == {}
 
 
-def test_the_least_recently_used_visit_gives_way_when_there_are_too_many() -> None:
+def test_the_least_recently_used_visit_gives_way_when_there_are_too_many():
     visits = Visits(most=2)
     for name in ("first", "second"):
         visits.memory(name, "")["name"] = name
@@ -87,7 +85,7 @@ def test_the_least_recently_used_visit_gives_way_when_there_are_too_many() -> No
     assert visits.memory("second", "") == {}
 
 
-def test_what_is_printed_of_a_memory_shows_no_key() -> None:
+def test_what_is_printed_of_a_memory_shows_no_key():
     visits = Visits()
     memory = visits.memory("browser-id", "ada@example.org")
     memory["model_connection"] = {"OPENAI_API_KEY": KEY}

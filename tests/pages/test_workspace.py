@@ -1,17 +1,11 @@
 """One workspace: each page is found as it was left, about what the page used last was about."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from engine.types.corpora import ImportRequest
 from pages._annotate.annotate_url import AnnotateView
@@ -28,7 +22,6 @@ from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import KEY
 from tests.pages.visits import (
     APP,
-    Serve,
     address,
     click,
     param,
@@ -47,12 +40,12 @@ SEARCH = {"corpus": "lab", "seed": SEED, "aspect": "method", "q": WORDING, "stee
 # -- pages and what they share -------------------------------------------------------------
 
 
-def test_a_page_goes_on_as_it_was_left() -> None:
+def test_a_page_goes_on_as_it_was_left():
     left = View("lab", SEED, aspect="method", instruction=WORDING, page=3, trail="t")
     assert Pages().leave(left).leave(AskView("lab", "Why?")).found(View) == left
 
 
-def test_pages_share_corpus_seed_and_aspect() -> None:
+def test_pages_share_corpus_seed_and_aspect():
     pages = Pages().leave(View("lab", SEED, aspect="method", instruction=WORDING, steer=0.7))
     assert pages.found(CompareView) == CompareView("lab", SEED, aspect="method")
     assert pages.found(AskView) == AskView("lab")
@@ -60,7 +53,7 @@ def test_pages_share_corpus_seed_and_aspect() -> None:
     assert pages.found(AnnotateView) == AnnotateView("lab")
 
 
-def test_compare_takes_a_search_over_once_and_keeps_what_was_made_of_it() -> None:
+def test_compare_takes_a_search_over_once_and_keeps_what_was_made_of_it():
     search = View("lab", SEED, instruction=WORDING, reading=("-result",), focus=(1,))
     pages = Pages().leave(search)
     compare = CompareView.found_in(pages)
@@ -74,7 +67,7 @@ def test_compare_takes_a_search_over_once_and_keeps_what_was_made_of_it() -> Non
     assert own == changed.variant("aspect")
 
 
-def test_a_search_of_ones_own_stands_among_the_variants_once() -> None:
+def test_a_search_of_ones_own_stands_among_the_variants_once():
     own, base = Variant("mine", WORDING, steer=0.7), Variant("base", "Alike in method.")
     compare = CompareView("lab", SEED).with_own(own)
     assert compare.variants == (own, Variant("none", "", steer=0.7))
@@ -85,7 +78,7 @@ def test_a_search_of_ones_own_stands_among_the_variants_once() -> None:
     assert len(many.with_own(own).variants) == 12
 
 
-def test_nothing_of_one_corpus_goes_to_another_but_the_trail() -> None:
+def test_nothing_of_one_corpus_goes_to_another_but_the_trail():
     first = View("lab", SEED, aspect="method", instruction=WORDING, trail="t")
     pages = Pages().leave(first).leave(AskView("small", "Why?"))
     assert pages.found(View) == View("small", trail="t")
@@ -95,7 +88,7 @@ def test_nothing_of_one_corpus_goes_to_another_but_the_trail() -> None:
     assert pages.found(View, "third") == View("third", trail="t")
 
 
-def test_what_a_corpus_had_is_forgotten_with_it() -> None:
+def test_what_a_corpus_had_is_forgotten_with_it():
     pages = Pages().leave(View("lab", SEED, trail="t")).leave(AskView("small"))
     pages = pages.leave(BuildView("gone", "b", "labels")).within({"lab", "small"})
     assert (pages.corpus, pages.found(BuildView)) == ("", BuildView())
@@ -107,9 +100,7 @@ def test_what_a_corpus_had_is_forgotten_with_it() -> None:
 
 
 @pytest.fixture(scope="module")
-def home_of_two(
-    small_home: Path, lab_source: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def home_of_two(small_home, lab_source, tmp_path_factory):
     """A home with two corpora, ``lab`` with a test collection. For reading only."""
     home = tmp_path_factory.mktemp("two") / "home"
     shutil.copytree(small_home, home)
@@ -118,37 +109,37 @@ def home_of_two(
 
 
 @pytest.fixture
-def two(home_of_two: Path, home: Path, serve: Serve) -> Explorer:
+def two(home_of_two, home, serve):
     """The app on a copy of that home."""
     shutil.copytree(home_of_two, home)
     return serve(make_explorer(home))
 
 
 @pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+def browser(monkeypatch):
     """All visits are of one browser, which no test before has used."""
     monkeypatch.setattr(visit_memory, "_VISITS", Visits())
     monkeypatch.setattr(visit_memory, "_visit", lambda: "browser")
     return monkeypatch
 
 
-def by_menu(page: AppTest, name: str) -> AppTest:
+def by_menu(page, name):
     """A click in the menu, which opens a page without parameters."""
     page.query_params.clear()
     page.switch_page(script(name))
     return run(page)
 
 
-def components(page: AppTest) -> list[dict[str, Any]]:
+def components(page):
     """The data of the components of a page."""
     return [json.loads(one.proto.json) for one in page.get("bidi_component")]
 
 
-def search_of(page: AppTest) -> dict[str, str]:
+def search_of(page):
     return {name: param(page, name) for name in SEARCH}
 
 
-def test_the_menu_brings_back_the_search_and_takes_it_to_all_pages(two: Explorer) -> None:
+def test_the_menu_brings_back_the_search_and_takes_it_to_all_pages(two):
     page = run(address(APP, **SEARCH))
     trail = param(page, "trail")
     assert trail
@@ -178,9 +169,7 @@ def test_the_menu_brings_back_the_search_and_takes_it_to_all_pages(two: Explorer
     assert page.text_area(key="ask_question").value == "Why do loaves rise?"
 
 
-def test_a_reload_and_another_tab_find_the_pages_as_they_were_left(
-    two: Explorer, browser: pytest.MonkeyPatch
-) -> None:
+def test_a_reload_and_another_tab_find_the_pages_as_they_were_left(two, browser):
     run(address(APP, **SEARCH))
     assert search_of(run(address(APP))) == SEARCH
     assert param(by_menu(address(APP), "ask"), "corpus") == "lab"
@@ -188,7 +177,7 @@ def test_a_reload_and_another_tab_find_the_pages_as_they_were_left(
     assert param(run(address(APP)), "q") == ""
 
 
-def test_two_tabs_do_not_fight_and_a_link_wins(two: Explorer, browser: pytest.MonkeyPatch) -> None:
+def test_two_tabs_do_not_fight_and_a_link_wins(two, browser):
     first = run(address(APP, **SEARCH))
     second = run(address(APP, corpus="small", seed="bread-survey"))
     assert (param(second, "seed"), param(second, "q")) == ("bread-survey", "")
@@ -196,7 +185,7 @@ def test_two_tabs_do_not_fight_and_a_link_wins(two: Explorer, browser: pytest.Mo
     assert search_of(by_menu(first, "explore")) == SEARCH
 
 
-def test_a_link_goes_on_with_the_trail_of_the_visit(two: Explorer) -> None:
+def test_a_link_goes_on_with_the_trail_of_the_visit(two):
     page = run(address(APP, **SEARCH))
     trail = param(page, "trail")
     page.query_params.clear()
@@ -206,7 +195,7 @@ def test_a_link_goes_on_with_the_trail_of_the_visit(two: Explorer) -> None:
     assert [query.seed for query in two.notebook.trail(trail)] == [SEED, OTHER]
 
 
-def test_going_back_walks_the_trail_and_adds_nothing_to_it(two: Explorer) -> None:
+def test_going_back_walks_the_trail_and_adds_nothing_to_it(two):
     page = run(address(APP, **SEARCH))
     before = page.query_params.copy()
     for seed in (OTHER, THIRD):
@@ -221,9 +210,7 @@ def test_going_back_walks_the_trail_and_adds_nothing_to_it(two: Explorer) -> Non
     assert (len(breadcrumb["steps"]), breadcrumb["current"]) == (3, 0)
 
 
-def test_a_corpus_that_was_deleted_is_not_opened_again(
-    two: Explorer, browser: pytest.MonkeyPatch
-) -> None:
+def test_a_corpus_that_was_deleted_is_not_opened_again(two, browser):
     run(address(APP, **SEARCH))
     two.library.delete("lab")
     page = run(address(APP))
@@ -231,9 +218,7 @@ def test_a_corpus_that_was_deleted_is_not_opened_again(
     assert 'role="alert"' not in shown(page)
 
 
-def test_a_model_is_connected_for_the_visit_and_its_key_is_in_no_link(
-    two: Explorer, browser: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_connected_for_the_visit_and_its_key_is_in_no_link(two, browser):
     connection = {"OPENAI_BASE_URL": "http://localhost:1/v1", "SEEDLENS_LLM_MODEL": "judge"}
     model_settings.remember_for_session({**connection, "OPENAI_API_KEY": KEY})
     page = by_menu(address(APP), "ask")
@@ -244,9 +229,7 @@ def test_a_model_is_connected_for_the_visit_and_its_key_is_in_no_link(
     assert "judge" not in shown(by_menu(address(APP), "ask")), "in all tabs"
 
 
-def test_an_answer_is_found_again_after_a_reload(
-    two: Explorer, browser: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_is_found_again_after_a_reload(two, browser):
     with serving(Knowledge({}, {}), handlers=[lambda *_: "Mites weaken the brood [1]."]) as model:
         entered = {"OPENAI_BASE_URL": model.url, "SEEDLENS_LLM_MODEL": MODEL}
         model_settings.remember_for_session(entered)
@@ -258,14 +241,12 @@ def test_an_answer_is_found_again_after_a_reload(
     assert ">Why do bees collapse?</h2>" in shown(again)
 
 
-def begins_tour(page: AppTest) -> bool:
+def begins_tour(page):
     """Whether Explore begins its tour by itself."""
     return bool(next(data for data in components(run(page)) if "tour" in data)["tour"])
 
 
-def test_the_tour_begins_on_a_first_visit_but_not_for_who_follows_a_link(
-    two: Explorer, browser: pytest.MonkeyPatch
-) -> None:
+def test_the_tour_begins_on_a_first_visit_but_not_for_who_follows_a_link(two, browser):
     assert begins_tour(address(APP))
     assert begins_tour(address(APP, **SEARCH)), "over a reload, until it is left"
     browser.setattr(visit_memory, "_visit", lambda: "another")
@@ -273,7 +254,7 @@ def test_the_tour_begins_on_a_first_visit_but_not_for_who_follows_a_link(
     assert not begins_tour(address(APP)), "this is no first visit any more"
 
 
-def test_another_corpus_comes_back_as_it_was_left(two: Explorer) -> None:
+def test_another_corpus_comes_back_as_it_was_left(two):
     page = run(address(APP, **SEARCH))
     trail = param(page, "trail")
     page.selectbox(key="explore_corpus").set_value("small")
@@ -285,9 +266,7 @@ def test_another_corpus_comes_back_as_it_was_left(two: Explorer) -> None:
     assert page.text_input(key="explore_instruction").value == WORDING
 
 
-def test_compare_shows_a_search_without_an_aspect_as_it_is_and_says_what_it_measures(
-    two: Explorer,
-) -> None:
+def test_compare_shows_a_search_without_an_aspect_as_it_is_and_says_what_it_measures(two):
     words = "Which papers came to the same result?"
     page = run(address(APP, corpus="lab", seed=SEED, q=words))
     by_menu(page, "compare")

@@ -3,8 +3,6 @@
 On the server, what is no smoke test is left to ``make nightly``.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from storage.ledger import Ledger
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.parent != Path(__file__).parent or item.get_closest_marker("smoke"):
             continue
@@ -25,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
 
 
 @pytest.fixture(params=["file", "server"])
-def open_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> partial[Ledger]:
+def open_ledger(request, tmp_path):
     """Opens one and the same ledger, of either kind; processes may be given it."""
     url = ""
     if request.param == "server":
@@ -34,5 +32,5 @@ def open_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> partial[Ledge
 
 
 @pytest.fixture
-def ledger(open_ledger: partial[Ledger]) -> Ledger:
+def ledger(open_ledger):
     return open_ledger()

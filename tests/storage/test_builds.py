@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
 
 from storage.builds import LabelRow
-from storage.ledger import Ledger
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def _label(doc_id: str, label: str, maker: str) -> LabelRow:
+def _label(doc_id, label, maker):
     return LabelRow("c", "b", doc_id, label, "", maker, "who", "basis", NOW)
 
 
-def test_a_persons_label_stands_whatever_a_model_says_later(ledger: Ledger) -> None:
+def test_a_persons_label_stands_whatever_a_model_says_later(ledger):
     for rows in (
         [_label("1", "x", "model"), _label("2", "x", "model")],
         [_label("1", "", "person")],
@@ -30,18 +28,18 @@ def test_a_persons_label_stands_whatever_a_model_says_later(ledger: Ledger) -> N
     assert ledger.builds.labels("c", "other") == []
 
 
-def test_labels_are_changed_in_view_of_what_stands_or_not_at_all(ledger: Ledger) -> None:
+def test_labels_are_changed_in_view_of_what_stands_or_not_at_all(ledger):
     ledger.builds.add_labels([_label("d1", "said", "person"), _label("d1", "later", "model")])
     seen: list[str] = []
 
-    def change(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
+    def change(standing):
         seen.extend(row.label for row in standing.values())
         return [_label("d2", "new", "person")]
 
     ledger.builds.change_labels("c", "b", change)
     assert seen == ["said"]
 
-    def refuse(_: Mapping[str, LabelRow]) -> list[LabelRow]:
+    def refuse(_):
         raise ValueError("refused")
 
     with pytest.raises(ValueError, match="refused"):

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
 from storage.judgment_events import CURRENT, fill_current, tally
-from storage.ledger import Ledger
 from storage.records import Judgment, new_event
 
 QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
@@ -19,7 +16,7 @@ PEOPLE = ("Ada", "Ben", "model:m")
 PLACES = (("demo", ""), ("demo", "p"), ("other", "p"))
 
 
-def latest(history: Iterable[Judgment]) -> list[Judgment]:
+def latest(history):
     """The current judgments by their definition: the last event of each annotator and item that
     nobody took back, adjudications apart."""
     history = list(history)
@@ -33,7 +30,7 @@ def latest(history: Iterable[Judgment]) -> list[Judgment]:
     return [said for said in last.values() if said.verdict != "withdrawn"]
 
 
-def any_event(chance: random.Random) -> Judgment:
+def any_event(chance):
     """A grade, skip, doubt, withdrawal or adjudication."""
     place = chance.choice(PLACES)
     who, item = chance.choice(PEOPLE), (chance.choice(QUERIES), chance.choice(DOCUMENTS))
@@ -50,7 +47,7 @@ def any_event(chance: random.Random) -> Judgment:
     return replace(said, event="twice" if chance.random() < 0.03 else new_event())
 
 
-def check(ledger: Ledger, followed: Ledger, chance: random.Random) -> None:
+def check(ledger, followed, chance):
     for place in PLACES:
         expected = latest(ledger.judging.history(*place))
         assert followed.judging.latest(*place) == expected
@@ -74,8 +71,8 @@ ITEMS = frozenset({("q1", "d1"), ("q1", "d2"), ("q2", "d3")})
     "seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(1, 20))]
 )
 def test_what_counts_is_what_the_whole_history_says_after_every_step_of_two_programs(
-    open_ledger: partial[Ledger], seed: int
-) -> None:
+    open_ledger, seed
+):
     chance = random.Random(seed)  # noqa: S311
     # Two of them, as in two processes: neither notices directly what the other does.
     programs = [open_ledger(), open_ledger()]
@@ -99,7 +96,7 @@ def test_what_counts_is_what_the_whole_history_says_after_every_step_of_two_prog
     assert one == other
 
 
-def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger: Ledger) -> None:
+def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger):
     chance = random.Random(7)  # noqa: S311
     for _ in range(60):
         ledger.judging.add([any_event(chance)])

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from storage.documents import Documents, Stored
 from storage.errors import StorageError
-from storage.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -18,13 +16,11 @@ class Note:
 
 
 @pytest.fixture
-def notes(ledger: Ledger) -> Documents[Note]:
+def notes(ledger):
     return ledger.documents("note", Note)
 
 
-def test_records_come_in_the_order_of_creation_as_they_were_stored_last(
-    ledger: Ledger, notes: Documents[Note]
-) -> None:
+def test_records_come_in_the_order_of_creation_as_they_were_stored_last(ledger, notes):
     for key, text in [("z", "1"), ("a", "2 🐝"), ("z", "3")]:
         notes.put(key, Note(text, (1, 2)), "ann", "c")
     notes.put("z", Note("elsewhere"), "ben", "d")
@@ -39,10 +35,10 @@ def test_records_come_in_the_order_of_creation_as_they_were_stored_last(
     assert notes.get("z", "d") is not None
 
 
-def test_a_change_sees_the_record_and_its_error_undoes_it(notes: Documents[Note]) -> None:
+def test_a_change_sees_the_record_and_its_error_undoes_it(notes):
     notes.change("k", lambda stored: None if stored else Note("first"), "ann")
 
-    def fails(stored: Stored[Note] | None) -> Note:
+    def fails(stored):
         assert stored is not None
         assert stored.value == Note("first")
         raise ValueError("no")
@@ -56,9 +52,7 @@ def test_a_change_sees_the_record_and_its_error_undoes_it(notes: Documents[Note]
     assert (found.value.text, found.owner) == ("second", "ann")
 
 
-def test_a_record_of_another_version_is_an_error_that_names_it(
-    ledger: Ledger, notes: Documents[Note]
-) -> None:
+def test_a_record_of_another_version_is_an_error_that_names_it(ledger, notes):
     ledger.documents("note", dict[str, int]).put("k", {"number": 1})
     with pytest.raises(StorageError, match="The note 'k' was stored by another version"):
         notes.get("k")

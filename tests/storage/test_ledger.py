@@ -1,7 +1,5 @@
 """What is put into the ledger comes back as it was, and its errors say what to do."""
 
-from __future__ import annotations
-
 import os
 import stat
 from dataclasses import replace
@@ -12,9 +10,8 @@ import pytest
 
 from storage.errors import StorageError
 from storage.home import CorpusNameError, Home, check_corpus_name
-from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow
-from storage.records import Judgment, Verdict
+from storage.records import Judgment
 from tests.storage.rows import NOW, corpus, judgment
 
 NASTY = "O'Brien\"; DROP TABLE judgments; -- 🌱 naïve 漢字\n\t\\ %s $corpus ?"
@@ -23,7 +20,7 @@ NASTY = "O'Brien\"; DROP TABLE judgments; -- 🌱 naïve 漢字\n\t\\ %s $corpus
 # Corpora
 
 
-def test_a_corpus_is_replaced_but_keeps_its_birthday(ledger: Ledger) -> None:
+def test_a_corpus_is_replaced_but_keeps_its_birthday(ledger):
     later = NOW + timedelta(days=1)
     ledger.put_corpus(corpus())
     ledger.put_corpus(
@@ -34,7 +31,7 @@ def test_a_corpus_is_replaced_but_keeps_its_birthday(ledger: Ledger) -> None:
     assert ledger.corpora() == [expected]
 
 
-def test_corpora_are_listed_by_name_and_removed_as_they_were_read(ledger: Ledger) -> None:
+def test_corpora_are_listed_by_name_and_removed_as_they_were_read(ledger):
     for name in ("b", "a", NASTY):
         ledger.put_corpus(corpus(name))
     assert [row.name for row in ledger.corpora()] == sorted(["b", "a", NASTY])
@@ -50,7 +47,7 @@ def test_corpora_are_listed_by_name_and_removed_as_they_were_read(ledger: Ledger
 # Judgments
 
 
-def test_a_changed_grade_counts_and_the_old_one_stays_in_the_history(ledger: Ledger) -> None:
+def test_a_changed_grade_counts_and_the_old_one_stays_in_the_history(ledger):
     first, other = judgment(relevance=1), judgment(annotator="bob", relevance=0)
     changed = judgment(relevance=3, time=NOW - timedelta(hours=1), note="on reflection")
     for row in (first, other, changed):
@@ -60,7 +57,7 @@ def test_a_changed_grade_counts_and_the_old_one_stays_in_the_history(ledger: Led
     assert ledger.judging.latest("demo", annotator="bob") == [other]
 
 
-def test_a_grade_taken_back_is_gone_until_it_is_given_again(ledger: Ledger) -> None:
+def test_a_grade_taken_back_is_gone_until_it_is_given_again(ledger):
     ledger.judging.add([judgment("d1"), judgment("d2"), judgment("d1", None)])
     assert ledger.judging.latest("demo") == [judgment("d2")]
     assert len(ledger.judging.history("demo")) == 3
@@ -71,14 +68,14 @@ def test_a_grade_taken_back_is_gone_until_it_is_given_again(ledger: Ledger) -> N
     ]
 
 
-def test_judgments_are_found_by_corpus_and_query(ledger: Ledger) -> None:
+def test_judgments_are_found_by_corpus_and_query(ledger):
     wanted = judgment(query_id="s2_result", rank=None)
     ledger.judging.add([judgment(), wanted, judgment(corpus="other", query_id="s2_result")])
     assert ledger.judging.latest("demo", query_id="s2_result") == [wanted]
     assert ledger.judging.latest("demo", query_id="s2_result", annotator="bob") == []
 
 
-def test_an_event_sent_twice_is_stored_once(ledger: Ledger) -> None:
+def test_an_event_sent_twice_is_stored_once(ledger):
     row = judgment(event="the-same")
     assert [ledger.judging.add([row, row]), ledger.judging.add([row])] == [1, 0]
     assert ledger.judging.history("demo") == [row]
@@ -86,7 +83,7 @@ def test_an_event_sent_twice_is_stored_once(ledger: Ledger) -> None:
 
 
 @pytest.mark.smoke
-def test_undo_brings_back_what_was_said_before(ledger: Ledger) -> None:
+def test_undo_brings_back_what_was_said_before(ledger):
     first, second = judgment("d1", 1), judgment("d1", 3)
     ledger.judging.add([first, second, judgment("d2", annotator="bob")])
     assert ledger.judging.undo("demo", "", "ann") == second, "nobody undoes what another judged"
@@ -100,7 +97,7 @@ def test_undo_brings_back_what_was_said_before(ledger: Ledger) -> None:
     ]
 
 
-def test_projects_and_adjudications_stand_beside_one_s_own_grade(ledger: Ledger) -> None:
+def test_projects_and_adjudications_stand_beside_one_s_own_grade(ledger):
     own = judgment(relevance=1)
     project, decided = (
         replace(own, project="p", event="p"),
@@ -111,7 +108,7 @@ def test_projects_and_adjudications_stand_beside_one_s_own_grade(ledger: Ledger)
     assert ledger.judging.latest("demo", "p") == [project]
 
 
-def test_a_project_keeps_its_queries_and_pools(ledger: Ledger) -> None:
+def test_a_project_keeps_its_queries_and_pools(ledger):
     query = ProjectQueryRow("demo", "p", "s1_method", "{}", NOW)
     assert [ledger.projects.add_queries([query, query]), ledger.projects.add_queries([query])] == [
         1,
@@ -126,7 +123,7 @@ def test_a_project_keeps_its_queries_and_pools(ledger: Ledger) -> None:
 
 
 @pytest.mark.smoke
-def test_any_words_come_back_as_they_went_in(ledger: Ledger) -> None:
+def test_any_words_come_back_as_they_went_in(ledger):
     row = Judgment(
         NASTY,
         NASTY,
@@ -151,12 +148,12 @@ def test_any_words_come_back_as_they_went_in(ledger: Ledger) -> None:
     assert [(one.key, one.value, one.owner) for one in notes.all(NASTY)] == [(NASTY,) * 3]
 
 
-def test_words_that_no_file_can_hold_are_refused_as_a_value(ledger: Ledger) -> None:
+def test_words_that_no_file_can_hold_are_refused_as_a_value(ledger):
     with pytest.raises(StorageError, match="cannot hold this value"):
         ledger.put_text("half a pair: \ud800")
 
 
-def test_times_come_back_in_utc_to_the_microsecond(ledger: Ledger) -> None:
+def test_times_come_back_in_utc_to_the_microsecond(ledger):
     there = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
     ledger.judging.add([judgment(time=there)])
     found = ledger.judging.history("demo")[0].time
@@ -169,7 +166,7 @@ def test_times_come_back_in_utc_to_the_microsecond(ledger: Ledger) -> None:
 # The home
 
 
-def test_a_home_makes_its_folders_and_nothing_else(tmp_path: Path) -> None:
+def test_a_home_makes_its_folders_and_nothing_else(tmp_path):
     home = Home(tmp_path / "a" / "home")
     home.create()
     home.create()
@@ -178,14 +175,14 @@ def test_a_home_makes_its_folders_and_nothing_else(tmp_path: Path) -> None:
     assert home.corpus("demo").parent == home.corpora
 
 
-def test_a_home_that_cannot_be_made_says_where_and_how_to_choose_another(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_made_says_where_and_how_to_choose_another(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match=r"file/home.*SEEDLENS_HOME"):
         Home(tmp_path / "file" / "home").create()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_a_home_that_everybody_may_write_to_is_closed(tmp_path: Path) -> None:
+def test_a_home_that_everybody_may_write_to_is_closed(tmp_path):
     home = Home(tmp_path / "home")
     home.root.mkdir()
     home.root.chmod(0o777)
@@ -196,7 +193,7 @@ def test_a_home_that_everybody_may_write_to_is_closed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["a", "CSFCube-v1_1", "größe", "My papers 2024", "論" * 64, "x" * 64]
 )
-def test_plain_names_are_allowed(name: str) -> None:
+def test_plain_names_are_allowed(name):
     check_corpus_name(name)
     assert Home(Path("h")).corpus(name) == Path("h", "corpora", name)
 
@@ -204,7 +201,7 @@ def test_plain_names_are_allowed(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", "x" * 65, "..", "a/b", " b", "a  b", "a.b", "a\\b", "a\0", "🌱"]
 )
-def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
+def test_names_that_could_lead_astray_are_quoted_and_refused(name):
     for check in (check_corpus_name, Home(Path("h")).corpus):
         with pytest.raises(CorpusNameError) as caught:
             check(name)
@@ -215,9 +212,7 @@ def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("verdict", "relevance"), [("grade", None), ("skip", 2), ("grade", -1), ("grade", 101)]
 )
-def test_the_database_itself_refuses_grades_that_are_none(
-    ledger: Ledger, verdict: Verdict, relevance: int | None
-) -> None:
+def test_the_database_itself_refuses_grades_that_are_none(ledger, verdict, relevance):
     bad = replace(judgment("d2"), verdict=verdict, relevance=relevance)
     with pytest.raises(StorageError, match="cannot hold this value"):
         ledger.judging.add([judgment("d1"), bad])

@@ -1,9 +1,5 @@
 """A ledger moves from its file to a server and back, whole, and goes on where it was."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from storage.answers import AnswerRow
@@ -12,7 +8,6 @@ from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow
 from storage.rankings import RunRow
-from tests.fakes.postgres_server import PostgresServer
 from tests.storage.rows import NOW, corpus, judgment
 
 MANY = 2_500
@@ -20,7 +15,7 @@ MANY = 2_500
 KEYS = [f"{number:016x}".ljust(64, "f") for number in range(MANY)]
 
 
-def fill(ledger: Ledger) -> None:
+def fill(ledger):
     """Something in every table."""
     ledger.put_corpus(corpus())
     ledger.put_text("O'Brien 🌱 %s ? $name")
@@ -39,7 +34,7 @@ def fill(ledger: Ledger) -> None:
     ledger.documents("import", str).put("j", "done", "ann")
 
 
-def contents(ledger: Ledger) -> list[object]:
+def contents(ledger):
     """What can be read of it."""
     return [
         ledger.corpora(), ledger.judging.history("demo"), ledger.judging.latest("demo"),
@@ -55,9 +50,7 @@ def contents(ledger: Ledger) -> list[object]:
 
 
 @pytest.mark.smoke
-def test_a_ledger_goes_to_a_server_and_comes_back_as_it_was(
-    postgres: PostgresServer, tmp_path: Path
-) -> None:
+def test_a_ledger_goes_to_a_server_and_comes_back_as_it_was(postgres, tmp_path):
     file, back = Ledger(tmp_path / "ledger.sqlite"), Ledger(tmp_path / "back.sqlite")
     server = Ledger(tmp_path / "none", url=postgres.database())
     fill(file)
@@ -74,9 +67,7 @@ def test_a_ledger_goes_to_a_server_and_comes_back_as_it_was(
         assert contents(ledger)[2] == contents(file)[2]
 
 
-def test_a_backup_of_a_ledger_on_a_server_is_a_file(
-    postgres: PostgresServer, tmp_path: Path
-) -> None:
+def test_a_backup_of_a_ledger_on_a_server_is_a_file(postgres, tmp_path):
     server = Ledger(tmp_path / "none", url=postgres.database())
     fill(server)
     server.copy(tmp_path / "copy.sqlite")
@@ -84,9 +75,7 @@ def test_a_backup_of_a_ledger_on_a_server_is_a_file(
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_what_is_there_already_is_not_mixed_with_another_ledger(
-    postgres: PostgresServer, tmp_path: Path
-) -> None:
+def test_what_is_there_already_is_not_mixed_with_another_ledger(postgres, tmp_path):
     file = Ledger(tmp_path / "ledger.sqlite")
     server = Ledger(tmp_path / "none", url=postgres.database())
     file.judging.add([judgment("d1")])

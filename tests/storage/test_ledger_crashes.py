@@ -1,7 +1,5 @@
 """What the ledger acknowledged is there after a crash, and for all processes that write at once."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -9,9 +7,6 @@ import sqlite3
 import sys
 import threading
 import time
-from functools import partial
-from multiprocessing.connection import Connection
-from pathlib import Path
 
 import pytest
 
@@ -27,17 +22,17 @@ posix_only = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals a
 # What other processes do in these tests
 
 
-def judge(open_ledger: partial[Ledger], who: str, count: int) -> None:
+def judge(open_ledger, who, count):
     ledger = open_ledger(wait_seconds=120)
     for number in range(count):
         ledger.judging.add([judgment(f"d{number}", annotator=who)])
 
 
-def judge_until_killed(open_ledger: partial[Ledger], acknowledged: Connection) -> None:
+def judge_until_killed(open_ledger, acknowledged):
     """In four threads."""
     ledger, told = open_ledger(), threading.Lock()
 
-    def work(who: int) -> None:
+    def work(who):
         for number in range(100_000):
             ledger.judging.add([judgment(f"d{number}", annotator=f"t{who}")])
             with told:
@@ -47,14 +42,14 @@ def judge_until_killed(open_ledger: partial[Ledger], acknowledged: Connection) -
         threading.Thread(target=work, args=(who,)).start()
 
 
-def die_in_mid_transaction(open_ledger: partial[Ledger]) -> None:
+def die_in_mid_transaction(open_ledger):
     with open_ledger()._database.write() as connection:
         connection.exec_driver_sql("UPDATE judgment_events SET relevance = 0")
         connection.exec_driver_sql("DELETE FROM judgment_events WHERE doc_id = 'd1'")
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def hold_database(path: Path, ready: Connection) -> None:
+def hold_database(path, ready):
     """As a program that knows nothing of SeedLens."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -62,7 +57,7 @@ def hold_database(path: Path, ready: Connection) -> None:
     time.sleep(60)
 
 
-def fill_disk(path: Path, outcome: Connection) -> None:
+def fill_disk(path, outcome):
     import resource
 
     ledger = Ledger(path)
@@ -81,7 +76,7 @@ def fill_disk(path: Path, outcome: Connection) -> None:
 
 
 @pytest.mark.nightly
-def test_eight_processes_judging_at_once_lose_no_row(open_ledger: partial[Ledger]) -> None:
+def test_eight_processes_judging_at_once_lose_no_row(open_ledger):
     processes = [SPAWN.Process(target=judge, args=(open_ledger, f"p{n}", 25)) for n in range(8)]
     for process in processes:
         process.start()
@@ -94,7 +89,7 @@ def test_eight_processes_judging_at_once_lose_no_row(open_ledger: partial[Ledger
     assert len({(row.annotator, row.doc_id) for row in rows}) == 200
 
 
-def test_a_ledger_held_by_another_process_is_reported_within_the_wait(tmp_path: Path) -> None:
+def test_a_ledger_held_by_another_process_is_reported_within_the_wait(tmp_path):
     path = tmp_path / "ledger.sqlite"
     Ledger(path).judging.add([judgment()])
     here, there = SPAWN.Pipe()
@@ -113,7 +108,7 @@ def test_a_ledger_held_by_another_process_is_reported_within_the_wait(tmp_path: 
     assert [row.doc_id for row in Ledger(path).judging.history("demo")] == ["d1"]
 
 
-def test_who_reads_waits_for_nobody(tmp_path: Path) -> None:
+def test_who_reads_waits_for_nobody(tmp_path):
     ledger = Ledger(tmp_path / "ledger.sqlite", wait_seconds=0.2)
     ledger.judging.add([judgment()])
     with ledger._database.write() as connection:
@@ -126,9 +121,7 @@ def test_who_reads_waits_for_nobody(tmp_path: Path) -> None:
 
 @posix_only
 @pytest.mark.smoke
-def test_a_kill_in_mid_transaction_keeps_what_was_there_and_shuts_out_nobody(
-    open_ledger: partial[Ledger],
-) -> None:
+def test_a_kill_in_mid_transaction_keeps_what_was_there_and_shuts_out_nobody(open_ledger):
     open_ledger().judging.add([judgment("d1"), judgment("d2")])
     process = SPAWN.Process(target=die_in_mid_transaction, args=(open_ledger,))
     process.start()
@@ -144,9 +137,7 @@ def test_a_kill_in_mid_transaction_keeps_what_was_there_and_shuts_out_nobody(
 @pytest.mark.nightly
 @posix_only
 @pytest.mark.parametrize("seconds", [0.0, 0.11, 0.27])
-def test_every_judgment_acknowledged_before_a_kill_is_there_after_it(
-    open_ledger: partial[Ledger], seconds: float
-) -> None:
+def test_every_judgment_acknowledged_before_a_kill_is_there_after_it(open_ledger, seconds):
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=judge_until_killed, args=(open_ledger, there))
     process.start()
@@ -164,9 +155,7 @@ def test_every_judgment_acknowledged_before_a_kill_is_there_after_it(
     assert len(found) <= len(acknowledged) + THREADS
 
 
-def test_threads_and_ledgers_that_begin_at_once_make_one_ledger(
-    open_ledger: partial[Ledger],
-) -> None:
+def test_threads_and_ledgers_that_begin_at_once_make_one_ledger(open_ledger):
     ledgers = [open_ledger() for _ in range(6)]
     threads = [
         threading.Thread(target=ledger.judging.add, args=([judgment(f"d{n}")],))
@@ -182,7 +171,7 @@ def test_threads_and_ledgers_that_begin_at_once_make_one_ledger(
 
 
 @posix_only
-def test_a_full_disk_is_named_and_costs_nothing_stored_before(tmp_path: Path) -> None:
+def test_a_full_disk_is_named_and_costs_nothing_stored_before(tmp_path):
     path = tmp_path / "ledger.sqlite"
     Ledger(path).judging.add([judgment()])
     here, there = SPAWN.Pipe()
@@ -199,7 +188,7 @@ def test_a_full_disk_is_named_and_costs_nothing_stored_before(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("content", [b"junk", b"not a database " * 5000])
-def test_a_corrupt_file_is_named_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+def test_a_corrupt_file_is_named_and_left_as_it_is(tmp_path, content):
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(content)
     with pytest.raises(StorageError, match="left the file as it is") as caught:
@@ -208,9 +197,7 @@ def test_a_corrupt_file_is_named_and_left_as_it_is(tmp_path: Path, content: byte
     assert path.read_bytes() == content
 
 
-def test_a_ledger_from_a_newer_seedlens_is_refused_and_unchanged(
-    open_ledger: partial[Ledger],
-) -> None:
+def test_a_ledger_from_a_newer_seedlens_is_refused_and_unchanged(open_ledger):
     ledger = open_ledger()
     ledger.judging.add([judgment()])
     with ledger._database.write() as connection:

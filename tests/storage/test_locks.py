@@ -1,7 +1,5 @@
 """Locks: one run at a time in all processes, and none that outlives its process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -9,14 +7,12 @@ import sys
 import threading
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import pytest
 
 from engine.config import ROOT
 from storage.documents import DOCUMENTS
 from storage.errors import CorpusBusyError
-from storage.ledger import Ledger
 from storage.locks import MACHINE, TERM, Holder, is_alive
 from tests.support import wait_until
 
@@ -33,9 +29,7 @@ WHAT = "It is graded"
 
 
 @pytest.mark.smoke
-def test_a_lock_of_another_process_is_named_and_ends_with_that_process(
-    open_ledger: partial[Ledger],
-) -> None:
+def test_a_lock_of_another_process_is_named_and_ends_with_that_process(open_ledger):
     locks = open_ledger().locks
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, open_ledger.args[0], open_ledger.keywords["url"]],
@@ -58,10 +52,10 @@ def test_a_lock_of_another_process_is_named_and_ends_with_that_process(
         pass
 
 
-def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(ledger: Ledger) -> None:
+def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(ledger):
     locks, refused = ledger.locks, []
 
-    def other() -> None:
+    def other():
         try:
             with locks.hold("grading", "c", "p", what=WHAT):
                 pass
@@ -70,7 +64,7 @@ def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(ledger
 
     thread = threading.Thread(target=other)
 
-    def fail() -> None:
+    def fail():
         thread.start()
         thread.join()
         raise ValueError("within")
@@ -85,7 +79,7 @@ def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(ledger
         pass
 
 
-def test_a_lock_of_another_machine_counts_until_it_is_not_renewed(ledger: Ledger) -> None:
+def test_a_lock_of_another_machine_counts_until_it_is_not_renewed(ledger):
     locks = ledger.locks
     with locks.hold("grading", what=WHAT):
         for renewed, held in ((datetime.now(UTC), True), (datetime(2026, 1, 1, tzinfo=UTC), False)):
@@ -101,7 +95,7 @@ def test_a_lock_of_another_machine_counts_until_it_is_not_renewed(ledger: Ledger
                 pass
 
 
-def test_a_process_of_this_machine_counts_while_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_of_this_machine_counts_while_it_lives(monkeypatch):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
         long_ago = datetime.now(UTC) - 2 * TERM

@@ -1,13 +1,10 @@
 """Ledgers of earlier versions are brought up to date whole, and stay as they were."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time
 import zlib
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +19,19 @@ from storage.errors import LedgerBusyError, StorageError
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.migrations import newest
-from tests.fakes.postgres_server import PostgresServer
 from tests.storage import old_ledgers
 from tests.storage.rows import judgment
 
 TIME = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
 
-def documents(ledger: Ledger, kind: str, scope: str = "") -> list[tuple[str, str, Any]]:
+def documents(ledger, kind, scope=""):
     found = ledger.documents(kind, Any).all(scope)
     assert {one.time for one in found} == {TIME}
     return [(one.key, one.owner, one.value) for one in found]
 
 
-def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
+def check(ledger, version=old_ledgers.NEWEST):
     """Everything of :func:`tests.storage.old_ledgers.rows` is there."""
     (corpus,) = ledger.corpora()
     assert (corpus.name, corpus.created_at) == ("c", TIME)
@@ -82,7 +78,7 @@ def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
     assert ledger.judging.undo("c", "p", "Ada") == history[2]
 
 
-def check_studies(ledger: Ledger) -> None:
+def check_studies(ledger):
     """Evaluations, gaps, uploads and steps of builds."""
     second = "2026-03-01T12:30:15+00:00"
     key = key_of("1", "[]", '{"request": {"sample": 2}}')
@@ -108,9 +104,7 @@ def check_studies(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("version", [6, 9])
-def test_a_ledger_of_duckdb_is_copied_whole_and_stays_as_it_was(
-    tmp_path: Path, version: int
-) -> None:
+def test_a_ledger_of_duckdb_is_copied_whole_and_stays_as_it_was(tmp_path, version):
     old = tmp_path / "ledger.duckdb"
     old_ledgers.make(old, version)
     login = hashlib.sha256(b"ended").hexdigest()
@@ -123,9 +117,7 @@ def test_a_ledger_of_duckdb_is_copied_whole_and_stays_as_it_was(
     assert len(again.judging.history("c", "p")) == 8, "and is not copied again"
 
 
-def test_a_ledger_of_duckdb_that_was_left_in_the_middle_of_its_work_is_copied_whole(
-    tmp_path: Path,
-) -> None:
+def test_a_ledger_of_duckdb_that_was_left_in_the_middle_of_its_work_is_copied_whole(tmp_path):
     old = tmp_path / "ledger.duckdb"
     with duckdb.connect(str(old)) as connection:
         connection.execute("PRAGMA disable_checkpoint_on_shutdown")
@@ -135,7 +127,7 @@ def test_a_ledger_of_duckdb_that_was_left_in_the_middle_of_its_work_is_copied_wh
     check(Ledger(tmp_path / "ledger.sqlite"))
 
 
-def test_a_ledger_of_duckdb_that_is_open_elsewhere_is_not_copied(tmp_path: Path) -> None:
+def test_a_ledger_of_duckdb_that_is_open_elsewhere_is_not_copied(tmp_path):
     import multiprocessing
 
     old_ledgers.make(tmp_path / "ledger.duckdb")
@@ -154,7 +146,7 @@ def test_a_ledger_of_duckdb_that_is_open_elsewhere_is_not_copied(tmp_path: Path)
     check(Ledger(tmp_path / "ledger.sqlite"))
 
 
-def hold(path: Path, ready: object) -> None:
+def hold(path, ready):
     connection = duckdb.connect(str(path))
     ready.send("open")  # type: ignore[attr-defined]
     time.sleep(60)
@@ -162,9 +154,7 @@ def hold(path: Path, ready: object) -> None:
 
 
 @pytest.mark.parametrize("version", [3, 10])
-def test_a_ledger_of_duckdb_that_is_too_old_or_too_new_is_refused(
-    tmp_path: Path, version: int
-) -> None:
+def test_a_ledger_of_duckdb_that_is_too_old_or_too_new_is_refused(tmp_path, version):
     with duckdb.connect(str(tmp_path / "ledger.duckdb")) as connection:
         for sql, values in old_ledgers.statements(version)[: version + 1]:
             connection.execute(sql, values)
@@ -173,9 +163,7 @@ def test_a_ledger_of_duckdb_that_is_too_old_or_too_new_is_refused(
 
 
 @pytest.mark.smoke
-def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(
-    postgres: PostgresServer, tmp_path: Path
-) -> None:
+def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(postgres, tmp_path):
     import psycopg
 
     url = postgres.database()
@@ -201,9 +189,7 @@ def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(
 
 
 @pytest.mark.parametrize("version", [10, 12])
-def test_a_ledger_of_version_10_to_12_keeps_its_imports_and_the_rest(
-    open_ledger: partial[Ledger], version: int
-) -> None:
+def test_a_ledger_of_version_10_to_12_keeps_its_imports_and_the_rest(open_ledger, version):
     ledger = open_ledger()
     ledger.judging.add([judgment()])
     ledger.ended_logins.add(["a login"])

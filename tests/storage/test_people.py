@@ -1,22 +1,18 @@
 """What all programs that share a ledger know of people: logins that were ended, what was spent."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from datetime import date, timedelta
-from functools import partial
 
 import pytest
 
 from storage import people
-from storage.ledger import Ledger
 from storage.people import LASTING, Spent
 
 ONE, TWO = (hashlib.sha256(name.encode()).hexdigest() for name in ("one", "two"))
 
 
-def test_a_login_that_was_ended_by_one_program_is_over_in_all(open_ledger: partial[Ledger]) -> None:
+def test_a_login_that_was_ended_by_one_program_is_over_in_all(open_ledger):
     here, there = (open_ledger().ended_logins for _ in range(2))
     assert not there.has_any([ONE, TWO])
     assert not there.has_any([])
@@ -28,9 +24,7 @@ def test_a_login_that_was_ended_by_one_program_is_over_in_all(open_ledger: parti
     assert there.has_any([TWO])
 
 
-def test_a_login_that_proves_nothing_any_more_is_forgotten(
-    open_ledger: partial[Ledger], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_login_that_proves_nothing_any_more_is_forgotten(open_ledger, monkeypatch):
     open_ledger().ended_logins.add([ONE])
     monkeypatch.setattr("storage.people.LASTING", timedelta(0))
     open_ledger().ended_logins.add([TWO])
@@ -39,16 +33,16 @@ def test_a_login_that_proves_nothing_any_more_is_forgotten(
 
 
 @pytest.mark.smoke
-def test_a_budget_of_the_day_holds_whichever_program_asks(open_ledger: partial[Ledger]) -> None:
+def test_a_budget_of_the_day_holds_whichever_program_asks(open_ledger):
     programs = [open_ledger().spending for _ in range(2)]
     assert programs[0].of("ada") == Spent()
     granted = []
 
-    def check(spent: Spent) -> None:
+    def check(spent):
         if spent.calls >= 5:
             raise ValueError
 
-    def ask(number: int) -> None:
+    def ask(number):
         try:
             programs[number % 2].add("ada", 1, 100, 10, check)
         except ValueError:
@@ -66,10 +60,10 @@ def test_a_budget_of_the_day_holds_whichever_program_asks(open_ledger: partial[L
     assert programs[0].of("ben") == Spent()
 
 
-def test_a_day_begins_with_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_day_begins_with_nothing(ledger, monkeypatch):
     class Tomorrow(date):
         @classmethod
-        def today(cls) -> date:
+        def today(cls):
             return date(2999, 1, 1)
 
     ledger.spending.add("ada", 1, 2, 3)

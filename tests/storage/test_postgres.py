@@ -1,41 +1,37 @@
 """A ledger on a server: its faults are named, its secrets are not shown, and nothing is lost."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import threading
 import time
 import traceback
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from storage.errors import CorpusBusyError, LedgerBusyError, StorageError
 from storage.ledger import Ledger
-from storage.locks import Locks
 from storage.people import Lease
-from tests.fakes.postgres_server import PASSWORD, PostgresServer
+from tests.fakes.postgres_server import PASSWORD
 from tests.storage.rows import judgment
 from tests.support import wait_until
 
 
 @pytest.fixture
-def url(postgres: PostgresServer) -> str:
+def url(postgres):
     return postgres.database()
 
 
 @pytest.mark.smoke
 def test_a_server_that_is_killed_and_comes_back_loses_no_acknowledged_judgment(
-    own_postgres: PostgresServer, tmp_path: Path
-) -> None:
+    own_postgres, tmp_path
+):
     url = own_postgres.database()
     ledger = Ledger(tmp_path / "ledger.sqlite", url=url)
     ledger.judging.add([judgment("before")])
     acknowledged, done = ["before"], threading.Event()
 
-    def judge(who: str) -> None:
+    def judge(who):
         number = 0
         while not done.is_set():
             said = judgment(f"{who}{number}", annotator=who)
@@ -65,9 +61,7 @@ def test_a_server_that_is_killed_and_comes_back_loses_no_acknowledged_judgment(
     assert ledger.judging.latest("demo") == other.judging.latest("demo")
 
 
-def test_a_read_waits_for_a_server_that_is_away_for_a_moment(
-    own_postgres: PostgresServer, tmp_path: Path
-) -> None:
+def test_a_read_waits_for_a_server_that_is_away_for_a_moment(own_postgres, tmp_path):
     ledger = Ledger(tmp_path / "ledger.sqlite", url=own_postgres.database())
     ledger.judging.add([judgment("d1")])
     own_postgres.stop("fast")
@@ -77,9 +71,7 @@ def test_a_read_waits_for_a_server_that_is_away_for_a_moment(
     back.join()
 
 
-def test_a_server_that_stays_away_is_named_after_the_wait(
-    own_postgres: PostgresServer, tmp_path: Path
-) -> None:
+def test_a_server_that_stays_away_is_named_after_the_wait(own_postgres, tmp_path):
     ledger = Ledger(tmp_path / "ledger.sqlite", 0.5, own_postgres.database())
     ledger.judging.add([judgment("d1")])
     own_postgres.stop("fast")
@@ -97,7 +89,7 @@ def test_a_server_that_stays_away_is_named_after_the_wait(
 # Secrets
 
 
-def whole_chain(error: BaseException | None) -> str:
+def whole_chain(error):
     """What a log that shows causes and their attributes would show."""
     shown = []
     while error is not None:
@@ -107,7 +99,7 @@ def whole_chain(error: BaseException | None) -> str:
 
 
 @pytest.mark.parametrize("raw", ["xq7@zk9", "1234/zk9"])
-def test_a_password_that_is_not_encoded_is_refused_and_not_shown(tmp_path: Path, raw: str) -> None:
+def test_a_password_that_is_not_encoded_is_refused_and_not_shown(tmp_path, raw):
     pytest.importorskip("psycopg")
     with pytest.raises(StorageError, match="SEEDLENS_LEDGER_URL is not the address") as caught:
         Ledger(tmp_path / "ledger.sqlite", url=f"postgresql://me:{raw}@localhost/db")
@@ -116,18 +108,14 @@ def test_a_password_that_is_not_encoded_is_refused_and_not_shown(tmp_path: Path,
 
 
 @pytest.mark.parametrize("url", ["localhost", "mysql://h/db"])
-def test_what_is_no_address_of_a_server_is_refused_with_how_to_write_one(
-    tmp_path: Path, url: str
-) -> None:
+def test_what_is_no_address_of_a_server_is_refused_with_how_to_write_one(tmp_path, url):
     pytest.importorskip("psycopg")
     with pytest.raises(StorageError, match=r"Write postgresql://USER:PASSWORD@HOST"):
         Ledger(tmp_path / "ledger.sqlite", url=url)
 
 
 @pytest.mark.smoke
-def test_wrong_credentials_are_a_clear_error_without_the_password(
-    postgres: PostgresServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_wrong_credentials_are_a_clear_error_without_the_password(postgres, tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     wrong = "wrong horse/battery@staple"
     ledger = Ledger(tmp_path / "ledger.sqlite", url=postgres.url("postgres", wrong))
@@ -144,9 +132,7 @@ def test_wrong_credentials_are_a_clear_error_without_the_password(
     assert PASSWORD not in repr(vars(nowhere._database))
 
 
-def test_what_an_address_says_of_encryption_holds(
-    own_postgres: PostgresServer, tmp_path: Path
-) -> None:
+def test_what_an_address_says_of_encryption_holds(own_postgres, tmp_path):
     url, file = own_postgres.database(), tmp_path / "ledger.sqlite"
     with pytest.raises(StorageError, match=r"does not support SSL, but SSL was required"):
         Ledger(file, url=f"{url}?sslmode=require").corpora()
@@ -168,9 +154,7 @@ def test_what_an_address_says_of_encryption_holds(
         assert connection.exec_driver_sql(encrypted).scalar() is False
 
 
-def test_without_the_package_it_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
         monkeypatch.delitem(sys.modules, name)
     for name in ("storage.postgres",):
@@ -182,9 +166,7 @@ def test_without_the_package_it_says_what_to_install(
         Ledger(tmp_path / "ledger.sqlite", url="postgresql://localhost/seedlens")
 
 
-def test_a_writer_that_hangs_is_reported_within_the_wait_and_readers_go_on(
-    url: str, tmp_path: Path
-) -> None:
+def test_a_writer_that_hangs_is_reported_within_the_wait_and_readers_go_on(url, tmp_path):
     holder = Ledger(tmp_path / "ledger.sqlite", url=url)
     other = Ledger(tmp_path / "ledger.sqlite", 0.3, url)
     holder.judging.add([judgment("d1")])
@@ -198,15 +180,13 @@ def test_a_writer_that_hangs_is_reported_within_the_wait_and_readers_go_on(
 # Locks and leases
 
 
-def _is_free(locks: Locks, name: str) -> bool:
+def _is_free(locks, name):
     with suppress(CorpusBusyError), locks.hold(name, what="Busy"):
         return True
     return False
 
 
-def test_a_lock_lasts_while_the_server_is_away(
-    own_postgres: PostgresServer, tmp_path: Path
-) -> None:
+def test_a_lock_lasts_while_the_server_is_away(own_postgres, tmp_path):
     url = own_postgres.database()
     one, other = (Ledger(tmp_path / name / "ledger.sqlite", url=url).locks for name in ("a", "b"))
     with one.hold("c", what=""):
@@ -216,9 +196,7 @@ def test_a_lock_lasts_while_the_server_is_away(
     assert _is_free(other, "c")
 
 
-def test_leases_are_those_of_all_machines_and_stay_as_they_were_after_an_error(
-    url: str, tmp_path: Path
-) -> None:
+def test_leases_are_those_of_all_machines_and_stay_as_they_were_after_an_error(url, tmp_path):
     one, other = (Ledger(tmp_path / name / "ledger.sqlite", url=url) for name in ("a", "b"))
     lease = Lease("Ada", (("q", "d"),))
     with one.leases.of("c", "p") as leases:

@@ -1,15 +1,12 @@
 """Pools and queries in the ledger: thousands at once, in their order, nothing twice, and retired
 ones wait with their pools."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 
 import pytest
 
-from storage.ledger import Ledger
-from storage.projects import PoolRow, ProjectQueryRow, Projects
+from storage.projects import PoolRow, ProjectQueryRow
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MANY = 10_000
@@ -17,9 +14,7 @@ SECONDS = 5.0
 """Generous: it takes a fifth of one. Row by row it were 17, and nobody could judge meanwhile."""
 
 
-def test_ten_thousand_rows_hold_the_ledger_for_a_moment_and_none_is_there_twice(
-    ledger: Ledger,
-) -> None:
+def test_ten_thousand_rows_hold_the_ledger_for_a_moment_and_none_is_there_twice(ledger):
     projects = ledger.projects
     queries = [ProjectQueryRow("c", "p", f"q{n}", f'{{"n": {n}}}', NOW) for n in range(MANY)]
     pool = [
@@ -37,7 +32,7 @@ def test_ten_thousand_rows_hold_the_ledger_for_a_moment_and_none_is_there_twice(
 
 
 @pytest.fixture
-def projects(ledger: Ledger) -> Projects:
+def projects(ledger):
     """A project with two queries, each with a document in its pool, and another of one query."""
     found = ledger.projects
     places = [("p", "a"), ("p", "b"), ("other", "a")]
@@ -46,11 +41,11 @@ def projects(ledger: Ledger) -> Projects:
     return found
 
 
-def _set(projects: Projects, *query_ids: str, asked: bool) -> int:
+def _set(projects, *query_ids, asked):
     return projects.set_asked("c", "p", query_ids, asked=asked, author="who")
 
 
-def _asked(projects: Projects, project: str = "p") -> list[str]:
+def _asked(projects, project="p"):
     retired = projects.retired("c", project)
     rows = projects.queries("c", project)
     asked = [row.query_id for row in rows if row.query_id not in retired]
@@ -58,7 +53,7 @@ def _asked(projects: Projects, project: str = "p") -> list[str]:
     return asked
 
 
-def test_a_retired_query_is_gone_with_its_pool_and_comes_back_with_it(projects: Projects) -> None:
+def test_a_retired_query_is_gone_with_its_pool_and_comes_back_with_it(projects):
     assert _set(projects, "a", "a", "unknown", asked=False) == 1
     assert _asked(projects) == ["b"]
     assert projects.retired("c", "p") == {"a"}
@@ -68,7 +63,7 @@ def test_a_retired_query_is_gone_with_its_pool_and_comes_back_with_it(projects: 
     assert _asked(projects) == ["a", "b"]
 
 
-def test_what_is_so_already_is_no_change(projects: Projects) -> None:
+def test_what_is_so_already_is_no_change(projects):
     assert _set(projects, "a", asked=True) == 0
     assert _set(projects, "a", asked=False) == 1
     assert _set(projects, "a", asked=False) == 0

@@ -1,7 +1,5 @@
 """One function deletes what lies in a home, and that late."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -19,24 +17,22 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path):
     home = Home(tmp_path / "home")
     home.create()
     return home
 
 
-def at(monkeypatch: pytest.MonkeyPatch, time: datetime) -> None:
+def at(monkeypatch, time):
     monkeypatch.setattr(removal, "now", lambda: time)
 
 
-def test_something_is_deleted_when_it_was_unused_for_long_enough(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_something_is_deleted_when_it_was_unused_for_long_enough(home, monkeypatch):
     path, began = home.trash / "old", datetime(2026, 1, 1, tzinfo=UTC)
     path.mkdir()
     week = timedelta(days=7)
 
-    def delete_on(day: float) -> bool:
+    def delete_on(day):
         at(monkeypatch, began + timedelta(days=day))
         return delete_unused(path, lambda: began, week)
 
@@ -48,7 +44,7 @@ def test_something_is_deleted_when_it_was_unused_for_long_enough(
     assert not path.exists()
 
 
-def test_what_somebody_uses_is_not_deleted_however_old(home: Home) -> None:
+def test_what_somebody_uses_is_not_deleted_however_old(home):
     path, lock, began = (
         home.corpora / "c",
         home.corpora / "c.lock",
@@ -61,9 +57,7 @@ def test_what_somebody_uses_is_not_deleted_however_old(home: Home) -> None:
     assert delete_unused(path, lambda: began, timedelta(0), alone(lock, "", ""))
 
 
-def test_what_another_app_moved_aside_or_restores_is_left_to_it_for_a_day(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_app_moved_aside_or_restores_is_left_to_it_for_a_day(home, monkeypatch):
     (home.corpora / "c").mkdir()
     asides = [parent / f"{ASIDE}half" for parent in (home.root, home.corpora, home.corpora / "c")]
     for aside in asides:
@@ -84,9 +78,7 @@ write_whole(Path(sys.argv[1]), (os.kill(os.getpid(), signal.SIGKILL) for _ in "1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
-def test_what_a_killed_process_had_half_written_goes_after_a_day(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_killed_process_had_half_written_goes_after_a_day(home, monkeypatch):
     rows = home.corpora / "c" / "documents.lance" / "data"
     rows.mkdir(parents=True)
     command = [sys.executable, "-c", _KILLED, rows / "rows.lance"]
@@ -106,7 +98,7 @@ def test_what_a_killed_process_had_half_written_goes_after_a_day(
     assert all(file.exists() for file in kept)
 
 
-def test_nobody_finds_half_of_what_is_deleted(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_finds_half_of_what_is_deleted(home, monkeypatch):
     path = home.corpora / "c"
     path.mkdir()
     monkeypatch.setattr(removal, "_delete_aside", lambda _: None)  # a kill

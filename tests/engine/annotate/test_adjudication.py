@@ -10,7 +10,6 @@ import pytest
 
 from engine.annotate.adjudication import decide, find_disagreements
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.types.annotating import Judgment, Project
 from engine.types.searches import Query
 
@@ -18,13 +17,13 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 QUERY = "bees-network_method"
 
 
-def said(who: str, grade: int | None, doc_id: str = "d", **more: object) -> Judgment:
+def said(who, grade, doc_id="d", **more):
     verdict = "grade" if grade is not None else "unsure"
     judgment = Judgment("q", doc_id, who, grade, verdict, corpus="c", project="p", time=NOW)  # type: ignore[arg-type]
     return replace(judgment, **more)  # type: ignore[arg-type]
 
 
-def test_a_grade_rests_on_a_decision_on_agreement_or_on_one_person() -> None:
+def test_a_grade_rests_on_a_decision_on_agreement_or_on_one_person():
     found = decide(
         [
             *(said("ann", 0, "split"), said("bob", 3, "split")),
@@ -49,9 +48,7 @@ def test_a_grade_rests_on_a_decision_on_agreement_or_on_one_person() -> None:
 
 
 @pytest.mark.parametrize(("grades", "median"), [((1, 3), 1), ((0, 2, 3), 2), ((0, 1, 2, 3), 1)])
-def test_an_undecided_item_gets_the_lower_median_only_when_asked(
-    grades: tuple[int, ...], median: int
-) -> None:
+def test_an_undecided_item_gets_the_lower_median_only_when_asked(grades, median):
     judgments = [said(f"a{n}", grade) for n, grade in enumerate(grades)]
     assert decide(judgments).grades == {}
     found = decide(judgments, median=True)
@@ -59,7 +56,7 @@ def test_an_undecided_item_gets_the_lower_median_only_when_asked(
     assert any("median" in note for note in found.notes)
 
 
-def test_the_widest_disagreement_comes_first_then_doubts_and_what_is_decided_last() -> None:
+def test_the_widest_disagreement_comes_first_then_doubts_and_what_is_decided_last():
     judgments = [
         *(said("ann", None, "doubt"), said("bob", 1, "doubt")),
         *(said("ann", 1, "near"), said("bob", 2, "near")),
@@ -81,7 +78,7 @@ def test_the_widest_disagreement_comes_first_then_doubts_and_what_is_decided_las
     assert [j.annotator for j in found[0].said] == ["ann", "bob"]
 
 
-def project_of_three(explorer: Explorer) -> Project:
+def project_of_three(explorer):
     annotation = explorer.annotation
     project = annotation.project("small")
     for who, grade in (("ann", 0), ("bob", 3), ("lead", 2)):
@@ -89,7 +86,7 @@ def project_of_three(explorer: Explorer) -> Project:
     return project
 
 
-def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy: Explorer) -> None:
+def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy):
     annotation = small_copy.annotation
     project = project_of_three(small_copy)
     before = annotation.judgments(project)
@@ -107,7 +104,7 @@ def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy: Exp
     assert annotation.judgments(project) == before
 
 
-def test_a_decision_by_somebody_else_is_replaced_only_by_who_saw_it(small_copy: Explorer) -> None:
+def test_a_decision_by_somebody_else_is_replaced_only_by_who_saw_it(small_copy):
     annotation = small_copy.annotation
     project = project_of_three(small_copy)
     item = (project, QUERY, "bread-network")
@@ -125,7 +122,7 @@ def test_a_decision_by_somebody_else_is_replaced_only_by_who_saw_it(small_copy: 
     assert annotation.exchange.qrels(project).grades == {QUERY: {"bread-network": 0}}
 
 
-def test_only_a_decision_of_one_s_own_that_stands_is_taken_back(small_copy: Explorer) -> None:
+def test_only_a_decision_of_one_s_own_that_stands_is_taken_back(small_copy):
     annotation = small_copy.annotation
     project = annotation.project("small")
     annotation.judge(project, Judgment(QUERY, "bread-network", "ann", 0))
@@ -155,7 +152,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_decision_that_cannot_be_is_refused(small_copy: Explorer) -> None:
+def test_a_decision_that_cannot_be_is_refused(small_copy):
     annotation = small_copy.annotation
     project = annotation.save(Project("small", leads=("lead",)), "lead")
     annotation.judge(project, Judgment(QUERY, "bread-network", "ann", 0))
@@ -169,7 +166,7 @@ def test_a_decision_that_cannot_be_is_refused(small_copy: Explorer) -> None:
     assert annotation.save(replace(project, per_item=2), "lead").per_item == 2
 
 
-def test_one_annotator_is_held_against_what_the_others_decided(small_copy: Explorer) -> None:
+def test_one_annotator_is_held_against_what_the_others_decided(small_copy):
     annotation = small_copy.annotation
     project = annotation.project("small")
     right = {"bread-network": 3, "tides-network": 3, "maps-survey": 0, "bread-sensor": 0}
@@ -185,7 +182,7 @@ def test_one_annotator_is_held_against_what_the_others_decided(small_copy: Explo
     assert rows["eve"].metrics["nDCG@10"] < 0.8  # type: ignore[operator]
 
 
-def test_nobody_s_grades_are_held_against_their_own_decisions(small_copy: Explorer) -> None:
+def test_nobody_s_grades_are_held_against_their_own_decisions(small_copy):
     annotation = small_copy.annotation
     project = annotation.project("small")
     for doc_id, lead, ann in (("bread-network", 3, 0), ("maps-survey", 0, 3)):
@@ -197,9 +194,7 @@ def test_nobody_s_grades_are_held_against_their_own_decisions(small_copy: Explor
     assert rows["lead"].metrics["nDCG@10"] == pytest.approx(rows["ann"].metrics["nDCG@10"])
 
 
-def test_a_corpus_s_own_project_takes_every_seed_and_aspect_and_nothing_else(
-    small_copy: Explorer,
-) -> None:
+def test_a_corpus_s_own_project_takes_every_seed_and_aspect_and_nothing_else(small_copy):
     annotation = small_copy.annotation
     project = annotation.project("small")
     for query_id, aspect in (("bees-network_method", "method"), ("bees-network_any", None)):
@@ -212,7 +207,7 @@ def test_a_corpus_s_own_project_takes_every_seed_and_aspect_and_nothing_else(
     assert len(annotation.queries(project)) == 2
 
 
-def test_what_somebody_decides_is_not_shown_as_their_own_grade(small_copy: Explorer) -> None:
+def test_what_somebody_decides_is_not_shown_as_their_own_grade(small_copy):
     annotation, notebook = small_copy.annotation, small_copy.notebook
     query = Query("small", seed="bees-network", aspect="method")
     notebook.judge(query, "bread-network", 2, annotator="ann")

@@ -1,8 +1,5 @@
 """Agreement: the coefficients are the field's, and say what they leave out."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +18,7 @@ from engine.annotate.agreement import (
     group_measures,
     pair_measures,
 )
-from engine.types.annotating import GRADED, AgreementMeasure, Judgment, Origin, Verdict
+from engine.types.annotating import GRADED, Judgment
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 # Fleiss (1971) as Wikipedia works it through: fourteen raters, ten items, five categories.
@@ -38,18 +35,11 @@ KRIPPENDORFF = [
 ]
 
 
-def said(
-    who: str,
-    grade: int | None,
-    doc_id: str = "d",
-    query_id: str = "q",
-    verdict: Verdict = "grade",
-    origin: Origin = "person",
-) -> Judgment:
+def said(who, grade, doc_id="d", query_id="q", verdict="grade", origin="person"):
     return Judgment(query_id, doc_id, who, grade, verdict, origin=origin, time=NOW)
 
 
-def of(grades: Iterable[tuple[str, Sequence[int | None]]]) -> list[Judgment]:
+def of(grades):
     return [
         said(who, grade, f"d{i}")
         for who, row in grades
@@ -58,21 +48,21 @@ def of(grades: Iterable[tuple[str, Sequence[int | None]]]) -> list[Judgment]:
     ]
 
 
-def measure_of(measures: Iterable[AgreementMeasure], name: str) -> AgreementMeasure:
+def measure_of(measures, name):
     return next(measure for measure in measures if measure.name == name)
 
 
 # -- coefficients --------------------------------------------------------------------------------
 
 
-def test_fleiss_kappa_is_that_of_the_worked_example() -> None:
+def test_fleiss_kappa_is_that_of_the_worked_example():
     worked = measure_of(group_measures(np.array(FLEISS_TABLE)), FLEISS)
     assert worked.value == pytest.approx(0.20993, abs=1e-5)
     uneven = np.array([[2, 0], [1, 2]])
     assert measure_of(group_measures(uneven), FLEISS).value is None
 
 
-def test_alpha_is_that_of_the_worked_example_with_gaps() -> None:
+def test_alpha_is_that_of_the_worked_example_with_gaps():
     columns = list(zip(*KRIPPENDORFF, strict=True))
     counts = [[column.count(v) for v in range(1, 6)] for column in columns]
     paired = np.array([row for row in counts if sum(row) > 1])
@@ -80,7 +70,7 @@ def test_alpha_is_that_of_the_worked_example_with_gaps() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_coefficients_are_those_of_the_packages(seed: int) -> None:
+def test_coefficients_are_those_of_the_packages(seed):
     random = np.random.default_rng(seed)
     confusion = random.integers(0, 12, (4, 4))
     rows, columns = np.indices(confusion.shape).reshape(2, -1)
@@ -96,7 +86,7 @@ def test_coefficients_are_those_of_the_packages(seed: int) -> None:
     assert measure_of(group_measures(counts), ALPHA).value == pytest.approx(alpha)
 
 
-def test_an_interval_holds_its_value_narrows_with_more_items_and_is_the_same_every_time() -> None:
+def test_an_interval_holds_its_value_narrows_with_more_items_and_is_the_same_every_time():
     few = np.array([[6, 2, 0, 0], [1, 5, 2, 0], [0, 2, 6, 1], [0, 0, 1, 4]])
     widths = []
     for table in (few, few * 20):
@@ -109,7 +99,7 @@ def test_an_interval_holds_its_value_narrows_with_more_items_and_is_the_same_eve
     assert pair_measures(few) == pair_measures(few)
 
 
-def test_where_nothing_can_be_said_the_value_is_none_and_not_one() -> None:
+def test_where_nothing_can_be_said_the_value_is_none_and_not_one():
     nothing = np.zeros((0, 4), dtype=np.int64)
     no_pairs = np.zeros((4, 4), dtype=np.int64)
     for measure in (*group_measures(nothing), *pair_measures(no_pairs)):
@@ -122,7 +112,7 @@ def test_where_nothing_can_be_said_the_value_is_none_and_not_one() -> None:
 # -- who and what counts -----------------------------------------------------------------------
 
 
-def test_partial_overlap_counts_with_alpha_and_is_named_where_fleiss_cannot_take_it() -> None:
+def test_partial_overlap_counts_with_alpha_and_is_named_where_fleiss_cannot_take_it():
     grades = [(f"a{n}", [g and g - 1 for g in row[:9]]) for n, row in enumerate(KRIPPENDORFF)]
     found = find_agreement(of(grades), GRADED, {})
     assert measure_of(found.measures, FLEISS).value is None
@@ -131,7 +121,7 @@ def test_partial_overlap_counts_with_alpha_and_is_named_where_fleiss_cannot_take
     assert len(found.pairs) == 6
 
 
-def test_skips_unsure_verdicts_and_decisions_are_no_grades_and_are_counted() -> None:
+def test_skips_unsure_verdicts_and_decisions_are_no_grades_and_are_counted():
     judgments = [
         *of([("ann", [0, 1, 2]), ("bob", [0, 1, 3])]),
         said("ann", None, "d9", verdict="skip"),
@@ -148,7 +138,7 @@ def test_skips_unsure_verdicts_and_decisions_are_no_grades_and_are_counted() -> 
     assert any("1 item has one grade only" in note for note in found.notes)
 
 
-def test_a_model_is_compared_with_people_and_never_counts_as_one() -> None:
+def test_a_model_is_compared_with_people_and_never_counts_as_one():
     people = of([("ann", [0, 1, 2] * 4), ("bob", [0, 1, 3] * 4)])
     model = [said("judge", 0, f"d{i}", origin="model") for i in range(12)]
     alone, beside = (find_agreement(j, GRADED, {}) for j in (people, [*people, *model]))
@@ -160,7 +150,7 @@ def test_a_model_is_compared_with_people_and_never_counts_as_one() -> None:
 # -- over time -----------------------------------------------------------------------------------
 
 
-def test_agreement_over_time_ends_at_the_agreement_there_is() -> None:
+def test_agreement_over_time_ends_at_the_agreement_there_is():
     rng = np.random.default_rng(3)
     judged = [
         replace(said(who, int(rng.integers(4)), f"d{item}"), time=NOW + timedelta(hours=2 * item))

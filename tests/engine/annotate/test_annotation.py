@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from engine.annotate.queueing import Pool, Queue, pace
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.types.annotating import (
     BINARY,
     GRADED,
@@ -30,18 +28,13 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]
 
 
-def said(doc_id: str, annotator: str = "ann", seconds: float = 0, **more: object) -> Judgment:
+def said(doc_id, annotator="ann", seconds=0, **more):
     time = NOW + timedelta(seconds=seconds)
     judgment = Judgment("q1", doc_id, annotator, 2, time=time, corpus="c", project="p")
     return replace(judgment, **more)  # type: ignore[arg-type]
 
 
-def queue(
-    judgments: Sequence[Judgment] = (),
-    annotator: str = "ann",
-    items: Sequence[PoolItem] = ITEMS,
-    **project: Any,
-) -> Queue:
+def queue(judgments=(), annotator="ann", items=ITEMS, **project):
     project_ = Project("c", "p", **project)
     return Queue(project_, annotator, Pool(items), CurrentJudgments(judgments))
 
@@ -49,9 +42,7 @@ def queue(
 # -- what is said --------------------------------------------------------------------------
 
 
-def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstored(
-    small_copy: Explorer,
-) -> None:
+def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstored(small_copy):
     annotation = small_copy.annotation
     project, query_id = annotation.project("small"), "bees-network_method"
     for _ in range(2):  # an answer that got lost: the same is sent again
@@ -67,7 +58,7 @@ def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstore
 # -- the queue -----------------------------------------------------------------------------
 
 
-def test_everybody_is_asked_for_everything_in_an_order_of_their_own() -> None:
+def test_everybody_is_asked_for_everything_in_an_order_of_their_own():
     ann, bob = ([i.doc_id for i in queue(annotator=who).items] for who in ("ann", "bob"))
     assert sorted(ann) == sorted(bob) == [item.doc_id for item in ITEMS]
     assert ann != bob
@@ -76,7 +67,7 @@ def test_everybody_is_asked_for_everything_in_an_order_of_their_own() -> None:
     assert same[0] == same[1] != tuple(ITEMS)
 
 
-def test_an_item_is_due_until_enough_people_have_judged_it() -> None:
+def test_an_item_is_due_until_enough_people_have_judged_it():
     bob = said("d0", "bob")
     assert "d0" not in {i.doc_id for i in ITEMS if queue([bob]).is_due(i)}
     assert "d0" in {i.doc_id for i in ITEMS if queue([bob], per_item=2).is_due(i)}
@@ -86,8 +77,8 @@ def test_an_item_is_due_until_enough_people_have_judged_it() -> None:
     assert "d0" in {i.doc_id for i in ITEMS if queue([model]).is_due(i)}
 
 
-def test_what_only_one_source_ranks_high_is_what_they_disagree_on_most() -> None:
-    def item(doc_id: str, **ranks: int) -> PoolItem:
+def test_what_only_one_source_ranks_high_is_what_they_disagree_on_most():
+    def item(doc_id, **ranks):
         return PoolItem("q1", doc_id, tuple(Source(name, rank) for name, rank in ranks.items()))
 
     items = [item("both", a=1, b=1), item("low", b=9), item("near", a=2, b=3), item("alone", a=1)]
@@ -97,7 +88,7 @@ def test_what_only_one_source_ranks_high_is_what_they_disagree_on_most() -> None
     assert [i.doc_id for i in asked if i.query_id == "q2"] == ["x", "y"], "c is alone there"
 
 
-def test_the_next_item_follows_the_one_just_judged_and_wraps_around() -> None:
+def test_the_next_item_follows_the_one_just_judged_and_wraps_around():
     order = [(i.query_id, i.doc_id) for i in queue().items]
     assert queue().position(order[2]) == 3
     judged = [said(order[2][1])]
@@ -105,7 +96,7 @@ def test_the_next_item_follows_the_one_just_judged_and_wraps_around() -> None:
     assert not [*queue([said(i.doc_id) for i in ITEMS]).due()]
 
 
-def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace() -> None:
+def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace():
     skip = said("d1", seconds=20, verdict="skip", relevance=None)
     found = queue([said("d0"), skip, said("d2", seconds=30)]).progress()
     assert (found.done, found.total, found.left, found.skipped) == (3, 6, 3, 1)
@@ -129,16 +120,14 @@ NO_PROJECTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_project_that_cannot_be_is_refused(small: Explorer) -> None:
+def test_a_project_that_cannot_be_is_refused(small):
     for changes, words in NO_PROJECTS:
         with pytest.raises((BadInputError, UnknownNameError), match=words):
             small.annotation.save(replace(Project("small", "p"), **changes), "ann")
     assert small.annotation.projects() == []
 
 
-def test_a_project_comes_back_as_it_was_saved_without_control_characters(
-    small_copy: Explorer,
-) -> None:
+def test_a_project_comes_back_as_it_was_saved_without_control_characters(small_copy):
     annotation = small_copy.annotation
     custom = Scale("three", (GradeMeaning(2, "yes"), GradeMeaning(0, "no"), GradeMeaning(1, "so")))
     project = Project("small", "p", {"": "Read\x00 **all** of <b>it</b>."}, custom, ("ann", "bob"))
@@ -153,7 +142,7 @@ def test_a_project_comes_back_as_it_was_saved_without_control_characters(
 # -- from a query to judgments -----------------------------------------------------------------
 
 
-def project_with_pool(explorer: Explorer, **fields: object) -> tuple[Project, str]:
+def project_with_pool(explorer, **fields):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p", **fields), "lead")  # type: ignore[arg-type]
     seed, aspect = explorer.starting_point("small")
@@ -162,9 +151,7 @@ def project_with_pool(explorer: Explorer, **fields: object) -> tuple[Project, st
     return project, query_id
 
 
-def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
-    small_copy: Explorer,
-) -> None:
+def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(small_copy):
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy)
     query = annotation.queries(project)[query_id]
@@ -184,7 +171,7 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
     assert [j.relevance for j in annotation.judgments(project)] == [3]
 
 
-def test_unjudged_documents_are_counted_in_the_top_of_a_system(small_copy: Explorer) -> None:
+def test_unjudged_documents_are_counted_in_the_top_of_a_system(small_copy):
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy)
     top = annotation.unjudged(project, ["dense"], 4)[0].missing[query_id]
@@ -194,7 +181,7 @@ def test_unjudged_documents_are_counted_in_the_top_of_a_system(small_copy: Explo
     assert dense.judged == pytest.approx(0.25)
 
 
-def test_the_seed_in_a_run_takes_nobody_s_place(small_copy: Explorer) -> None:
+def test_the_seed_in_a_run_takes_nobody_s_place(small_copy):
     annotation = small_copy.annotation
     project = annotation.save(Project("small", "p"), "lead")
     (query_id,) = annotation.add_queries(project, [Query("small", seed="bees-network")])
@@ -209,7 +196,7 @@ def test_the_seed_in_a_run_takes_nobody_s_place(small_copy: Explorer) -> None:
     assert (mine.judged, mine.missing) == (1.0, {})
 
 
-def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer) -> None:
+def test_an_annotator_goes_through_the_queue_back_and_over(small_copy):
     annotation = small_copy.annotation
     project, _ = project_with_pool(small_copy)
     seen = []
@@ -239,7 +226,7 @@ NO_JUDGMENTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(small_copy: Explorer) -> None:
+def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(small_copy):
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy, annotators=("ann",))
     judgment = Judgment(query_id, annotation.pool(project)[0].doc_id, "ann", 2)
@@ -249,7 +236,7 @@ def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(small_copy: 
     assert annotation.history(project) == []
 
 
-def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy: Explorer) -> None:
+def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy):
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy)
     doc_id = annotation.pool(project)[0].doc_id

@@ -1,19 +1,15 @@
 """Many hands at once: every acknowledged judgment is there, once."""
 
-from __future__ import annotations
-
 import multiprocessing
 import shutil
 import sqlite3
 import statistics
 import sys
-from pathlib import Path
 
 import pytest
 
 from benchmarks.annotators import KEY_EVERY, MOST_CPU, MOST_WAITED, PEOPLE, _at_work, filled
 from engine.errors import LedgerBusyError
-from engine.explorer import Explorer
 from engine.types.annotating import Judgment
 from engine.types.searches import Query
 from tests.fakes.small_corpus import METHODS, PROBLEMS
@@ -31,7 +27,7 @@ DOCUMENTS = [f"{problem}-{m}" for problem in PROBLEMS for m in METHODS if m != "
 
 
 @pytest.fixture
-def shared(small_home: Path, home: Path) -> Explorer:
+def shared(small_home, home):
     """The app's own explorer over a home that others write to; their queries are there."""
     shutil.copytree(small_home, home)
     explorer = make_explorer(home)
@@ -43,7 +39,7 @@ def shared(small_home: Path, home: Path) -> Explorer:
     return explorer
 
 
-def judge_all(home: Path, who: str) -> None:
+def judge_all(home, who):
     """Judge, and write down each judgment that is said to be stored."""
     annotation = make_explorer(home).annotation
     project = annotation.project("small")
@@ -55,16 +51,14 @@ def judge_all(home: Path, who: str) -> None:
             stored.write(f"{event}\n")
 
 
-def acknowledged(home: Path, who: str) -> list[str]:
+def acknowledged(home, who):
     file = home / f"{who}.acknowledged"
     return file.read_text().split() if file.exists() else []
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(2 * SECONDS)
-def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
-    shared: Explorer, home: Path
-) -> None:
+def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(shared, home):
     annotation = shared.annotation
     project = annotation.project("small")
     people = [f"person{n}" for n in range(WRITERS)]
@@ -74,7 +68,7 @@ def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
         writer.start()
     seen = [0]
 
-    def all_said() -> bool:
+    def all_said():
         judgments = annotation.judgments(project)  # as the app does at every click
         assert len(judgments) >= seen[-1]
         seen.append(len(judgments))
@@ -93,9 +87,7 @@ def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
         assert mine == acknowledged(home, who) == [f"{who}-{n}" for n in range(EACH)]
 
 
-def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(
-    shared: Explorer, home: Path
-) -> None:
+def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(shared, home):
     annotation = make_explorer(home, ledger_wait_seconds=0.3).annotation
     project = shared.annotation.project("small")
     annotation.queries(project)
@@ -110,7 +102,7 @@ def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(
 
 @pytest.mark.nightly
 @pytest.mark.timeout(600)
-def test_a_key_takes_no_more_where_51_000_judgments_are_stored(demo_home: Path, home: Path) -> None:
+def test_a_key_takes_no_more_where_51_000_judgments_are_stored(demo_home, home):
     """How long people wait on a machine that does nothing else, ``--part annotators`` measures."""
     shutil.copytree(demo_home, home)
     explorer = make_explorer(home)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from tests.fakes.csfcube_files import GOOD, METHOD, qrels
 
 HEAD = "query_id,doc_id,relevance,annotator,note,time,marks\n"
@@ -60,8 +57,8 @@ BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("name", "text", "says"), BROKEN.values(), ids=BROKEN)
 def test_a_file_with_a_broken_line_imports_nothing_and_lists_the_lines(
-    small: Explorer, tmp_path: Path, name: str, text: str, says: tuple[str, ...]
-) -> None:
+    small, tmp_path, name, text, says
+):
     annotation = small.annotation
     annotator = "x" if name.endswith(("qrels", "tsv")) else ""
     with pytest.raises(BadInputError) as caught:

@@ -1,25 +1,19 @@
 """What counts of the grades that a model gave."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from engine.annotate.projects import model_annotator
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.types.annotating import Judgment
 from engine.types.searches import Query
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
 from tests.fakes.model_sessions import ALIKE, SEED
 
 
-def test_its_grades_count_only_where_the_project_says_so_and_no_person_graded(
-    graded: Explorer,
-) -> None:
+def test_its_grades_count_only_where_the_project_says_so_and_no_person_graded(graded):
     project = make_project(graded)
     annotation = graded.annotation
     annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
@@ -49,9 +43,7 @@ def test_its_grades_count_only_where_the_project_says_so_and_no_person_graded(
     assert {row["basis"] for row in rows} == {"single", "model"}
 
 
-def test_an_item_needs_as_many_people_as_before_and_agreement_keeps_the_model_apart(
-    graded: Explorer,
-) -> None:
+def test_an_item_needs_as_many_people_as_before_and_agreement_keeps_the_model_apart(graded):
     project = make_project(graded, depth=12, per_item=2)
     grade(graded, project)
     annotation = graded.annotation
@@ -71,7 +63,7 @@ def test_an_item_needs_as_many_people_as_before_and_agreement_keeps_the_model_ap
     assert set(graded.human_rows(project)) == {"Ada", "Grace"}
 
 
-def test_nobody_judges_or_takes_back_by_a_models_name(graded: Explorer) -> None:
+def test_nobody_judges_or_takes_back_by_a_models_name(graded):
     project = make_project(graded, depth=2)
     grade(graded, project)
     annotation = graded.annotation
@@ -90,9 +82,7 @@ def test_nobody_judges_or_takes_back_by_a_models_name(graded: Explorer) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "hand-over"])
-def test_files_with_a_models_grades_round_trip_exactly(
-    graded: Explorer, tmp_path: Path, small_home: Path, kind: str
-) -> None:
+def test_files_with_a_models_grades_round_trip_exactly(graded, tmp_path, small_home, kind):
     project = make_project(graded, depth=8)
     graded.annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     grade(graded, project)

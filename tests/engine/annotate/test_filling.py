@@ -1,16 +1,12 @@
 """A pool is filled in the background: it says how far it is, can be cancelled, and goes on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
-from engine.types.annotating import PoolJob, PoolRequest, Project
+from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query, Ranking
 from tests.fakes.small_corpus import DOCUMENTS
@@ -20,21 +16,19 @@ SEEDS = ("bees-network", "bread-network", "tides-network", "maps-survey")
 REQUEST = PoolRequest(("bm25", "dense"), 5)
 
 
-def filled(explorer: Explorer, project: Project) -> PoolJob:
+def filled(explorer, project):
     return ended(lambda: explorer.annotation.filling.jobs.latest(project.key))
 
 
 @pytest.fixture
-def project(small_copy: Explorer) -> Project:
+def project(small_copy):
     project = small_copy.annotation.save(Project("small", "p"), "lead")
     asked = [Query("small", seed=seed, aspect="method") for seed in SEEDS]
     small_copy.annotation.add_queries(project, asked)
     return project
 
 
-def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(
-    small_copy: Explorer, project: Project
-) -> None:
+def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(small_copy, project):
     filling, ids = small_copy.annotation.filling, list(small_copy.annotation.queries(project))
     assert filling.jobs.latest(project.key) is None
     filling.start(project, REQUEST, ids)
@@ -48,14 +42,12 @@ def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(
     assert "nonsense" in job.error
 
 
-def test_a_kill_costs_the_query_at_hand_and_no_queries_are_not_all(
-    small_copy: Explorer, project: Project
-) -> None:
+def test_a_kill_costs_the_query_at_hand_and_no_queries_are_not_all(small_copy, project):
     annotation, ids = small_copy.annotation, list(small_copy.annotation.queries(project))
     assert annotation.fill_pool(project, REQUEST, []) == 0
     assert annotation.pool(project) == []
 
-    def die() -> None:
+    def die():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -64,8 +56,8 @@ def test_a_kill_costs_the_query_at_hand_and_no_queries_are_not_all(
 
 
 def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
+    small_copy, project, tmp_path
+):
     annotation = small_copy.annotation
     gone, *others = annotation.queries(project)
     left = [one for one in DOCUMENTS if one["doc_id"] != SEEDS[0]]
@@ -87,9 +79,7 @@ def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
     assert annotation.unaskable(project) == (gone, *others), "nor an aspect that left the lens"
 
 
-def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(
-    small_copy: Explorer, project: Project
-) -> None:
+def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(small_copy, project):
     filling = small_copy.annotation.filling
     first, *_ = small_copy.annotation.queries(project)
     job_id = filling.start(project, REQUEST, [first] * 5_000)

@@ -1,24 +1,19 @@
 """Judgments that come in where somebody judged: nothing twice, nobody's word changed unasked."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
-from engine.types.annotating import BINARY, GRADED, ImportedJudgments, Project, Scale
+from engine.types.annotating import BINARY, GRADED, Project, Scale
 from engine.types.searches import Query
 from storage.records import Judgment
 from tests.fakes.csfcube_files import GOOD, METHOD, qrels
 
 
 @pytest.fixture
-def project(small_copy: Explorer) -> Project:
+def project(small_copy):
     """A project ``p`` in which ann said why a document is relevant."""
     annotation = small_copy.annotation
     project = annotation.save(Project("small", "p"), "lead")
@@ -30,16 +25,14 @@ def project(small_copy: Explorer) -> Project:
     return project
 
 
-def written(explorer: Explorer, project: Project, out: Path, kind: str = "hand-over") -> Path:
+def written(explorer, project, out, kind="hand-over"):
     """Everything by ann as a file, or as the one that ann's grades are in."""
     annotation = explorer.annotation
     (path, *_) = annotation.exchange.export(project, kind, annotator="ann").write(out)
     return path
 
 
-def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(small_copy, tmp_path):
     annotation = small_copy.annotation
     file = qrels(tmp_path, GOOD)
     first, second = (annotation.exchange.import_("small", file, annotator="x") for _ in range(2))
@@ -67,14 +60,8 @@ DECISION = {"relevance": 0, "annotator": "eve", "note": "no"}
     ids=["grade", "note", "taken back", "decision", "decision with its event"],
 )
 def test_what_differs_from_the_stored_is_a_conflict_until_the_file_is_to_win(
-    small_copy: Explorer,
-    project: Project,
-    tmp_path: Path,
-    line: dict[str, Any],
-    undone: bool,
-    options: dict[str, Any],
-    says: str,
-) -> None:
+    small_copy, project, tmp_path, line, undone, options, says
+):
     annotation = small_copy.annotation
     annotation.adjudicate(project, METHOD, "bread-network", 2, "as agreed", "bob")
     if undone:
@@ -82,7 +69,7 @@ def test_what_differs_from_the_stored_is_a_conflict_until_the_file_is_to_win(
     line = {**LINE, **line}
     file, before = qrels(tmp_path, json.dumps(line), "a.jsonl"), annotation.history(project)
 
-    def imported(*, overwrite: bool) -> ImportedJudgments:
+    def imported(*, overwrite):
         return annotation.exchange.import_("small", file, "p", overwrite=overwrite, **options)
 
     for _ in range(2):
@@ -103,8 +90,8 @@ def test_what_differs_from_the_stored_is_a_conflict_until_the_file_is_to_win(
 
 @pytest.mark.parametrize("kind", ["trec", "beir"])
 def test_one_s_own_grades_come_back_without_a_change_to_notes_and_marks(
-    small_copy: Explorer, project: Project, tmp_path: Path, kind: str
-) -> None:
+    small_copy, project, tmp_path, kind
+):
     annotation = small_copy.annotation
     before = annotation.judgments(project)
     (tmp_path / "out").mkdir()
@@ -114,9 +101,7 @@ def test_one_s_own_grades_come_back_without_a_change_to_notes_and_marks(
     assert annotation.judgments(project) == before
 
 
-def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(small_copy, tmp_path):
     annotation = small_copy.annotation
     file = qrels(tmp_path, f"{METHOD} 0 bees-network 3\n{GOOD}")
     found = annotation.exchange.import_("small", file, annotator="x")
@@ -128,8 +113,8 @@ def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(
 
 
 def test_a_trial_refuses_what_an_import_refuses_and_waits_for_nobody(
-    small_copy: Explorer, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    small_copy, project, tmp_path, monkeypatch
+):
     annotation = small_copy.annotation
     file = written(small_copy, project, tmp_path)
     (head, query, *events) = file.read_text("utf-8").splitlines()
@@ -142,7 +127,7 @@ def test_a_trial_refuses_what_an_import_refuses_and_waits_for_nobody(
     assert annotation.exchange.import_("small", file, "p", dry_run=True).known == 1
 
 
-def test_a_scale_must_have_the_grades_that_stand(small_copy: Explorer, project: Project) -> None:
+def test_a_scale_must_have_the_grades_that_stand(small_copy, project):
     annotation = small_copy.annotation
     annotation.judge(project, Judgment(METHOD, "maps-survey", "ann", 2))
     annotation.judge(project, Judgment(METHOD, "tides-network", "ann", 1))
@@ -157,9 +142,7 @@ def test_a_scale_must_have_the_grades_that_stand(small_copy: Explorer, project: 
     assert annotation.save(replace(project, scale=wider), "lead").scale == wider
 
 
-def test_of_two_who_change_a_project_the_second_is_told_of_the_first(
-    small_copy: Explorer, project: Project
-) -> None:
+def test_of_two_who_change_a_project_the_second_is_told_of_the_first(small_copy, project):
     annotation = small_copy.annotation
     first = annotation.save(replace(project, per_item=2), "lead", project)
     with pytest.raises(BadInputError, match="changed by somebody else"):
@@ -168,9 +151,7 @@ def test_of_two_who_change_a_project_the_second_is_told_of_the_first(
     assert annotation.save(replace(first, order="rank"), "another", first).per_item == 2
 
 
-def test_grades_of_other_programs_come_in_and_spam_is_not_relevant(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+def test_grades_of_other_programs_come_in_and_spam_is_not_relevant(small_copy, tmp_path):
     exchange = small_copy.annotation.exchange
     grades = {"bread-network": ("label", "2.0"), "maps-survey": ("rel", "-1")}
     for doc_id, (name, grade) in grades.items():

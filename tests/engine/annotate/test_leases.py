@@ -8,17 +8,15 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from engine.annotate.queueing import MOST_AHEAD, Pool, Queue, find_share
-from engine.explorer import Explorer
 from engine.types.annotating import Item, Judgment, PoolItem, Project, Source
 from storage import people as storage_people
 from storage.judgment_events import CurrentJudgments
 from storage.ledger import Ledger
-from storage.people import SECONDS, Lease, Leases
+from storage.people import SECONDS, Lease
 from tests.engine.annotate.grading_steps import make_project
 from tests.support import make_explorer
 
@@ -27,18 +25,18 @@ KEYS = [item.item for item in ITEMS]
 CROWD = ("Ada", "Ben", "Grace")
 
 
-def said(item: Item, who: str, **more: object) -> Judgment:
+def said(item, who, **more):
     return replace(Judgment(*item, who, 1, corpus="c", project="p"), **more)  # type: ignore[arg-type]
 
 
-def leases_of(folder: Path) -> Leases:
+def leases_of(folder):
     return Ledger(folder / "ledger.sqlite").leases
 
 
 class Tab:
     """One browser: it shows what it was sent, judges on its own, and tells of it later."""
 
-    def __init__(self, leases: Leases, project: Project, who: str, stored: list[Judgment]) -> None:
+    def __init__(self, leases, project, who, stored):
         self.leases, self.project, self.who, self.stored = leases, project, who, stored
         self.next: list[Item] = []
         self.elsewhere = 0
@@ -46,15 +44,15 @@ class Tab:
         self.judged: set[Item] = set()
 
     @property
-    def at(self) -> Item | None:
+    def at(self):
         return next((item for item in self.next if item not in self.judged), None)
 
-    def judge(self) -> None:
+    def judge(self):
         if self.at is not None:
             self.untold.append(said(self.at, self.who))
             self.judged.add(self.at)
 
-    def tell(self) -> None:
+    def tell(self):
         at, shown = self.at, frozenset(self.next)
         self.stored.extend(self.untold)
         self.untold.clear()
@@ -69,15 +67,15 @@ class Tab:
         self.next, self.elsewhere = list(share.next), share.elsewhere
 
     @property
-    def has_work(self) -> bool:
+    def has_work(self):
         return self.at is not None or bool(self.untold)
 
 
 @pytest.mark.parametrize("per_item", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(2))
 def test_an_item_is_judged_as_often_as_it_needs_in_whatever_order_people_judge(
-    tmp_path: Path, seed: int, per_item: int
-) -> None:
+    tmp_path, seed, per_item
+):
     chance = random.Random(seed)  # noqa: S311
     stored: list[Judgment] = []
     leases, project = leases_of(tmp_path), Project("c", "p", per_item=per_item)
@@ -95,7 +93,7 @@ def test_an_item_is_judged_as_often_as_it_needs_in_whatever_order_people_judge(
     assert Counter(j.item for j in stored) == dict.fromkeys(KEYS, per_item)
 
 
-def judge_until_nothing_is_left(explorer: Explorer, project: Project, who: str) -> None:
+def judge_until_nothing_is_left(explorer, project, who):
     at = None
     while True:
         share = explorer.annotation.share(project, who, f"tab of {who}", at)
@@ -106,9 +104,7 @@ def judge_until_nothing_is_left(explorer: Explorer, project: Project, who: str) 
             explorer.annotation.judge(project, Judgment(*at, who, 1))
 
 
-def test_three_people_at_once_judge_twelve_items_twice_in_24_judgments(
-    small_copy: Explorer,
-) -> None:
+def test_three_people_at_once_judge_twelve_items_twice_in_24_judgments(small_copy):
     project = make_project(small_copy, depth=12, per_item=2)
     with ThreadPoolExecutor() as pool:
         for done in [
@@ -126,7 +122,7 @@ def test_three_people_at_once_judge_twelve_items_twice_in_24_judgments(
 
 
 @pytest.fixture
-def one_each(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, list[float]]:
+def one_each(small_copy, monkeypatch):
     """A project of twelve items that one person each judges, and what its leases go by."""
     begun, now = datetime.now(UTC), [0.0]
     monkeypatch.setattr(storage_people, "_now", lambda: begun + timedelta(seconds=now[0]))
@@ -134,8 +130,8 @@ def one_each(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> tuple[Pro
 
 
 def test_what_an_annotator_leaves_alone_goes_to_others_and_what_they_say_later_is_kept(
-    small_copy: Explorer, one_each: tuple[Project, list[float]]
-) -> None:
+    small_copy, one_each
+):
     annotation, (project, now) = small_copy.annotation, one_each
     ada = annotation.share(project, "Ada", "tab 1")
     assert (len(ada.next), ada.people) == (12, 1)
@@ -156,9 +152,7 @@ def test_what_an_annotator_leaves_alone_goes_to_others_and_what_they_say_later_i
     assert not annotation.share(project, "Ada", "tab 1", late).beyond, "they said what they said"
 
 
-def test_who_comes_later_gets_a_share_with_the_next_key_of_who_has_it_all(
-    small_copy: Explorer, one_each: tuple[Project, list[float]]
-) -> None:
+def test_who_comes_later_gets_a_share_with_the_next_key_of_who_has_it_all(small_copy, one_each):
     annotation, project = small_copy.annotation, one_each[0]
     ada = annotation.share(project, "Ada", "tab 1")
     assert annotation.share(project, "Ben", "tab 2").next == []
@@ -172,9 +166,7 @@ def test_who_comes_later_gets_a_share_with_the_next_key_of_who_has_it_all(
     assert not shown.intersection(ada.next).intersection(ben.next)
 
 
-def test_an_item_that_was_skipped_or_left_is_for_others_at_once(
-    small_copy: Explorer, one_each: tuple[Project, list[float]]
-) -> None:
+def test_an_item_that_was_skipped_or_left_is_for_others_at_once(small_copy, one_each):
     annotation, project = small_copy.annotation, one_each[0]
     skipped, *rest = annotation.share(project, "Ada", "tab 1").next
     annotation.judge(project, Judgment(*skipped, "Ada", verdict="skip"))
@@ -189,7 +181,7 @@ def test_an_item_that_was_skipped_or_left_is_for_others_at_once(
     assert annotation.share(project, "Ben", "tab 2").elsewhere == 0
 
 
-def test_where_an_item_needs_everybody_who_is_there_nobody_waits() -> None:
+def test_where_an_item_needs_everybody_who_is_there_nobody_waits():
     project = Project("c", "p", per_item=2)
     many = [PoolItem("q", f"d{n}", ()) for n in range(100)]
     keys = [item.item for item in many]

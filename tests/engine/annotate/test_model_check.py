@@ -6,15 +6,12 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from engine.errors import UnknownNameError
-from engine.explorer import Explorer
 from engine.types.annotating import Judgment
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
 from tests.fakes.model_sessions import ALIKE
 
 
-def test_a_sample_is_drawn_from_what_no_person_graded_and_goes_on_where_it_was_left(
-    graded: Explorer,
-) -> None:
+def test_a_sample_is_drawn_from_what_no_person_graded_and_goes_on_where_it_was_left(graded):
     project = make_project(graded)
     annotation = graded.annotation
     assert annotation.grading.sample(project, 10) == []
@@ -39,7 +36,7 @@ def test_a_sample_is_drawn_from_what_no_person_graded_and_goes_on_where_it_was_l
     assert annotation.undo(project, "Grace", frozenset(first)) is None
 
 
-def test_the_check_says_what_an_independent_computation_says(graded: Explorer) -> None:
+def test_the_check_says_what_an_independent_computation_says(graded):
     project = make_project(graded)
     annotation = graded.annotation
     grade(graded, project)
@@ -69,7 +66,7 @@ def test_the_check_says_what_an_independent_computation_says(graded: Explorer) -
     assert "does " in difference.reason
 
 
-def test_where_people_differ_the_decision_is_held_against_the_model(graded: Explorer) -> None:
+def test_where_people_differ_the_decision_is_held_against_the_model(graded):
     project = make_project(graded, depth=4)
     annotation = graded.annotation
     grade(graded, project)
@@ -91,7 +88,7 @@ def test_where_people_differ_the_decision_is_held_against_the_model(graded: Expl
     assert (difference.decided_by, difference.decision) == ("Grace", "it counts")
 
 
-def test_grades_that_check_a_model_count_only_where_they_are_asked_for(graded: Explorer) -> None:
+def test_grades_that_check_a_model_count_only_where_they_are_asked_for(graded):
     project = make_project(graded, depth=4)
     annotation = graded.annotation
     grade(graded, project)

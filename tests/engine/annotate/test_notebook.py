@@ -1,7 +1,5 @@
 """Trails, reading lists and saved searches come back as they were left."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -9,17 +7,16 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorations.reading_lists import Item, Trail
-from engine.explorer import Explorer
 from engine.types.searches import Query
 
 NASTY = "O'Brien\"; DROP TABLE judgments; -- 🌱 naïve 漢字 \\ %s $corpus ?"
 
 
-def search(seed: str) -> Query:
+def search(seed):
     return Query("small", seed=seed, aspect="method")
 
 
-def test_a_trail_keeps_its_order_and_skips_a_repeated_search(small_copy: Explorer) -> None:
+def test_a_trail_keeps_its_order_and_skips_a_repeated_search(small_copy):
     notebook, (a, b, *_) = small_copy.notebook, small_copy.library.open("small").doc_ids
     for seed in (a, a, b, a):
         notebook.add_step("t", search(seed))
@@ -28,12 +25,10 @@ def test_a_trail_keeps_its_order_and_skips_a_repeated_search(small_copy: Explore
     assert notebook.trail("nobody's") == []
 
 
-def test_a_reading_list_has_an_order_and_notes_which_a_removal_does_not_lose(
-    small_copy: Explorer,
-) -> None:
+def test_a_reading_list_has_an_order_and_notes_which_a_removal_does_not_lose(small_copy):
     lists, (a, b, c, d, *_) = small_copy.reading_lists, small_copy.library.open("small").doc_ids
 
-    def kept(list_id: str = "", **how: str) -> list[tuple[str, str]]:
+    def kept(list_id="", **how):
         return [(one.document.doc_id, one.note) for one in lists.documents(list_id, **how)]
 
     other = lists.new("Other")
@@ -61,9 +56,7 @@ def test_a_reading_list_has_an_order_and_notes_which_a_removal_does_not_lose(
         lists.annotate(other, "small", a, "lost")
 
 
-def test_documents_have_tags_and_go_to_other_lists_with_what_was_written_on_them(
-    small_copy: Explorer,
-) -> None:
+def test_documents_have_tags_and_go_to_other_lists_with_what_was_written_on_them(small_copy):
     lists, (a, b, *_) = small_copy.reading_lists, small_copy.library.open("small").doc_ids
     evidence = ("Its words.", "Their words.")
     lists.keep("", "small", a, trail="t", query=search(b), evidence=evidence)
@@ -86,10 +79,10 @@ def test_documents_have_tags_and_go_to_other_lists_with_what_was_written_on_them
     assert [one.tags for one in lists.lists()] == [first.tags[::-1], first.tags[::-1]]
 
 
-def test_what_several_people_keep_and_write_at_once_is_all_there(small_copy: Explorer) -> None:
+def test_what_several_people_keep_and_write_at_once_is_all_there(small_copy):
     lists, doc_ids = small_copy.reading_lists, small_copy.library.open("small").doc_ids[:16]
 
-    def work(doc_id: str) -> None:
+    def work(doc_id):
         lists.keep("", "small", doc_id)
         lists.annotate("", "small", doc_id, f"on {doc_id}", before="")
         lists.move("", "small", doc_id, ("small", doc_ids[0]))
@@ -152,7 +145,7 @@ def test_a_list_has_the_documents_of_an_unfinished_corpus_and_none_of_a_deleted_
     assert lists.documents() == []
 
 
-def test_lists_have_different_names_and_come_back_after_a_deletion(small_copy: Explorer) -> None:
+def test_lists_have_different_names_and_come_back_after_a_deletion(small_copy):
     lists = small_copy.reading_lists
     one = lists.new("  bees\x00 ")
     for name in ("Bees", "reading LIST", " "):
@@ -174,7 +167,7 @@ def test_lists_have_different_names_and_come_back_after_a_deletion(small_copy: E
         lists.documents("nobody's")
 
 
-def test_what_a_trail_of_before_kept_is_a_list_that_outlives_it(small_copy: Explorer) -> None:
+def test_what_a_trail_of_before_kept_is_a_list_that_outlives_it(small_copy):
     a, b, *_ = small_copy.library.open("small").doc_ids
     trails = small_copy.ledger.documents("trail", Trail)
     items = (Item("small", a, "old"), Item("small", b, kept=False))
@@ -193,9 +186,7 @@ def test_what_a_trail_of_before_kept_is_a_list_that_outlives_it(small_copy: Expl
     assert len(lists.kept_on("gone")) == 1
 
 
-def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted(
-    small_copy: Explorer,
-) -> None:
+def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted(small_copy):
     notebook, (a, b, *_) = small_copy.notebook, small_copy.library.open("small").doc_ids
     for trail, seeds in {"one": [a, b, a], "two": [a], "passing": [b], "hers": [a]}.items():
         for seed in seeds:
@@ -218,7 +209,7 @@ def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted
     assert [trail_id for trail_id, _ in listed] == ["two", "one"]
 
 
-def test_a_saved_search_is_renamed_removed_and_belongs_to_one_owner(small_copy: Explorer) -> None:
+def test_a_saved_search_is_renamed_removed_and_belongs_to_one_owner(small_copy):
     notebook = small_copy.notebook
     notebook.save_search("first", "?seed=a")
     notebook.save_search("second", "?seed=b")

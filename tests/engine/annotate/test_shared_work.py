@@ -1,23 +1,19 @@
 """Who judges what in a project, and projects that are copied, renamed and deleted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from engine.annotate.queueing import first_items, shared_out
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
-from engine.types.annotating import FirstItems, Item, Judgment, PoolRequest, Project
+from engine.types.annotating import FirstItems, Judgment, PoolRequest, Project
 from engine.types.searches import Query
 
 SEEDS = ("bees-network", "bread-network", "maps-survey")
 
 
-def make(explorer: Explorer, seeds: tuple[str, ...] = SEEDS, **settings: object) -> Project:
+def make(explorer, seeds=SEEDS, **settings):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p", **settings), "lead")  # type: ignore[arg-type]
     annotation.add_queries(project, [Query("small", seed=s, aspect="method") for s in seeds])
@@ -25,18 +21,16 @@ def make(explorer: Explorer, seeds: tuple[str, ...] = SEEDS, **settings: object)
     return project
 
 
-def next_of(explorer: Explorer, project: Project, who: str) -> list[Item]:
+def next_of(explorer, project, who):
     return [*explorer.annotation.share(project, who, "tab").next]
 
 
-def judge(explorer: Explorer, project: Project, who: str, *items: Item) -> None:
+def judge(explorer, project, who, *items):
     for item in items:
         explorer.annotation.judge(project, Judgment(*item, who, 1))
 
 
-def test_everybody_begins_with_the_same_items_whatever_is_pooled_later(
-    small_copy: Explorer,
-) -> None:
+def test_everybody_begins_with_the_same_items_whatever_is_pooled_later(small_copy):
     annotation = small_copy.annotation
     project = make(small_copy, SEEDS[:1], annotators=("Ada", "Grace"), first=3)
     ada = next_of(small_copy, project, "Ada")[:3]
@@ -67,9 +61,7 @@ def test_everybody_begins_with_the_same_items_whatever_is_pooled_later(
     assert annotation.agreement(project).measures[0].items == 3
 
 
-def test_the_first_items_are_those_chosen_before_then_others_of_the_pool(
-    small_copy: Explorer,
-) -> None:
+def test_the_first_items_are_those_chosen_before_then_others_of_the_pool(small_copy):
     pool = small_copy.annotation.pooled(make(small_copy))
     chosen = first_items(pool, [("gone", "d"), *list(pool)[:2]], 4)
     assert chosen[:2] == list(pool)[:2]
@@ -80,7 +72,7 @@ def test_the_first_items_are_those_chosen_before_then_others_of_the_pool(
         small_copy.annotation.save(Project("small", "q", first=-1), "lead")
 
 
-def test_assigned_queries_are_asked_of_those_people_only(small_copy: Explorer) -> None:
+def test_assigned_queries_are_asked_of_those_people_only(small_copy):
     annotation = small_copy.annotation
     project = make(small_copy, annotators=("Ada", "Grace"), per_item=2)
     bees, bread, maps = annotation.queries(project)
@@ -107,7 +99,7 @@ def test_assigned_queries_are_asked_of_those_people_only(small_copy: Explorer) -
     assert left.assigned == {bread: ("Ada",)}, "Grace left"
 
 
-def test_queries_are_shared_out_evenly_to_as_many_as_an_item_needs(small_copy: Explorer) -> None:
+def test_queries_are_shared_out_evenly_to_as_many_as_an_item_needs(small_copy):
     people = Project("c", "p", annotators=("Ada", "Ben", "Grace"), per_item=2)
     assigned = shared_out(people, {"a": 6, "b": 3, "c": 3, "d": 3, "e": 3})
     loads = Counter(who for own in assigned.values() for who in own)
@@ -121,7 +113,7 @@ def test_queries_are_shared_out_evenly_to_as_many_as_an_item_needs(small_copy: E
     assert sorted(Counter(shared.values()).values()) == [1, 2]
 
 
-def test_a_renamed_project_keeps_all_that_refers_to_it(small_copy: Explorer) -> None:
+def test_a_renamed_project_keeps_all_that_refers_to_it(small_copy):
     annotation = small_copy.annotation
     project = make(small_copy, first=2)
     item = next_of(small_copy, project, "Ada")[0]
@@ -145,9 +137,7 @@ def test_a_renamed_project_keeps_all_that_refers_to_it(small_copy: Explorer) -> 
     assert annotation.rename(third, "p", "lead").key == project.key
 
 
-def test_a_copy_has_queries_pool_and_settings_and_nothing_that_was_judged(
-    small_copy: Explorer,
-) -> None:
+def test_a_copy_has_queries_pool_and_settings_and_nothing_that_was_judged(small_copy):
     annotation = small_copy.annotation
     project = make(small_copy, annotators=("Ada",), guidelines={"": "Mind."})
     annotation.retire(project, ["maps-survey_method"], "lead")
@@ -163,9 +153,7 @@ def test_a_copy_has_queries_pool_and_settings_and_nothing_that_was_judged(
     assert annotation.pool(made) == annotation.pool(project), "of retired queries too"
 
 
-def test_a_deleted_project_comes_back_with_its_judgments_and_its_name_is_free(
-    small_copy: Explorer,
-) -> None:
+def test_a_deleted_project_comes_back_with_its_judgments_and_its_name_is_free(small_copy):
     annotation = small_copy.annotation
     project = make(small_copy, leads=("lead",))
     judge(small_copy, project, "Ada", next_of(small_copy, project, "Ada")[0])
@@ -192,7 +180,7 @@ def test_a_deleted_project_comes_back_with_its_judgments_and_its_name_is_free(
     assert annotation.save(annotation.project("small", "p"), "lead").key == new.key
 
 
-def test_a_version_that_is_not_current_is_refused(small_copy: Explorer) -> None:
+def test_a_version_that_is_not_current_is_refused(small_copy):
     annotation = small_copy.annotation
     project = make(small_copy)
     annotation.save(replace(project, per_item=2), "lead")
@@ -212,9 +200,7 @@ def test_a_version_that_is_not_current_is_refused(small_copy: Explorer) -> None:
             annotation.rename(*names, "lead")
 
 
-def test_an_import_is_counted_before_anything_is_stored(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+def test_an_import_is_counted_before_anything_is_stored(small_copy, tmp_path):
     annotation, io = small_copy.annotation, small_copy.annotation.exchange
     project = make(small_copy)
     one, two = next_of(small_copy, project, "Ada")[:2]

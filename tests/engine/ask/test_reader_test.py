@@ -5,30 +5,23 @@ from __future__ import annotations
 import csv
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.ask.reader_test import (
     GOLD,
     Condition,
-    PreparedReading,
     ReaderTest,
     ReadingPlan,
     prepare,
 )
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.llm.endpoints import EndpointError
 from engine.measures.metrics import rouge_1_recall
-from engine.types.evaluations import Collection
 from engine.types.scenarios import ScenarioRequest
-from storage.answers import Answers
 from tests.fakes.model_answers import MODEL, Knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.support import make_explorer
 
 PEOPLE = ("Noor", "Ada", "Bo", "Cy", "Dag", "Eva")
@@ -37,7 +30,7 @@ SETS = ("workshop", "garden")
 QUERIES = len(PEOPLE) * len(SETS)
 
 
-def write_questions(folder: Path) -> Path:
+def write_questions(folder):
     """Two pools of six posts; every post answers the question of its row."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "loans.csv"
@@ -52,7 +45,7 @@ def write_questions(folder: Path) -> Path:
     return path
 
 
-def librarian(prompt: str, _: Mapping[str, Any]) -> str | None:
+def librarian(prompt, _):
     """Reads as it should: the name that stands before the words of the question."""
     asked = re.search(r"^=== question \w+ ===\nWho (.+)\?$", prompt, re.MULTILINE)
     if asked is None or "reference answer" in prompt:
@@ -61,7 +54,7 @@ def librarian(prompt: str, _: Mapping[str, Any]) -> str | None:
     return found[1] if found else "Not stated."
 
 
-def strict_judge(prompt: str, _: Mapping[str, Any]) -> dict[str, int] | None:
+def strict_judge(prompt, _):
     """80 points for a name, none for a refusal."""
     if "answer to grade" not in prompt:
         return None
@@ -69,39 +62,37 @@ def strict_judge(prompt: str, _: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+def collection(tmp_path_factory):
     return read_collection(write_questions(tmp_path_factory.mktemp("reading")))
 
 
 @pytest.fixture(scope="module")
-def loans(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> Explorer:
+def loans(tmp_path_factory, collection):
     explorer = make_explorer(tmp_path_factory.mktemp("reading-home"))
     explorer.library.import_collection(collection)
     return explorer
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
+def server():
     with serving(Knowledge({}, {}), handlers=[librarian, strict_judge]) as running:
         yield running
 
 
 @pytest.fixture
-def reader_test(loans: Explorer, server: ModelServer, store: Answers) -> ReaderTest:
+def reader_test(loans, server, store):
     settings = loans.settings.model_copy(update={"openai_base_url": server.url, "llm_model": MODEL})
     return ReaderTest(settings, store)
 
 
-def prepared(loans: Explorer, collection: Collection, **plan: Any) -> PreparedReading:
+def prepared(loans, collection, **plan):
     return prepare(loans.searcher("loans"), collection, ReadingPlan(**plan))
 
 
 # -- what is asked ---------------------------------------------------------------------------
 
 
-def test_hard_negatives_come_from_the_pool_of_the_gold_document(
-    loans: Explorer, collection: Collection
-) -> None:
+def test_hard_negatives_come_from_the_pool_of_the_gold_document(loans, collection):
     test = prepared(loans, collection, sizes=(1, 3, 30))
     for k, given in ((1, 1), (3, 3), (30, len(PEOPLE))):
         for one in test.given[Condition(GOLD, k, False)]:
@@ -112,9 +103,7 @@ def test_hard_negatives_come_from_the_pool_of_the_gold_document(
     assert "tuple_set_id" in test.negatives
 
 
-def test_the_place_of_the_gold_document_tells_nothing(
-    loans: Explorer, collection: Collection
-) -> None:
+def test_the_place_of_the_gold_document_tells_nothing(loans, collection):
     given = prepared(loans, collection, sizes=(3, 6)).given
     again = prepared(loans, collection, sizes=(3, 6)).given
     assert given == again
@@ -123,9 +112,7 @@ def test_the_place_of_the_gold_document_tells_nothing(
         assert places.count(place) >= 2
 
 
-def test_without_pools_the_negatives_are_what_retrievers_confuse(
-    tiny: Explorer, lab_source: Path, tmp_path: Path
-) -> None:
+def test_without_pools_the_negatives_are_what_retrievers_confuse(tiny, lab_source, tmp_path):
     folder = shutil.copytree(lab_source, tmp_path / "lab")
     one, other = tiny.library.open("lab").doc_ids[5:7]
     topics = '{"query_id": "q", "text": "cooling a city with trees", "answer": "by shade"}\n'
@@ -137,9 +124,7 @@ def test_without_pools_the_negatives_are_what_retrievers_confuse(
     assert "bm25 and dense" in test.negatives
 
 
-def test_what_cannot_be_read_is_refused(
-    loans: Explorer, collection: Collection, lab_source: Path
-) -> None:
+def test_what_cannot_be_read_is_refused(loans, collection, lab_source):
     with pytest.raises(BadInputError, match="reference answer"):
         prepare(loans.searcher("loans"), read_collection(lab_source), ReadingPlan())
     with pytest.raises(BadInputError, match="no scenarios"):
@@ -152,7 +137,7 @@ def test_what_cannot_be_read_is_refused(
 # -- what is measured --------------------------------------------------------------------------
 
 
-def test_rouge_1_recall_is_that_of_hand_worked_cases() -> None:
+def test_rouge_1_recall_is_that_of_hand_worked_cases():
     # 2 of 3 words of the reference; "the" counts as often as it stands in both.
     assert rouge_1_recall("the cat sat", "the cat ran") == pytest.approx(2 / 3)
     assert rouge_1_recall("the the the", "the cat and the dog") == pytest.approx(2 / 5)
@@ -163,8 +148,8 @@ def test_rouge_1_recall_is_that_of_hand_worked_cases() -> None:
 
 
 def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
-    loans: Explorer, collection: Collection, reader_test: ReaderTest, server: ModelServer
-) -> None:
+    loans, collection, reader_test, server
+):
     plan = ReadingPlan((1, 3))
     told: list[None] = []
     test = prepare(loans.searcher("loans"), collection, plan, on_query=lambda: told.append(None))
@@ -179,8 +164,8 @@ def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
 
 
 def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
-    loans: Explorer, collection: Collection, reader_test: ReaderTest, server: ModelServer
-) -> None:
+    loans, collection, reader_test, server
+):
     loans.scenarios.run(ScenarioRequest("loans", "extractive"))
     test = prepared(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
     found = reader_test.run(test).result
@@ -197,9 +182,7 @@ def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
     assert any("graded" in note for note in found.notes)
 
 
-def test_the_estimate_asks_nothing_and_is_not_exceeded(
-    loans: Explorer, collection: Collection, reader_test: ReaderTest, server: ModelServer
-) -> None:
+def test_the_estimate_asks_nothing_and_is_not_exceeded(loans, collection, reader_test, server):
     test = prepared(loans, collection, sizes=(1, 6), grade=True)
     foreseen = reader_test.estimate(test)
     assert server.seen.requests == 0
@@ -210,8 +193,8 @@ def test_the_estimate_asks_nothing_and_is_not_exceeded(
 
 
 def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
-    loans: Explorer, collection: Collection, reader_test: ReaderTest
-) -> None:
+    loans, collection, reader_test
+):
     test = prepared(loans, collection, sizes=(1, 3))
     found = reader_test.run(test, most_calls=10).result
     assert found.report.stopped == "budget"
@@ -226,9 +209,7 @@ def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
     assert rest.report.cached == answered[0]
 
 
-def test_failures_are_counted_and_not_scored(
-    loans: Explorer, collection: Collection, reader_test: ReaderTest, server: ModelServer
-) -> None:
+def test_failures_are_counted_and_not_scored(loans, collection, reader_test, server):
     server.behaviour.faults = {"empty": 0.5}
     found = reader_test.run(prepared(loans, collection, sizes=(1,))).result
     [row] = found.rows

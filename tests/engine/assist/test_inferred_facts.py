@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from engine.assist.infer_facts import Claim, Counts, FactsByModel, InferRequest, value_of
+from engine.assist.infer_facts import Claim, FactsByModel, InferRequest, value_of
 from engine.corpora.registry import store_of
 from engine.corpora.stored_facts import FACT_SOURCES
-from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
-from engine.types.models import TaskReport
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.cli.command_line import run_inside
 from tests.fakes.model_answers import MODEL, Knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.support import make_explorer, write_jsonl
 
 TEXTS = {
@@ -52,7 +48,7 @@ CLAIMS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def names_facts(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
+def names_facts(prompt, _):
     """What :data:`CLAIMS` says about the document shown, of the kinds that are asked for."""
     if "is the ISO 3166 code" not in prompt and "number in figures" not in prompt:
         return None
@@ -62,41 +58,37 @@ def names_facts(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
+def server():
     with serving(Knowledge({}, {}), handlers=[names_facts]) as running:
         yield running
 
 
 @pytest.fixture
-def travels(home: Path, tmp_path: Path, server: ModelServer) -> Explorer:
+def travels(home, tmp_path, server):
     source = write_jsonl(tmp_path / "travels.jsonl", DOCUMENTS)
     explorer = make_explorer(home, openai_base_url=server.url, llm_model=MODEL)
     explorer.library.import_documents(ImportRequest(source, "travels"))
     return explorer
 
 
-def infer(
-    explorer: Explorer, request: InferRequest | None = None, **options: Any
-) -> TaskReport[Counts]:
+def infer(explorer, request=None, **options):
     inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
     return inferring.run(request or InferRequest("travels"), **options)
 
 
-def table_of(explorer: Explorer) -> DocumentTable:
+def table_of(explorer):
     return DocumentTable.open(store_of(explorer.home, explorer.ledger.corpora()[0]))
 
 
-def generated(explorer: Explorer, doc_id: str) -> list[str]:
+def generated(explorer, doc_id):
     return [fact.unit for fact in explorer.facts("travels", doc_id) if fact.generated]
 
 
-def ask(explorer: Explorer, text: str, system: str = "facts") -> list[str]:
+def ask(explorer, text, system="facts"):
     return [r.doc_id for r in explorer.search(Query("travels", text=text, system=system)).results]
 
 
-def test_the_country_of_a_landmark_is_found_and_the_result_says_who_said_so(
-    travels: Explorer,
-) -> None:
+def test_the_country_of_a_landmark_is_found_and_the_result_says_who_said_so(travels):
     before = {doc_id: travels.facts("travels", doc_id) for doc_id in TEXTS}
     infer(travels)
 
@@ -116,7 +108,7 @@ def test_the_country_of_a_landmark_is_found_and_the_result_says_who_said_so(
     assert table_of(travels).is_finished()
 
 
-def test_what_does_not_hold_is_dropped_and_counted(travels: Explorer) -> None:
+def test_what_does_not_hold_is_dropped_and_counted(travels):
     told: list[tuple[int, int]] = []
     report = infer(travels, tell=lambda p: told.append((p.done, p.total)))
     counts = report.result
@@ -132,16 +124,14 @@ def test_what_does_not_hold_is_dropped_and_counted(travels: Explorer) -> None:
     assert told[-1] == (5, 5)
 
 
-def test_only_the_kinds_that_are_asked_for_are_replaced(travels: Explorer) -> None:
+def test_only_the_kinds_that_are_asked_for_are_replaced(travels):
     infer(travels, InferRequest("travels", ("amount",)))
     assert (generated(travels, "tower"), generated(travels, "rock")) == (["m"], [])
     infer(travels, InferRequest("travels", ("place",)))
     assert (generated(travels, "tower"), generated(travels, "rock")) == (["m"], ["AU"])
 
 
-def test_importing_again_keeps_what_was_generated_for_unchanged_documents(
-    travels: Explorer, tmp_path: Path
-) -> None:
+def test_importing_again_keeps_what_was_generated_for_unchanged_documents(travels, tmp_path):
     infer(travels)
     kept = travels.facts("travels", "ruins")
     old = pa.table({"doc_id": list(TEXTS), "facts_version": pa.array([0] * 5, pa.int32())})
@@ -180,14 +170,12 @@ def test_importing_again_keeps_what_was_generated_for_unchanged_documents(
         ("amount", "3 kg and 5 USD", None),
     ],
 )
-def test_values_are_held_to_the_tables_of_the_rules(
-    kind: str, value: str, expected: tuple[float, float, str, str] | None
-) -> None:
+def test_values_are_held_to_the_tables_of_the_rules(kind, value, expected):
     claim = Claim.model_validate({"kind": kind, "value": value, "quote": "x", "why": "y"})
     assert value_of(claim) == expected
 
 
-def test_the_command_estimates_asks_and_reports(travels: Explorer, server: ModelServer) -> None:
+def test_the_command_estimates_asks_and_reports(travels, server):
     model = {"OPENAI_BASE_URL": server.url, "SEEDLENS_LLM_MODEL": MODEL}
     home = travels.home.root
     command = ("facts", "travels", "--model", "--yes")

@@ -1,20 +1,16 @@
 """The endpoint that a person connects, what it says of a job that fails, and explanations."""
 
-from __future__ import annotations
-
 import pytest
 
-from engine.explorer import Explorer
 from engine.llm.endpoints import EndpointError, NoEndpointError
 from engine.types.reranking import RerankRequest
 from tests.fakes.model_answers import MODEL
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import KEY, QUERY, SEED, reranked, session
 
 # -- endpoints -----------------------------------------------------------------------------
 
 
-def test_without_an_endpoint_one_reads_how_to_connect_one(small: Explorer) -> None:
+def test_without_an_endpoint_one_reads_how_to_connect_one(small):
     info = small.verifier.endpoint()
     assert (info.set_up, info.address, info.model) == (False, "", "")
     assert [line.split()[0] for line in info.how] == ["Hosted:", "vLLM:", "Ollama:"]
@@ -22,9 +18,7 @@ def test_without_an_endpoint_one_reads_how_to_connect_one(small: Explorer) -> No
         small.verifier.start(RerankRequest(QUERY))
 
 
-def test_checking_an_endpoint_remembers_what_it_can_do(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_checking_an_endpoint_remembers_what_it_can_do(small_copy, server):
     own = session(server)
     before = small_copy.verifier.endpoint(own)
     assert before.set_up
@@ -37,9 +31,7 @@ def test_checking_an_endpoint_remembers_what_it_can_do(
     assert KEY not in repr(found)
 
 
-def test_a_check_that_fails_leaves_what_was_known_and_what_was_answered(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_a_check_that_fails_leaves_what_was_known_and_what_was_answered(small_copy, server):
     verifier, own = small_copy.verifier, session(server)
     first = reranked(small_copy, verifier.start(RerankRequest(QUERY, "pairwise-lite", 8), own))
     server.behaviour.key = "the right one"
@@ -58,9 +50,7 @@ def test_a_check_that_fails_leaves_what_was_known_and_what_was_answered(
 # -- explanations --------------------------------------------------------------------------
 
 
-def test_an_explanation_quotes_what_stands_in_the_documents(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_an_explanation_quotes_what_stands_in_the_documents(small_copy, server):
     own = session(server)
     found = small_copy.verifier.explain_with_model(QUERY, "bread-network", own)
     assert found.similar
@@ -74,9 +64,7 @@ def test_an_explanation_quotes_what_stands_in_the_documents(
     assert small_copy.verifier.explain_with_model(QUERY, "bread-network", own).cached
 
 
-def test_an_explanation_without_evidence_is_refused(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_an_explanation_without_evidence_is_refused(small_copy, server):
     server.behaviour.faults = {"prose": 1.0}
     with pytest.raises(EndpointError, match="no explanation"):
         small_copy.verifier.explain_with_model(QUERY, "bread-network", session(server))

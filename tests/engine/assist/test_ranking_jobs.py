@@ -1,20 +1,15 @@
 """Rankings by a model in the background: begun once, found again, gone with their corpus."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from engine.errors import UnknownNameError
-from engine.explorer import Explorer
 from engine.rerank.modes import estimate
 from engine.types.corpora import ImportRequest
 from engine.types.reranking import RerankRequest
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import QUERY, reranked, session
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import wait_until, write_jsonl
@@ -22,9 +17,7 @@ from tests.support import wait_until, write_jsonl
 TEN, THIRTY = RerankRequest(QUERY, "pairwise", 10), RerankRequest(QUERY, "pairwise", 30)
 
 
-def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(small_copy, server):
     server.behaviour.latency = 0.02
     verifier = small_copy.verifier
     job_id = verifier.start(THIRTY, session(server))
@@ -49,9 +42,7 @@ def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
     assert [r.doc_id for r in page.results.results] == top[5:10]
 
 
-def test_cancelling_keeps_the_order_so_far_and_the_answers(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_cancelling_keeps_the_order_so_far_and_the_answers(small_copy, server):
     server.behaviour.latency = 0.1
     verifier, own = small_copy.verifier, session(server)
     job_id = verifier.start(RerankRequest(QUERY, "heapsort", 10), own)
@@ -69,9 +60,7 @@ def test_cancelling_keeps_the_order_so_far_and_the_answers(
     assert whole.report.cached >= 3
 
 
-def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(small_copy, server):
     server.behaviour.latency = 0.3
     verifier, own = small_copy.verifier, session(server)
     assert verifier.running(TEN, own) is None
@@ -89,9 +78,7 @@ def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
     reranked(small_copy, job_id)
 
 
-def test_what_was_answered_is_recalled_and_nothing_is_sent(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_what_was_answered_is_recalled_and_nothing_is_sent(small_copy, server):
     verifier, own = small_copy.verifier, session(server)
     assert verifier.recall(TEN, own) is None
     assert not server.seen.keys, "the endpoint is not even asked which models it has"
@@ -114,12 +101,8 @@ def test_what_was_answered_is_recalled_and_nothing_is_sent(
     ids=["rewrite", "multi-hop: a rewording, and 40 documents in hops of 25"],
 )
 def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
-    small_copy: Explorer,
-    server: ModelServer,
-    system: str,
-    questions: int,
-    notes: tuple[str, ...],
-) -> None:
+    small_copy, server, system, questions, notes
+):
     verifier, own, query = small_copy.verifier, session(server), replace(QUERY, system=system)
     dense = [r.doc_id for r in small_copy.search(QUERY).results]
     verifier.check(own)
@@ -139,9 +122,7 @@ def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
     assert (list(job.progress.order[:20]) != dense) == bool(notes), "other words rank otherwise"
 
 
-def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
-    small_copy: Explorer, server: ModelServer, tmp_path: Path
-) -> None:
+def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(small_copy, server, tmp_path):
     verifier, own = small_copy.verifier, session(server)
     request = RerankRequest(QUERY, "pointwise", 100)
     job_id = verifier.start(request, own)

@@ -1,36 +1,31 @@
 """Rankings in a model's order, against a real server that judges by known grades."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
 from engine.evaluate.evaluation_run import EvaluationRun
-from engine.explorer import Explorer
 from engine.llm.client import complete, finish
 from engine.llm.endpoints import EndpointError
 from engine.llm.tasks import TaskRun
 from engine.rerank.modes import MODES, estimate, rerank
 from engine.rerank.protocols import Options
 from engine.search.model.reranking import TOP
-from engine.types.evaluations import Collection, Evaluation, EvaluationRequest
-from storage.answers import Answers
+from engine.types.evaluations import Evaluation, EvaluationRequest
 from tests.fakes.model_answers import MODEL
-from tests.fakes.model_server import ModelServer, simulated
+from tests.fakes.model_server import simulated
 from tests.fakes.model_sessions import connection
 
 Evaluate = Callable[..., Evaluation]
 
 
 @pytest.fixture
-def evaluated(tiny: Explorer, collection: Collection, store: Answers) -> Evaluate:
+def evaluated(tiny, collection, store):
     """Evaluates systems on one seed's queries with the model at a server."""
 
-    def run(server: ModelServer, mode: str | None, systems: str = "dense", **more: Any) -> Any:
+    def run(server, mode, systems="dense", **more):
         depth, sample = more.pop("depth", 30), more.pop("sample", 1)
         request = EvaluationRequest(
             "", tuple(systems.split(",")), sample=sample, rerank=mode or "", depth=depth
@@ -46,7 +41,7 @@ def evaluated(tiny: Explorer, collection: Collection, store: Answers) -> Evaluat
     return run
 
 
-def ndcg(found: Evaluation, system: str) -> float:
+def ndcg(found, system):
     value = found.systems[system].metrics["nDCG@20"]
     assert value is not None
     return value
@@ -56,9 +51,7 @@ def ndcg(found: Evaluation, system: str) -> float:
 
 
 @pytest.mark.parametrize("mode", ["pairwise", "pointwise", "listwise"])
-def test_a_mode_improves_on_its_first_stage_and_reports_what_it_took(
-    pool_server: ModelServer, evaluated: Evaluate, mode: str
-) -> None:
+def test_a_mode_improves_on_its_first_stage_and_reports_what_it_took(pool_server, evaluated, mode):
     """One of each kind of question; the order is that of ``engine.rerank``, tested there."""
     found = evaluated(pool_server, mode, depth=12)
     report = found.model_reports[f"dense+{mode}"]
@@ -82,9 +75,7 @@ def test_a_mode_improves_on_its_first_stage_and_reports_what_it_took(
     "mode",
     [m if m == "pairwise" else pytest.param(m, marks=pytest.mark.nightly) for m in MODES],
 )
-def test_over_http_the_order_is_that_of_the_judge_itself(
-    pool_server: ModelServer, evaluated: Evaluate, collection: Collection, mode: str
-) -> None:
+def test_over_http_the_order_is_that_of_the_judge_itself(pool_server, evaluated, collection, mode):
     """Prompts, parsing, the ledger and the endpoint in between change nothing."""
     knowledge = pool_server.answerer.knowledge
     character = replace(MIDDLE, failures=0.05)
@@ -100,8 +91,8 @@ def test_over_http_the_order_is_that_of_the_judge_itself(
 
 @pytest.mark.nightly
 def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
-    pool_server: ModelServer, evaluated: Evaluate, store: Answers
-) -> None:
+    pool_server, evaluated, store
+):
     pool_server.behaviour.faults = {"500": 0.15, "prose": 0.1, "cut": 0.05}
     failing = evaluated(pool_server, "pairwise", depth=30)
     report = failing.model_reports["dense+pairwise"]
@@ -113,9 +104,7 @@ def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
     assert ndcg(sound, "dense+pairwise") - ndcg(failing, "dense+pairwise") <= 0.03
 
 
-def test_an_endpoint_that_goes_away_leaves_the_order_so_far(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
+def test_an_endpoint_that_goes_away_leaves_the_order_so_far(pool_server, evaluated):
     pool_server.behaviour.most_requests = 60
     found = evaluated(pool_server, "pairwise", "dense,bm25", depth=12)
     report = found.model_reports["dense+pairwise"]
@@ -130,8 +119,8 @@ def test_an_endpoint_that_goes_away_leaves_the_order_so_far(
 
 
 def test_an_endpoint_that_gives_no_usable_answer_leaves_the_first_stage(
-    pool_server: ModelServer, evaluated: Evaluate, store: Answers
-) -> None:
+    pool_server, evaluated, store
+):
     pool_server.behaviour.faults = {"prose": 1.0}
     found = evaluated(pool_server, "pairwise", depth=8)
     report = found.model_reports["dense+pairwise"]
@@ -144,7 +133,7 @@ def test_an_endpoint_that_gives_no_usable_answer_leaves_the_first_stage(
 # -- systems that need a model -------------------------------------------------------------
 
 
-def test_rewriting_asks_one_question_a_query(pool_server: ModelServer, evaluated: Evaluate) -> None:
+def test_rewriting_asks_one_question_a_query(pool_server, evaluated):
     found = evaluated(pool_server, None, "dense,rewrite")
     report = found.model_reports["rewrite"]
     assert (report.questions, report.unanswered) == (3, 0)
@@ -157,9 +146,7 @@ def test_rewriting_asks_one_question_a_query(pool_server: ModelServer, evaluated
     assert [r.doc_ids for r in silent.rankings["rewrite"]] == [r.doc_ids for r in dense]
 
 
-def test_several_hops_read_on_carry_notes_and_put_what_was_selected_first(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
+def test_several_hops_read_on_carry_notes_and_put_what_was_selected_first(pool_server, evaluated):
     found = evaluated(pool_server, None, "dense,multi-hop", sample=1)
     report = found.model_reports["multi-hop"]
     assert report.unanswered == 0
@@ -170,9 +157,7 @@ def test_several_hops_read_on_carry_notes_and_put_what_was_selected_first(
         assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == 59
 
 
-def test_several_hops_read_as_much_as_the_models_context_holds(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
+def test_several_hops_read_as_much_as_the_models_context_holds(pool_server, evaluated):
     context = 1500
     pool_server.behaviour.context = context
     report = evaluated(pool_server, None, "dense,multi-hop").model_reports["multi-hop"]

@@ -1,36 +1,29 @@
 """A collection that was built from a lens over the small corpus, and the model that did it."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.fakes.lens_builds import AUTHOR, LENS, knows_methods, run_all
-from tests.fakes.model_server import ModelServer
 from tests.support import made_once, make_explorer
 
 if TYPE_CHECKING:
-    from engine.explorer import Explorer
+    pass
 
 
 @pytest.fixture(scope="session")
-def model() -> Iterator[ModelServer]:
+def model():
     """A model that knows the small corpus's methods."""
     with knows_methods() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def built_home(
-    small_home: Path, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def built_home(small_home, model, tmp_path_factory):
     """A home with the collection, all steps done. For reading only."""
 
-    def build(home: Path) -> None:
+    def build(home):
         shutil.copytree(small_home, home)
         builds = make_explorer(home).builds
         builds.save(LENS, AUTHOR)
@@ -40,14 +33,14 @@ def built_home(
 
 
 @pytest.fixture
-def built(built_home: Path, home: Path) -> Explorer:
+def built(built_home, home):
     """An explorer over a copy of ``built_home`` that the test may write to."""
     shutil.copytree(built_home, home)
     return make_explorer(home)
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
+def server():
     """A model of this test's own, to count what it is asked."""
     with knows_methods() as running:
         yield running

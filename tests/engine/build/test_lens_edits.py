@@ -25,8 +25,7 @@ from tests.fakes.model_sessions import session
 from tests.fakes.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:
-    from engine.explorer import Explorer
-    from tests.fakes.model_server import ModelServer
+    pass
 
 OVERLOOKED = "maps-sensor"
 
@@ -34,9 +33,7 @@ OVERLOOKED = "maps-sensor"
 # -- what people change ------------------------------------------------------------------------
 
 
-def test_what_people_change_survives_every_step_run_again(
-    built: Explorer, server: ModelServer
-) -> None:
+def test_what_people_change_survives_every_step_run_again(built, server):
     builds = built.builds
     clusters = {c.name: c for c in builds.open("small", NAME).clusters()}
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
@@ -74,7 +71,7 @@ def test_what_people_change_survives_every_step_run_again(
     assert regression.key not in {q.key for q in builds.open("small", NAME).queries()}
 
 
-def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelServer) -> None:
+def test_only_what_changed_is_asked_about_again(built, server):
     builds = built.builds
     project = builds.open("small", NAME).project()
     before = {c.name: c for c in builds.open("small", NAME).clusters()}
@@ -100,9 +97,7 @@ def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelSe
     assert questions(server, GRADING) == 0, "of candidates that were graded before, none again"
 
 
-def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_gave(
-    built: Explorer, server: ModelServer
-) -> None:
+def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_gave(built, server):
     builds = built.builds
     sensors = next(c for c in builds.open("small", NAME).clusters() if c.name == "Wireless sensors")
     query = next(q for q in builds.open("small", NAME).queries() if q.key == sensors.key)
@@ -125,9 +120,7 @@ def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_ga
     assert taken.event.startswith("grading-"), "it is a candidate like others now"
 
 
-def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
-    built: Explorer, server: ModelServer
-) -> None:
+def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(built, server):
     builds, annotation = built.builds, built.annotation
     project = builds.open("small", NAME).project()
     clusters = {c.name: c.key for c in builds.open("small", NAME).clusters()}
@@ -165,9 +158,7 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
     assert questions(server, GRADING) == before, "what was graded is not asked about again"
 
 
-def test_a_build_never_joins_a_project_that_people_made(
-    built: Explorer, server: ModelServer
-) -> None:
+def test_a_build_never_joins_a_project_that_people_made(built, server):
     builds, annotation = built.builds, built.annotation
     builds.save(replace(LENS, depth=9), AUTHOR)  # whose project is its own
     second = replace(LENS, name="second")
@@ -186,9 +177,7 @@ def test_a_build_never_joins_a_project_that_people_made(
     assert server.seen.questions == 0
 
 
-def test_a_project_that_was_deleted_is_made_again_and_no_other_is_taken_for_it(
-    built: Explorer, server: ModelServer
-) -> None:
+def test_a_project_that_was_deleted_is_made_again_and_no_other_is_taken_for_it(built, server):
     builds, annotation = built.builds, built.annotation
     project = builds.open("small", NAME).project()
     annotation.delete(project, "lead")
@@ -223,14 +212,14 @@ NO_LENSES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_lens_that_cannot_be_is_refused(small: Explorer) -> None:
+def test_a_lens_that_cannot_be_is_refused(small):
     for change, said in NO_LENSES:
         with pytest.raises(BadInputError, match=said):
             small.builds.save(replace(LENS, **change), AUTHOR)
     assert small.builds.names() == []
 
 
-def test_names_that_there_are_not_are_named(built: Explorer) -> None:
+def test_names_that_there_are_not_are_named(built):
     with pytest.raises(UnknownNameError, match="It has methods"):
         built.builds.open("small", "nothing").state()
     with pytest.raises(UnknownNameError, match="'nowhere'"):

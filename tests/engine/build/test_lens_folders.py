@@ -1,22 +1,16 @@
 """A collection as a folder."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from engine.errors import BadInputError, StorageError
-from engine.explorer import Explorer
 from tests.fakes.lens_builds import LENS
 
 PLACE = (LENS.corpus, LENS.name)
 
 
-def test_an_export_replaces_the_files_of_the_one_before_and_no_others(
-    built: Explorer, tmp_path: Path
-) -> None:
+def test_an_export_replaces_the_files_of_the_one_before_and_no_others(built, tmp_path):
     out, about = tmp_path / "out", tmp_path / "out" / "provenance.json"
     files = built.builds.export(*PLACE, out)
     (out / "gone.txt").write_text("old")
@@ -30,7 +24,7 @@ def test_an_export_replaces_the_files_of_the_one_before_and_no_others(
     assert (tmp_path / "x").exists()
 
 
-def test_files_of_a_person_are_never_overwritten(built: Explorer, tmp_path: Path) -> None:
+def test_files_of_a_person_are_never_overwritten(built, tmp_path):
     for about in ("", '{"files": []}', '{"generator": "seedlens build"}'):
         (tmp_path / "provenance.json").write_text(about, encoding="utf-8")
         with pytest.raises(BadInputError, match="were not exported from a build"):

@@ -1,9 +1,5 @@
 """The parts of building from a lens: clusters of labels, and giveaway words."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,20 +8,19 @@ import pytest
 from engine.build.build_records import Clustering
 from engine.build.clustering import MOST_AT_ONCE, Draft, drafts, finished, grouped
 from engine.build.opened_build import Vocabulary
-from engine.numeric import FloatArray
 from engine.types.builds import Cluster
 from engine.types.corpora import ImportRequest
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 if TYPE_CHECKING:
-    from engine.explorer import Explorer
+    pass
 
 
 # -- clusters ----------------------------------------------------------------------------------
 
 
-def test_beyond_what_fits_at_once_every_label_still_lands_in_one_cluster() -> None:
+def test_beyond_what_fits_at_once_every_label_still_lands_in_one_cluster():
     random = np.random.default_rng(3)
     centres = np.eye(16, dtype=np.float32)
     rows = centres[np.arange(MOST_AT_ONCE + 600) % 16]
@@ -36,10 +31,10 @@ def test_beyond_what_fits_at_once_every_label_still_lands_in_one_cluster() -> No
     assert len(groups) <= 3 * 16
 
 
-def test_equal_labels_are_one_whatever_their_case_and_nothing_has_no_direction() -> None:
+def test_equal_labels_are_one_whatever_their_case_and_nothing_has_no_direction():
     vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "🐝": [0.0, 0.0]}
 
-    def embed(texts: Sequence[str]) -> FloatArray:
+    def embed(texts):
         return np.array([vectors[text] for text in texts], dtype=np.float32)
 
     found = drafts({"1": "A", "2": "a", "3": "b", "4": "a", "5": "🐝"}, 0.35, embed)
@@ -47,7 +42,7 @@ def test_equal_labels_are_one_whatever_their_case_and_nothing_has_no_direction()
     assert drafts({}, 0.35, embed) == []
 
 
-def test_a_cluster_keeps_its_key_as_long_as_most_of_its_documents_stay() -> None:
+def test_a_cluster_keeps_its_key_as_long_as_most_of_its_documents_stay():
     before = Clustering((Cluster("c1", "A", ("1", "2", "3")),), {}, used=4)
     labels = dict.fromkeys("12345", "x")
     after = finished(before, [Draft("B", ("4", "5"), {}), Draft("Z", ("1", "2"), {})], labels)
@@ -57,7 +52,7 @@ def test_a_cluster_keeps_its_key_as_long_as_most_of_its_documents_stay() -> None
 # -- giveaway words ----------------------------------------------------------------------------
 
 
-def test_overlap_counts_stems_that_tell_the_documents(small: Explorer) -> None:
+def test_overlap_counts_stems_that_tell_the_documents(small):
     words = Vocabulary(small.library.open("small"))
     surveys = [d["doc_id"] for d in DOCUMENTS if d["doc_id"].endswith("-survey")]
     # "mailing" and "households" stand in all five, "bees" in one of five; "random" only as
@@ -71,7 +66,7 @@ def test_overlap_counts_stems_that_tell_the_documents(small: Explorer) -> None:
     assert {"questionnaire", "mailed", "households"} <= set(telling)
 
 
-def test_a_word_by_chance_is_none_but_a_detail_is(home: Path, tmp_path: Path) -> None:
+def test_a_word_by_chance_is_none_but_a_detail_is(home, tmp_path):
     common = [f"a{n}" for n in range(8)]
     documents = [
         {"doc_id": f"d{n}", "title": "", "text": f"Everybody says {common[n % 8]}."}

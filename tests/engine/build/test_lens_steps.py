@@ -1,7 +1,5 @@
 """A collection from a lens: each step makes what the next one needs, and says what it took."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +15,7 @@ from tests.fakes.model_sessions import session
 from tests.fakes.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:
-    from engine.explorer import Explorer
-    from tests.fakes.model_server import ModelServer
+    pass
 
 OVERLOOKED = "maps-sensor"
 
@@ -26,7 +23,7 @@ OVERLOOKED = "maps-sensor"
 # -- the five steps ----------------------------------------------------------------------------
 
 
-def test_each_document_is_labelled_once_with_words_that_stand_in_it(built: Explorer) -> None:
+def test_each_document_is_labelled_once_with_words_that_stand_in_it(built):
     labels = {label.doc_id: label for label in built.builds.open("small", NAME).labels()}
     assert len(labels) == len(DOCUMENTS)
     shown = {doc_id: label for doc_id, label in labels.items() if label.text}
@@ -42,9 +39,7 @@ def test_each_document_is_labelled_once_with_words_that_stand_in_it(built: Explo
             assert find_quote(f"{document.title}\n{document.text}", label.quote)
 
 
-def test_near_synonyms_become_one_cluster_that_is_worded_without_its_documents_words(
-    built: Explorer,
-) -> None:
+def test_near_synonyms_become_one_cluster_that_is_worded_without_its_documents_words(built):
     clusters = built.builds.open("small", NAME).clusters()
     assert sorted(len(c.doc_ids) for c in clusters) == [4, 5, 5, 5, 5, 6]
     assert {c.name for c in clusters} == {kind.name for kind in SMALL.kinds.values()}
@@ -58,7 +53,7 @@ def test_near_synonyms_become_one_cluster_that_is_worded_without_its_documents_w
     assert by_name["Bayesian regression"].tries == 1
 
 
-def test_the_collection_is_a_project_that_says_whose_grades_it_has(built: Explorer) -> None:
+def test_the_collection_is_a_project_that_says_whose_grades_it_has(built):
     project = built.builds.open("small", NAME).project()
     assert project.model_grades
     provenance = built.builds.provenance("small", NAME)
@@ -78,9 +73,7 @@ def test_the_collection_is_a_project_that_says_whose_grades_it_has(built: Explor
     assert (again.checked, again.found["wireless-sensors"]) == (1, 0), "a person's grade counts"
 
 
-def test_what_a_step_takes_is_said_first_and_running_again_asks_nothing(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+def test_what_a_step_takes_is_said_first_and_running_again_asks_nothing(small_copy, server):
     builds = small_copy.builds
     builds.save(LENS, AUTHOR)
     for step in builds.steps:
@@ -98,7 +91,7 @@ def test_what_a_step_takes_is_said_first_and_running_again_asks_nothing(
     assert server.seen.questions == before
 
 
-def test_without_a_model_labels_collapse_by_their_vectors(small_copy: Explorer) -> None:
+def test_without_a_model_labels_collapse_by_their_vectors(small_copy):
     builds = small_copy.builds
     builds.save(LENS, AUTHOR)
     with pytest.raises(NoEndpointError):
@@ -125,10 +118,8 @@ def test_without_a_model_labels_collapse_by_their_vectors(small_copy: Explorer) 
 # -- stopping and going on ---------------------------------------------------------------------
 
 
-def test_what_a_model_says_is_cleaned_and_limited(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    def hostile(prompt: str, _: object) -> dict[str, object] | None:
+def test_what_a_model_says_is_cleaned_and_limited(small_copy, server):
+    def hostile(prompt, _):
         if LABELLING not in prompt:
             return None
         label = "x" * 201 if "by survey" in prompt else "<b>\u202e\x07Kind</b>\n two"
@@ -146,8 +137,8 @@ def test_what_a_model_says_is_cleaned_and_limited(
 
 
 def test_what_was_stopped_is_unfinished_and_not_said_to_rest_on_what_has_changed(
-    small_copy: Explorer, server: ModelServer
-) -> None:
+    small_copy, server
+):
     builds = small_copy.builds
     builds.save(LENS, AUTHOR)
     run_step(builds, server, "label")

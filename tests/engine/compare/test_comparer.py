@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import Path
 
 import ir_measures
 import pytest
@@ -13,17 +12,12 @@ import pytest
 from engine.compare.comparer import Comparer
 from engine.compare.sensitivity_table import sensitivity
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, SHIPPED
 from engine.types.comparisons import (
-    Comparison,
     ComparisonRequest,
     Variant,
-    VariantPair,
-    VariantRanking,
 )
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import Collection
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from tests.fakes.small_corpus import DOCUMENTS
@@ -40,20 +34,20 @@ VARIANTS = (BASE, GENERIC, SUBSET, DENSE, NEGATED, OTHER)
 
 
 @pytest.fixture(scope="module")
-def compared(explorer: Explorer) -> Comparison:
+def compared(explorer):
     """One judged seed of the demo under six variants."""
     return explorer.comparing.compare(ComparisonRequest("demo", SEED, None, ASPECT, VARIANTS))
 
 
-def named(found: Comparison, name: str) -> VariantRanking:
+def named(found, name):
     return next(v for v in found.variants if v.variant.name == name)
 
 
-def pairs(found: Comparison) -> dict[tuple[str, str], VariantPair]:
+def pairs(found):
     return {(p.first, p.second): p for p in found.pairs}
 
 
-def test_each_variant_is_read_from_its_words_alone(compared: Comparison) -> None:
+def test_each_variant_is_read_from_its_words_alone(compared):
     assert [v.variant for v in compared.variants] == list(VARIANTS)
     assert named(compared, "base").understood == (("Method", 1.0),)
     assert named(compared, "other").understood == (("Result", 1.0),)
@@ -68,9 +62,7 @@ def test_each_variant_is_read_from_its_words_alone(compared: Comparison) -> None
         assert math.isclose(sum(variant.weights), 1.0 if variant.weights else 0.0, abs_tol=1e-5)
 
 
-def test_a_generic_wording_ranks_like_the_same_system_without_one(
-    compared: Comparison, explorer: Explorer
-) -> None:
+def test_a_generic_wording_ranks_like_the_same_system_without_one(compared, explorer):
     plain = explorer.search(Query("demo", seed=SEED, k=20))
     generic = named(compared, "generic").ranking
     assert [r.doc_id for r in plain.results] == list(generic.doc_ids[:20])
@@ -79,7 +71,7 @@ def test_a_generic_wording_ranks_like_the_same_system_without_one(
     assert "RBO 1.00" in verdict.numbers
 
 
-def test_a_pair_is_compared_both_ways(compared: Comparison) -> None:
+def test_a_pair_is_compared_both_ways(compared):
     found = pairs(compared)
     names = [v.name for v in VARIANTS]
     assert list(found) == [(a, b) for a in names for b in names]
@@ -93,7 +85,7 @@ def test_a_pair_is_compared_both_ways(compared: Comparison) -> None:
     assert found["base", "generic"].rbo < 1
 
 
-def test_verdicts_say_in_a_sentence_what_a_wording_did(compared: Comparison) -> None:
+def test_verdicts_say_in_a_sentence_what_a_wording_did(compared):
     kinds = {v.variant: v.kind for v in compared.verdicts}
     assert kinds == {
         "base": "follows",
@@ -109,7 +101,7 @@ def test_verdicts_say_in_a_sentence_what_a_wording_did(compared: Comparison) -> 
     assert "does not read wordings" in texts["dense"]
 
 
-def test_a_judged_seed_has_measures(compared: Comparison) -> None:
+def test_a_judged_seed_has_measures(compared):
     assert (compared.judged, compared.unjudged_reason) == (True, "")
     for variant in compared.variants:
         assert variant.measures["Judged@20"] == 1.0, "the demo is judged throughout"
@@ -118,8 +110,8 @@ def test_a_judged_seed_has_measures(compared: Comparison) -> None:
 
 
 def test_p_mrr_is_that_of_the_whole_collection_for_this_seed_and_aspect(
-    compared: Comparison, explorer: Explorer, demo_collection: Collection
-) -> None:
+    compared, explorer, demo_collection
+):
     topics = tuple(t for t in demo_collection.topics if t.seed == SEED)
     one = replace(demo_collection, topics=topics)
     (table,) = sensitivity(explorer.searcher("demo"), one, ["aspect"], ["base"]).systems
@@ -129,7 +121,7 @@ def test_p_mrr_is_that_of_the_whole_collection_for_this_seed_and_aspect(
     assert found["dense"] == 0.0, "it ranks alike for every aspect"
 
 
-def test_likeness_grows_in_the_aspect_that_is_asked_for(compared: Comparison) -> None:
+def test_likeness_grows_in_the_aspect_that_is_asked_for(compared):
     base, other = (dict(named(compared, name).likeness) for name in ("base", "other"))
     assert list(base) == ["Background", "Method", "Result"]
     assert base["Method"] > 0
@@ -137,7 +129,7 @@ def test_likeness_grows_in_the_aspect_that_is_asked_for(compared: Comparison) ->
     assert set(dict(named(compared, "generic").likeness).values()) == {0.0}
 
 
-def test_movers_stand_where_the_rankings_say(compared: Comparison) -> None:
+def test_movers_stand_where_the_rankings_say(compared):
     assert compared.movers
     for mover in compared.movers:
         places = [v.ranking.doc_ids.index(mover.doc_id) + 1 for v in compared.variants]
@@ -148,9 +140,7 @@ def test_movers_stand_where_the_rankings_say(compared: Comparison) -> None:
     assert changes == sorted(changes, reverse=True)
 
 
-def test_a_movers_evidence_is_that_of_each_variant(
-    compared: Comparison, explorer: Explorer
-) -> None:
+def test_a_movers_evidence_is_that_of_each_variant(compared, explorer):
     variants = (GENERIC, BASE, SUBSET)
     doc_id = compared.movers[0].doc_id
     found = explorer.comparing.evidence(
@@ -172,7 +162,7 @@ def test_a_movers_evidence_is_that_of_each_variant(
     assert all(text[slice(*e.doc_span)] == e.doc_text for pairs in found.evidence for e in pairs)
 
 
-def test_subset_uses_the_sentences_of_the_aspect_and_nothing_else(explorer: Explorer) -> None:
+def test_subset_uses_the_sentences_of_the_aspect_and_nothing_else(explorer):
     searcher = explorer.searcher("demo")
     seed = searcher.seed(Query("demo", seed=SEED))
     cut = searcher.subset(seed, ASPECT)
@@ -194,14 +184,14 @@ REFUSED: list[tuple[tuple[Variant, ...], str, str]] = [
 ]
 
 
-def test_what_cannot_be_compared_is_refused(small: Explorer) -> None:
+def test_what_cannot_be_compared_is_refused(small):
     for variants, aspect, says in REFUSED:
         request = ComparisonRequest("small", "bees-network", None, aspect, variants)
         with pytest.raises((BadInputError, UnknownNameError), match=says):
             small.comparing.compare(request)
 
 
-def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer: Explorer) -> None:
+def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer):
     query = Query("demo", seed=SEED)
     comparer = Comparer(explorer.searcher("demo"), query, ASPECT, judgments={})
     unjudged = comparer.compare((BASE, GENERIC, OTHER))
@@ -215,8 +205,8 @@ def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer: Expl
     assert all(v.measures == {} for v in unjudged.variants)
 
 
-def test_ones_own_grades_are_judgments(small_copy: Explorer) -> None:
-    def compare() -> Comparison:
+def test_ones_own_grades_are_judgments(small_copy):
+    def compare():
         return small_copy.comparing.compare(
             ComparisonRequest("small", "bees-network", None, ASPECT, (BASE, GENERIC))
         )
@@ -235,9 +225,7 @@ def test_ones_own_grades_are_judgments(small_copy: Explorer) -> None:
     assert two.verdicts[0].kind == "follows"
 
 
-def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(
-    fresh: Explorer, tmp_path: Path
-) -> None:
+def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(fresh, tmp_path):
     source = tmp_path / "judged"
     source.mkdir()
     write_jsonl(source / "corpus.jsonl", DOCUMENTS[:3])
@@ -267,9 +255,7 @@ def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(
     assert len(set(stamps)) == len(stamps)
 
 
-def test_runs_are_read_by_other_tools(
-    compared: Comparison, explorer: Explorer, tmp_path: Path
-) -> None:
+def test_runs_are_read_by_other_tools(compared, explorer, tmp_path):
     (tmp_path / "all.run").write_text(explorer.comparing.runs(compared), encoding="utf-8")
     by_tag: defaultdict[str, list[str]] = defaultdict(list)
     for line in (tmp_path / "all.run").read_text("utf-8").splitlines():
@@ -282,9 +268,7 @@ def test_runs_are_read_by_other_tools(
         assert tuple(r.doc_id for r in read) == named(compared, name).ranking.doc_ids
 
 
-def test_the_frontier_begins_at_no_instruction_following(
-    explorer: Explorer, small: Explorer
-) -> None:
+def test_the_frontier_begins_at_no_instruction_following(explorer, small):
     judged = explorer.comparing.frontier(ComparisonRequest("demo", SEED, None, ASPECT), BASE)
     estimated = small.comparing.frontier(
         ComparisonRequest("small", "bees-network", None, ASPECT), BASE

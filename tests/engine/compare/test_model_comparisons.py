@@ -1,21 +1,17 @@
 """Variants in a model's order: whether it follows their wordings, at what cost, how far it came."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from engine.compare.comparisons import ModelComparisons
 from engine.config import DEMO
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
-from engine.types.comparisons import Comparison, ModelOrders, Variant, VariantsJob, VariantsRequest
-from storage.answers import Answers
-from tests.fakes.model_answers import MODEL, Knowledge, read_knowledge
-from tests.fakes.model_server import ModelServer, obedient, serving
+from engine.types.comparisons import Variant, VariantsJob, VariantsRequest
+from tests.fakes.model_answers import MODEL, read_knowledge
+from tests.fakes.model_server import obedient, serving
 from tests.fakes.model_sessions import session
 from tests.support import ended
 
@@ -32,12 +28,12 @@ Rerank = Callable[..., VariantsJob]
 
 
 @pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
+def knowledge():
     return read_knowledge(DEMO)
 
 
 @pytest.fixture
-def server(knowledge: Knowledge) -> Iterator[ModelServer]:
+def server(knowledge):
     """A model that goes by the wording, and without one by whatever is alike in anything."""
     with serving(knowledge) as running:
         running.behaviour.handlers = [obedient(running.answerer)]
@@ -45,7 +41,7 @@ def server(knowledge: Knowledge) -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def by_model(explorer: Explorer, server: ModelServer, store: Answers) -> ModelComparisons:
+def by_model(explorer, server, store):
     """The server as a model whose answers are kept for this test only."""
     settings = explorer.settings.model_copy(
         update={"openai_base_url": server.url, "llm_model": MODEL}
@@ -53,21 +49,21 @@ def by_model(explorer: Explorer, server: ModelServer, store: Answers) -> ModelCo
     return ModelComparisons(settings, store, explorer.comparing._comparer)
 
 
-def over(by_model: ModelComparisons, job_id: str) -> VariantsJob:
+def over(by_model, job_id):
     return ended(lambda: by_model.jobs.job(job_id))
 
 
-def compared(explorer: Explorer, orders: ModelOrders | None = None) -> Comparison:
+def compared(explorer, orders=None):
     return explorer.comparing.compare(REQUEST, orders)
 
 
-def verdicts(found: Comparison) -> Mapping[str, str]:
+def verdicts(found):
     return {v.variant: v.kind for v in found.verdicts}
 
 
 def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
-    explorer: Explorer, by_model: ModelComparisons, server: ModelServer
-) -> None:
+    explorer, by_model, server
+):
     job = over(by_model, by_model.start(REQUEST))
     assert (job.state, set(job.progress.partial.whole)) == ("done", {"asked", "bare", "other"})
     before, after = compared(explorer), compared(explorer, job.progress.partial.orders)
@@ -94,9 +90,7 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
     assert set(kinds.values()) == {"nothing"}, "it improves the ranking whatever is asked for"
 
 
-def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(
-    by_model: ModelComparisons, server: ModelServer
-) -> None:
+def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(by_model, server):
     request = replace(REQUEST, depth=20)
     three = by_model.estimate(request)
     one = by_model.estimate(replace(request, variants=(BARE,)))
@@ -114,9 +108,7 @@ def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(
     assert (known.report.calls, server.seen.questions) == (0, asked)
 
 
-def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
-    explorer: Explorer, by_model: ModelComparisons
-) -> None:
+def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(explorer, by_model):
     request = replace(REQUEST, depth=20)
     calls = by_model.estimate(replace(request, variants=(BARE,))).calls
     job = over(by_model, by_model.start(request, most_calls=round(2.4 * calls)))

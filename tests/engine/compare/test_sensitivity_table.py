@@ -9,13 +9,12 @@ import pytest
 from engine.compare.sensitivity_table import NDCG, Begun, sensitivity
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_run import evaluate
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, SETS
 from engine.measures.p_mrr import P_MRR
 from engine.search.systems import SYSTEMS
 from engine.search.topics import sampled
-from engine.types.comparisons import Sensitivity, SensitivityRequest, SensitivityRow
-from engine.types.evaluations import CSFCUBE_NDCG, Collection
+from engine.types.comparisons import SensitivityRequest
+from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.models import RunProgress
 from tests.support import ended
 
@@ -25,7 +24,7 @@ VARIANTS = {"base", "generic", "definition", "subset"} | {
 
 
 @pytest.fixture(scope="module")
-def six(demo_collection: Collection) -> Collection:
+def six(demo_collection):
     """The demo collection with six of its seeds, from all over it, three aspects each."""
     chosen = sorted({t.seed or "" for t in demo_collection.topics})[::80]
     topics = tuple(t for t in demo_collection.topics if t.seed in chosen)
@@ -33,23 +32,23 @@ def six(demo_collection: Collection) -> Collection:
 
 
 @pytest.fixture(scope="module")
-def two(collection: Collection) -> Collection:
+def two(collection):
     """Two seeds of a small collection, three aspects each."""
     return replace(collection, topics=sampled(collection.topics, 2))
 
 
-def rows(found: Sensitivity, system: str) -> dict[str, SensitivityRow]:
+def rows(found, system):
     (one,) = (s for s in found.systems if s.system == system)
     return {row.variant: row for row in one.rows}
 
 
 @pytest.fixture(scope="module")
-def studied(explorer: Explorer, six: Collection) -> Sensitivity:
+def studied(explorer, six):
     """Six seeds under every wording, on a system that reads wordings and one that does not."""
     return sensitivity(explorer.searcher("demo"), six, ["dense", "aspect"])
 
 
-def test_every_system_has_a_row_for_every_variant(studied: Sensitivity) -> None:
+def test_every_system_has_a_row_for_every_variant(studied):
     assert (studied.collection, studied.corpus, studied.queries) == ("demo", "demo", 18)
     assert not studied.single_aspect
     for system in ("dense", "aspect"):
@@ -63,7 +62,7 @@ def test_every_system_has_a_row_for_every_variant(studied: Sensitivity) -> None:
             assert low <= row.metrics[NDCG] <= high
 
 
-def test_the_matrix_has_ones_down_its_diagonal_and_two_equal_halves(studied: Sensitivity) -> None:
+def test_the_matrix_has_ones_down_its_diagonal_and_two_equal_halves(studied):
     for system in studied.systems:
         for values in system.matrix.values():
             assert set(values) == VARIANTS
@@ -75,9 +74,7 @@ def test_the_matrix_has_ones_down_its_diagonal_and_two_equal_halves(studied: Sen
             assert row.metrics["rbo"] == system.matrix["rbo"]["base"][row.variant]
 
 
-def test_dense_obeys_no_wording_and_changes_only_when_the_seed_is_cut(
-    studied: Sensitivity,
-) -> None:
+def test_dense_obeys_no_wording_and_changes_only_when_the_seed_is_cut(studied):
     for name, row in rows(studied, "dense").items():
         assert row.read_as_asked is None
         if name != "subset":
@@ -88,7 +85,7 @@ def test_dense_obeys_no_wording_and_changes_only_when_the_seed_is_cut(
             assert row.metrics["rbo"] < 1.0
 
 
-def test_aspect_obeys_every_wording_of_an_aspect_and_gains_by_it(studied: Sensitivity) -> None:
+def test_aspect_obeys_every_wording_of_an_aspect_and_gains_by_it(studied):
     found = rows(studied, "aspect")
     generic = found.pop("generic")
     assert generic.read_as_asked is None
@@ -101,9 +98,7 @@ def test_aspect_obeys_every_wording_of_an_aspect_and_gains_by_it(studied: Sensit
     assert sum(paraphrased) / len(paraphrased) >= 0.9 * base
 
 
-def test_relevant_documents_rise_with_a_wording_and_fall_with_its_reverse_on_aspect_only(
-    studied: Sensitivity,
-) -> None:
+def test_relevant_documents_rise_with_a_wording_and_fall_with_its_reverse_on_aspect_only(studied):
     dense, found = rows(studied, "dense"), rows(studied, "aspect")
     assert dense["base"].metrics["SICR"] == dense["base"].metrics["WISE"] == 0.0
     assert found["base"].metrics["SICR"] > 0.3
@@ -112,9 +107,7 @@ def test_relevant_documents_rise_with_a_wording_and_fall_with_its_reverse_on_asp
     assert found["base"].metrics["WISE"] != found["generic"].metrics["WISE"]
 
 
-def test_the_reverse_wording_is_a_row_where_it_is_asked_for(
-    tiny: Explorer, two: Collection
-) -> None:
+def test_the_reverse_wording_is_a_row_where_it_is_asked_for(tiny, two):
     searcher = tiny.searcher("lab")
     found = rows(sensitivity(searcher, two, ["aspect"], ["reverse", "base"]), "aspect")
     assert list(found) == ["base", "reverse"]
@@ -125,18 +118,14 @@ def test_the_reverse_wording_is_a_row_where_it_is_asked_for(
     assert alone["base"].metrics == found["base"].metrics
 
 
-def test_robustness_is_the_ndcg_of_the_worst_wording(
-    studied: Sensitivity, explorer: Explorer, six: Collection
-) -> None:
+def test_robustness_is_the_ndcg_of_the_worst_wording(studied, explorer, six):
     dense, aspect = studied.systems
     plain = evaluate(explorer.searcher("demo"), six, ["dense"]).systems["dense"]
     assert dense.robustness == pytest.approx(plain.metrics["nDCG@10"]), "all wordings rank alike"
     assert 0.0 < (aspect.robustness or 0) < 1.0
 
 
-def test_a_wording_that_names_no_aspect_moves_nothing_from_aspect_to_aspect(
-    tiny: Explorer, two: Collection
-) -> None:
+def test_a_wording_that_names_no_aspect_moves_nothing_from_aspect_to_aspect(tiny, two):
     for system in sensitivity(tiny.searcher("lab"), two, [*SYSTEMS], ["generic"]).systems:
         (row,) = system.rows
         assert row.metrics[P_MRR] == 0.0, system.system
@@ -145,7 +134,7 @@ def test_a_wording_that_names_no_aspect_moves_nothing_from_aspect_to_aspect(
         assert system.robustness is None, "no wording asks for the aspect"
 
 
-def test_steer_0_silences_every_wording(tiny: Explorer, two: Collection) -> None:
+def test_steer_0_silences_every_wording(tiny, two):
     searcher = tiny.searcher("lab")
     sets = ("base", "definition")
     found = sensitivity(searcher, two, ["aspect", "transport"], sets, steer=0.0)
@@ -155,7 +144,7 @@ def test_steer_0_silences_every_wording(tiny: Explorer, two: Collection) -> None
             assert row.metrics["rbo"] == 1.0
 
 
-def test_seeds_judged_for_one_aspect_have_no_p_mrr(tiny: Explorer, two: Collection) -> None:
+def test_seeds_judged_for_one_aspect_have_no_p_mrr(tiny, two):
     one = replace(two, topics=tuple(t for t in two.topics if t.aspect == "method"))
     found = sensitivity(tiny.searcher("lab"), one, ["aspect"], ("base", "generic"))
     assert found.single_aspect
@@ -165,7 +154,7 @@ def test_seeds_judged_for_one_aspect_have_no_p_mrr(tiny: Explorer, two: Collecti
         assert row.metrics["rbo"] is not None
 
 
-def test_judged_pools_are_ranked_whole_and_alone(tiny: Explorer, two: Collection) -> None:
+def test_judged_pools_are_ranked_whole_and_alone(tiny, two):
     pools = {t.query_id: tuple(sorted(two.qrels[t.query_id]))[:9] for t in two.topics}
     pooled = replace(
         two,
@@ -178,9 +167,7 @@ def test_judged_pools_are_ranked_whole_and_alone(tiny: Explorer, two: Collection
     assert rows(found, "bm25")["subset"].metrics["overlap@20"] == 1.0, "the same nine documents"
 
 
-def test_what_has_no_wording_to_vary_is_refused(
-    tiny: Explorer, small: Explorer, two: Collection
-) -> None:
+def test_what_has_no_wording_to_vary_is_refused(tiny, small, two):
     searcher = tiny.searcher("lab")
     plain = replace(two, topics=tuple(replace(t, aspect=None) for t in two.topics))
     with pytest.raises(BadInputError, match="No query of lab has a seed and an aspect"):
@@ -193,9 +180,7 @@ def test_what_has_no_wording_to_vary_is_refused(
         small.comparing.start_sensitivity(SensitivityRequest("small", ("dense",), SETS))
 
 
-def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
-    explorer: Explorer,
-) -> None:
+def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(explorer):
     comparing, request = explorer.comparing, SensitivityRequest("demo", ("aspect",), SETS)
     job_id = comparing.start_sensitivity(request)
     comparing.jobs.cancel(job_id)
@@ -204,9 +189,7 @@ def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
     assert comparing.find_sensitivity(replace(request, systems=("dense",))) is None
 
 
-def test_a_cancelled_table_is_of_the_queries_that_every_system_had_ranked(
-    tiny: Explorer, two: Collection
-) -> None:
+def test_a_cancelled_table_is_of_the_queries_that_every_system_had_ranked(tiny, two):
     progress: list[RunProgress] = []
     whole = sensitivity(
         tiny.searcher("lab"), two, ["bm25", "aspect"], ("base",), tell=progress.append
@@ -228,9 +211,7 @@ def test_a_cancelled_table_is_of_the_queries_that_every_system_had_ranked(
     assert rest[-1].total == 3 * (1 + 3) - 1, "only what was left"
 
 
-def test_an_own_wording_is_measured_beside_the_others_on_the_queries_of_its_aspect(
-    tiny: Explorer, two: Collection
-) -> None:
+def test_an_own_wording_is_measured_beside_the_others_on_the_queries_of_its_aspect(tiny, two):
     aspect = RESEARCH.aspects[1]
     asked = {"own": {"mine": aspect.instruction}, "aspect": aspect.key}
     found = sensitivity(tiny.searcher("lab"), two, ["aspect"], ("base", "generic"), **asked)

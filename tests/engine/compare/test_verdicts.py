@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pytest
 
 from engine.compare.verdicts import Judgments, Profile, find_verdicts
-from engine.types.comparisons import Variant, VariantRanking, Verdict
+from engine.types.comparisons import Variant, VariantRanking
 from engine.types.searches import Ranking
 
 # Ten documents are relevant to both aspects, two only to the method; thirty to nothing.
@@ -19,12 +17,7 @@ JUDGED: Judgments = {"method": METHOD, "background": {**METHOD, **dict.fromkeys(
 BLIND = [*BOTH, *REST[:10], *ONLY, *REST[10:]]
 
 
-def verdict(
-    ranked: Sequence[str],
-    judgments: Judgments,
-    gains: Mapping[str, float] | None = None,
-    blind: Sequence[str] = BLIND,
-) -> Verdict:
+def verdict(ranked, judgments, gains=None, blind=BLIND):
     """Of one variant, for the method."""
     scores = tuple(float(-i) for i in range(len(ranked)))
     ranking = VariantRanking(
@@ -42,14 +35,14 @@ def verdict(
     return found
 
 
-def test_following_that_costs_nothing_is_following() -> None:
+def test_following_that_costs_nothing_is_following():
     found = verdict([*BOTH, *ONLY, *REST], JUDGED, {"Background": 0.1, "Method": 0.8})
     assert found.kind == "follows"
     assert "documents judged alike only in Method rose" in found.text
     assert "loses" not in found.text
 
 
-def test_following_that_loses_most_relevant_documents_says_so() -> None:
+def test_following_that_loses_most_relevant_documents_says_so():
     found = verdict([*ONLY, *REST, *BOTH], JUDGED, {"Background": -0.2, "Method": -1.44})
     assert found.kind == "costly"
     assert "follows, and loses most relevant documents" in found.text
@@ -60,7 +53,7 @@ def test_following_that_loses_most_relevant_documents_says_so() -> None:
     assert "of the top 20 in common" in found.numbers
 
 
-def test_following_at_some_cost_says_so() -> None:
+def test_following_at_some_cost_says_so():
     found = verdict([*ONLY, *REST[:4], *BOTH, *REST[4:]], JUDGED)
     assert found.kind == "costly"
     assert "follows, at the cost of relevance (nDCG@20 (CSFCube) 0.97 to 0." in found.text
@@ -70,13 +63,13 @@ def test_following_at_some_cost_says_so() -> None:
     ("ranked", "kind"),
     [([*REST, *BOTH, *ONLY], "wrong way"), ([*REST[:10], *BOTH, *ONLY, *REST[10:]], "little")],
 )
-def test_whatever_else_it_does_lost_relevance_is_told(ranked: list[str], kind: str) -> None:
+def test_whatever_else_it_does_lost_relevance_is_told(ranked, kind):
     found = verdict(ranked, JUDGED)
     assert found.kind == kind
     assert "lost (nDCG@20 (CSFCube) 0.97 to 0." in found.text
 
 
-def test_one_judged_aspect_tells_the_cost_of_what_is_estimated() -> None:
+def test_one_judged_aspect_tells_the_cost_of_what_is_estimated():
     judged = {"method": METHOD}
     found = verdict([*ONLY, *REST, *BOTH], judged, {"Background": 0.1, "Method": 0.9})
     assert found.kind == "costly"
@@ -105,16 +98,14 @@ def test_one_judged_aspect_tells_the_cost_of_what_is_estimated() -> None:
         ({"Background": 0.1, "Method": 0.1}, "different", "without becoming clearly more similar"),
     ],
 )
-def test_without_judgments_the_verdict_goes_by_the_aspect_that_is_meant(
-    gains: dict[str, float], kind: str, says: str
-) -> None:
+def test_without_judgments_the_verdict_goes_by_the_aspect_that_is_meant(gains, kind, says):
     found = verdict([*REST, *BOTH, *ONLY], {}, gains)
     assert found.kind == kind
     assert says in found.text
     assert "nDCG" not in found.text + found.numbers, "nobody judged anything"
 
 
-def test_without_judgments_replacing_nearly_all_documents_is_told() -> None:
+def test_without_judgments_replacing_nearly_all_documents_is_told():
     found = verdict([*REST[10:], *BLIND[:20], *ONLY], {}, {"Background": 0.0, "Method": 0.9})
     assert found.kind == "follows"
     assert "0% of the top 20 stayed" in found.text

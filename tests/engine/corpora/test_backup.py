@@ -1,7 +1,5 @@
 """A home as one file, and what is left of a home whose ledger is lost."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
@@ -14,7 +12,6 @@ import pytest
 from engine.corpora import backup
 from engine.corpora.backup import back_up, restore, verify
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
@@ -24,12 +21,12 @@ from tests.support import make_explorer
 EXISTING = Query("small", seed="bees-network", aspect="method", k=5)
 
 
-def found(explorer: Explorer, query: Query = EXISTING) -> list[str]:
+def found(explorer, query=EXISTING):
     return [result.document.doc_id for result in explorer.search(query).results]
 
 
 @pytest.fixture
-def backed_up(small_copy: Explorer, tmp_path: Path) -> Path:
+def backed_up(small_copy, tmp_path):
     small_copy.notebook.put_text("A text that somebody pasted.")
     small_copy.library.save_upload("notes.jsonl", b'{"doc_id": "1", "text": "One."}')
     file = tmp_path / "home.zip"
@@ -38,8 +35,8 @@ def backed_up(small_copy: Explorer, tmp_path: Path) -> Path:
 
 
 def test_a_restored_home_is_searched_like_the_one_that_was_backed_up(
-    small_copy: Explorer, backed_up: Path, tmp_path: Path
-) -> None:
+    small_copy, backed_up, tmp_path
+):
     assert stat.S_IMODE(backed_up.stat().st_mode) == 0o600
     report = verify(backed_up)
     assert (report.corpora, report.without) == (("small",), ())
@@ -53,8 +50,8 @@ def test_a_restored_home_is_searched_like_the_one_that_was_backed_up(
 
 
 def test_what_cannot_be_made_again_is_enough_to_have_it_all_after_an_import(
-    small_copy: Explorer, small_source: Path, tmp_path: Path
-) -> None:
+    small_copy, small_source, tmp_path
+):
     file = tmp_path / "small.zip"
     report = back_up(small_copy.home, small_copy.ledger, file, "irreplaceable")
     assert report.corpora == ()
@@ -70,9 +67,7 @@ def test_what_cannot_be_made_again_is_enough_to_have_it_all_after_an_import(
     assert found(other) == found(small_copy)
 
 
-def test_a_home_in_use_is_never_restored_over(
-    small_copy: Explorer, backed_up: Path, tmp_path: Path
-) -> None:
+def test_a_home_in_use_is_never_restored_over(small_copy, backed_up, tmp_path):
     with pytest.raises(BadInputError, match="in use"):
         restore(backed_up, small_copy.home)
     with pytest.raises(BadInputError, match="exists already"):
@@ -86,8 +81,8 @@ def test_a_home_in_use_is_never_restored_over(
 
 
 def test_a_backup_that_changed_or_is_cut_off_is_refused_and_nothing_is_restored(
-    backed_up: Path, tmp_path: Path
-) -> None:
+    backed_up, tmp_path
+):
     content = backed_up.read_bytes()
     for damaged in (content[: len(content) // 2], content[:9999] + b"?" + content[10_000:]):
         backed_up.write_bytes(damaged)
@@ -99,12 +94,12 @@ def test_a_backup_that_changed_or_is_cut_off_is_refused_and_nothing_is_restored(
 
 
 def test_a_corpus_that_is_deleted_while_it_is_backed_up_is_in_the_backup_as_it_was(
-    small_copy: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    small_copy, tmp_path, monkeypatch
+):
     library, real, before = small_copy.library, backup._files, found(small_copy)
     done = iter([False])
 
-    def files(folder: Path) -> list[Path]:
+    def files(folder):
         if not next(done, True):  # the first folder to be read, before those of corpora
             library.delete("small")
             other = [{"doc_id": "other", "text": "Another text, of another corpus."}]
@@ -118,7 +113,7 @@ def test_a_corpus_that_is_deleted_while_it_is_backed_up_is_in_the_backup_as_it_w
     assert found(make_explorer(tmp_path / "other")) == before
 
 
-def test_a_home_can_be_moved(small_copy: Explorer, tmp_path: Path) -> None:
+def test_a_home_can_be_moved(small_copy, tmp_path):
     library = small_copy.library
     upload = library.save_upload("one.jsonl", b'{"doc_id": "1", "text": "One sentence to find."}')
     library.import_documents(ImportRequest(upload, "uploaded"))
@@ -136,7 +131,7 @@ def test_a_home_can_be_moved(small_copy: Explorer, tmp_path: Path) -> None:
     assert there.library.import_documents(again).unchanged == 1
 
 
-def test_corpora_whose_ledger_is_gone_are_found_again(small_copy: Explorer, tmp_path: Path) -> None:
+def test_corpora_whose_ledger_is_gone_are_found_again(small_copy, tmp_path):
     small_copy.tidy()  # the corpus may be of a version that made no notes
     before, row = found(small_copy), small_copy.library.corpus("small")
     for file in small_copy.home.root.glob("ledger.sqlite*"):
@@ -154,15 +149,15 @@ def test_corpora_whose_ledger_is_gone_are_found_again(small_copy: Explorer, tmp_
     assert again.library.corpus("small") == row
 
 
-def put_in_place(copy: Path, explorer: Explorer) -> None:
+def put_in_place(copy, explorer):
     """As people do when the app has ended."""
     explorer.ledger.close()
     shutil.copyfile(copy, explorer.home.ledger)
 
 
 def test_a_ledger_from_before_a_name_was_used_again_gets_the_corpus_of_after_it(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+    small_copy, tmp_path
+):
     library, copy = small_copy.library, tmp_path / "copy.sqlite"
     small_copy.ledger.copy(copy)
     library.delete("small")
@@ -177,7 +172,7 @@ def test_a_ledger_from_before_a_name_was_used_again_gets_the_corpus_of_after_it(
     assert again.search(Query("small", seed="a", aspect=POSTS.aspects[0].key)).results == ()
 
 
-def test_the_ledger_is_copied_once_a_day_and_seven_copies_stay(small_copy: Explorer) -> None:
+def test_the_ledger_is_copied_once_a_day_and_seven_copies_stay(small_copy):
     folder = small_copy.home.root / "ledger-copies"
     folder.mkdir()
     for day in range(1, 10):

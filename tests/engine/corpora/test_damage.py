@@ -1,10 +1,7 @@
 """Lost documents are noticed, and what a killed process left does no harm."""
 
-from __future__ import annotations
-
 import shutil
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +9,6 @@ from engine.cli import doctor
 from engine.config import Settings
 from engine.corpora.backup import back_up, restore
 from engine.errors import CorpusMissingError
-from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
 from storage.home import Home
@@ -20,11 +16,11 @@ from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 
-def examined(explorer: Explorer) -> list[doctor.Check]:
+def examined(explorer):
     return doctor._corpora(Settings(home=explorer.home.root))
 
 
-def test_a_lost_file_is_reported_by_a_search_and_by_the_doctor(small_copy: Explorer) -> None:
+def test_a_lost_file_is_reported_by_a_search_and_by_the_doctor(small_copy):
     (check,) = examined(small_copy)
     assert check.ok
     files = (small_copy.home.corpus("small") / "documents.lance" / "data").glob("*")
@@ -42,8 +38,8 @@ def test_a_lost_file_is_reported_by_a_search_and_by_the_doctor(small_copy: Explo
 
 
 def test_what_a_killed_import_had_half_written_goes_with_the_next_one_and_is_in_no_backup(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+    small_copy, tmp_path
+):
     """Lance names files so while it writes them."""
     table = small_copy.home.corpus("small") / "documents.lance"
     halves = [table / part / ".tmpAbCdEf" for part in ("data", "_versions", "_deletions")]
@@ -58,9 +54,7 @@ def test_what_a_killed_import_had_half_written_goes_with_the_next_one_and_is_in_
     assert [half for half in halves if half.exists()] == []
 
 
-def test_a_table_that_was_never_finished_is_none_and_is_made_anew(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
+def test_a_table_that_was_never_finished_is_none_and_is_made_anew(small_copy, tmp_path):
     """As LanceDB leaves one when its process is killed, or its disk is full, as it is created."""
     table = small_copy.home.corpus("small") / "scenarios.lance"
     (table / "_versions").mkdir(parents=True)

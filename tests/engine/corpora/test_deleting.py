@@ -1,18 +1,14 @@
 """Deleting a corpus, and changing one's mind."""
 
-from __future__ import annotations
-
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from engine.corpora.library import Library
 from engine.corpora.uploads import KEPT_DAYS
 from engine.errors import SeedLensError, UnknownNameError
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
@@ -20,7 +16,7 @@ from storage import removal
 from tests.support import make_explorer
 
 
-def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy: Explorer) -> None:
+def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy):
     library = small_copy.library
     before = library.corpus("small")
     library.delete("small")
@@ -34,7 +30,7 @@ def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy: Explorer)
     assert library.corpus("small").state == "ready"
 
 
-def on_later_days(monkeypatch: pytest.MonkeyPatch, explorer: Explorer, *days: float) -> None:
+def on_later_days(monkeypatch, explorer, *days):
     """Empty the trash on days from now."""
     for day in days:
         later = datetime.now(UTC) + timedelta(days=day)
@@ -42,9 +38,7 @@ def on_later_days(monkeypatch: pytest.MonkeyPatch, explorer: Explorer, *days: fl
         explorer.library.empty_trash()
 
 
-def test_a_deleted_corpus_is_forgotten_some_days_later(
-    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deleted_corpus_is_forgotten_some_days_later(small_copy, monkeypatch):
     small_copy.library.delete("small")
     on_later_days(monkeypatch, small_copy, 2)
     assert not small_copy.home.corpus("small").exists()
@@ -54,8 +48,8 @@ def test_a_deleted_corpus_is_forgotten_some_days_later(
 
 
 def test_a_second_app_over_one_home_deletes_nothing_that_the_first_can_bring_back_or_uses(
-    small_copy: Explorer, small_source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    small_copy, small_source, monkeypatch
+):
     library, beside = small_copy.library, make_explorer(small_copy.home.root)
     library.delete("small")
     read = beside.ledger.corpora
@@ -71,8 +65,8 @@ def test_a_second_app_over_one_home_deletes_nothing_that_the_first_can_bring_bac
 
 
 def test_a_name_that_is_used_again_gives_nobody_the_documents_of_the_deleted_corpus(
-    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    small_copy, monkeypatch
+):
     library = small_copy.library
     library.set_lens("small", POSTS)
     library.delete("small")
@@ -86,9 +80,7 @@ def test_a_name_that_is_used_again_gives_nobody_the_documents_of_the_deleted_cor
     assert len(library.open("small")) == 1
 
 
-def test_old_uploads_go_unless_a_corpus_was_made_of_them(
-    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_uploads_go_unless_a_corpus_was_made_of_them(small_copy, monkeypatch):
     library = small_copy.library
     text = b'{"doc_id": "1", "text": "One sentence that is kept."}\n'
     used, unused, recent = (
@@ -106,16 +98,14 @@ def test_old_uploads_go_unless_a_corpus_was_made_of_them(
     assert not used.exists()
 
 
-def test_a_damaged_corpus_is_listed_beside_its_sound_neighbours(small_copy: Explorer) -> None:
+def test_a_damaged_corpus_is_listed_beside_its_sound_neighbours(small_copy):
     for file in small_copy.home.corpus("small").rglob("*.manifest"):
         file.write_bytes(b"not a manifest")
     (info,) = small_copy.library.corpora()
     assert (info.name, info.state) == ("small", "damaged")
 
 
-def test_a_search_that_was_under_way_goes_on_when_its_corpus_is_deleted(
-    small_copy: Explorer,
-) -> None:
+def test_a_search_that_was_under_way_goes_on_when_its_corpus_is_deleted(small_copy):
     searcher, query = small_copy.searcher("small"), Query("small", seed="bees-network")
     before = searcher.search(query)
     small_copy.library.delete("small")
@@ -125,9 +115,7 @@ def test_a_search_that_was_under_way_goes_on_when_its_corpus_is_deleted(
         small_copy.searcher("small")
 
 
-def test_one_limit_holds_for_the_vectors_of_all_corpora(
-    small_copy: Explorer, small_source: Path
-) -> None:
+def test_one_limit_holds_for_the_vectors_of_all_corpora(small_copy, small_source):
     library = small_copy.library
     library.import_documents(ImportRequest(small_source, "other"))
     first, second = library.open("small"), library.open("other")

@@ -1,7 +1,5 @@
 """Facets: which documents meet a filter on what they say themselves, and how many have what."""
 
-from __future__ import annotations
-
 import datetime
 import time
 from collections import Counter
@@ -13,7 +11,6 @@ import pytest
 from benchmarks.facets import MILLISECONDS, SIZE, synthetic
 from engine.corpora.facets import FacetIndex
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.queries import parse_filters
 from engine.types.searches import Query
 
@@ -26,7 +23,7 @@ DATED = [
 
 
 @pytest.fixture(scope="module")
-def dated(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+def dated(tmp_path_factory):
     """Four documents without years; three state facts."""
     from tests.support import make_explorer
 
@@ -35,7 +32,7 @@ def dated(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
     return explorer
 
 
-def met(explorer: Explorer, corpus: str, text: str) -> set[str]:
+def met(explorer, corpus, text):
     """The documents that meet filters."""
     opened = explorer.library.open(corpus)
     allowed = opened.scope(parse_filters(text)).allowed
@@ -56,15 +53,13 @@ def met(explorer: Explorer, corpus: str, text: str) -> set[str]:
         ("has.amount.kg>=0", set()),
     ],
 )
-def test_documents_are_found_by_the_facts_that_they_state(
-    dated: Explorer, text: str, wanted: set[str]
-) -> None:
+def test_documents_are_found_by_the_facts_that_they_state(dated, text, wanted):
     assert met(dated, "dated", text) == wanted
     assert dated.facets("dated", parse_filters(text)).documents == len(wanted)
 
 
 @pytest.mark.parametrize("system", ["bm25", "dense", "aspect"])
-def test_a_search_keeps_to_them(dated: Explorer, system: str) -> None:
+def test_a_search_keeps_to_them(dated, system):
     query = Query("dated", text="The bridge was built, closed, opened; nobody says when.")
     filters = parse_filters("has.date>=2000; has.amount.USD>=1")
     query = replace(query, system=system, filters=filters)
@@ -85,12 +80,12 @@ def test_a_search_keeps_to_them(dated: Explorer, system: str) -> None:
         ("year=2010|-1", "'-1' is not a year"),
     ],
 )
-def test_a_filter_that_means_nothing_is_refused(dated: Explorer, text: str, says: str) -> None:
+def test_a_filter_that_means_nothing_is_refused(dated, text, says):
     with pytest.raises((BadInputError, UnknownNameError), match=says):
         dated.facets("dated", parse_filters(text))
 
 
-def test_a_corpus_without_years_has_its_other_facets(dated: Explorer) -> None:
+def test_a_corpus_without_years_has_its_other_facets(dated):
     facets = dated.facets("dated")
     assert (facets.documents, facets.total, facets.years, facets.undated) == (4, 4, {}, 4)
     assert facets.dates == {1990: 2, 2021: 2}
@@ -103,13 +98,13 @@ def test_a_corpus_without_years_has_its_other_facets(dated: Explorer) -> None:
     assert facets.land
 
 
-def test_each_facet_is_counted_among_what_meets_the_filters_on_the_others(small: Explorer) -> None:
+def test_each_facet_is_counted_among_what_meets_the_filters_on_the_others(small):
     opened = small.library.open("small")
     documents = opened.documents(opened.doc_ids)
     filters = parse_filters("venue=Parva; year>=2005; has.aspect=method")
     facets = small.facets("small", filters)
 
-    def meets(document: object, *, leaving: str = "") -> bool:
+    def meets(document, *, leaving=""):
         venue = document.metadata.get("venue") == "Parva"  # type: ignore[attr-defined]
         year = (document.year or 0) >= 2005  # type: ignore[attr-defined]
         method = any(s.role == 1 for s in document.sentences)  # type: ignore[attr-defined]
@@ -131,7 +126,7 @@ def test_each_facet_is_counted_among_what_meets_the_filters_on_the_others(small:
         assert count == sum(any(s.role == index for s in d.sentences) for d in having), aspect.key
 
 
-def test_counts_are_kept_until_the_corpus_changes(fresh: Explorer) -> None:
+def test_counts_are_kept_until_the_corpus_changes(fresh):
     fresh.library.add("few", DATED[:2])
     before = fresh.facets("few")
     assert fresh.facets("few") is before
@@ -140,7 +135,7 @@ def test_counts_are_kept_until_the_corpus_changes(fresh: Explorer) -> None:
 
 
 @pytest.mark.nightly
-def test_sixty_thousand_documents_are_counted_in_a_tenth_of_a_second() -> None:
+def test_sixty_thousand_documents_are_counted_in_a_tenth_of_a_second():
     table, lens, years = synthetic(SIZE)
     index = FacetIndex("large", table, lens, years)
     index.facets()  # reads what it counts

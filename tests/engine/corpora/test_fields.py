@@ -1,21 +1,16 @@
 """What the documents of a corpus have in the fields that filters name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 
 from engine.corpora.facets import read_fields
 from engine.corpora.schema import facet
-from engine.explorer import Explorer
 from engine.types.limits import FIELD_CHARS
 from engine.types.searches import Query
 from tests.fakes.small_corpus import DOCUMENTS
 
 
-def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(
-    small: Explorer,
-) -> None:
+def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(small):
     fields = small.library.open("small").fields
     assert list(fields) == ["year", "author", "venue"]
     venues = [d["venue"] for d in DOCUMENTS if "venue" in d]
@@ -30,13 +25,13 @@ def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(
     assert fields["year"].without == sum("year" not in d for d in DOCUMENTS)
 
 
-def test_a_text_is_no_value_to_filter_by() -> None:
+def test_a_text_is_no_value_to_filter_by():
     pairs = [facet("venue", "Parva") + facet("review", "x" * FIELD_CHARS), facet("n" * 2_000, "")]
     fields = read_fields([pa.array(pairs)], np.full(2, -1, np.int32))
     assert list(fields) == ["year", "venue"]
 
 
-def test_a_column_called_year_that_is_not_the_year_breaks_no_filter(fresh: Explorer) -> None:
+def test_a_column_called_year_that_is_not_the_year_breaks_no_filter(fresh):
     text = "We count the terns of the island."
     rows = [{"doc_id": "a", "text": text, "date": 1990, "year": "the wet one"}]
     fresh.library.add("terns", rows, mapping={"year": "date"})
@@ -51,7 +46,7 @@ ODD_IDS = (
 )  # fmt: skip
 
 
-def test_ids_of_any_kind_name_their_documents_and_nothing_else(fresh: Explorer) -> None:
+def test_ids_of_any_kind_name_their_documents_and_nothing_else(fresh):
     rows = [
         {"doc_id": i, "title": f"On {n}", "text": f"We count the birds of the {n}th island."}
         for n, i in enumerate(ODD_IDS)

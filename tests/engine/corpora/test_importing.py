@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest, Progress, Repairs
 from engine.types.searches import Query
@@ -23,19 +21,19 @@ from tests.support import make_explorer, write_jsonl
 
 
 @pytest.fixture
-def request_(tmp_path: Path, tiny_model: Path) -> ImportRequest:
+def request_(tmp_path, tiny_model):
     source = write_jsonl(tmp_path / "papers.jsonl", DOCUMENTS)
     return ImportRequest(source, "papers", encoder=str(tiny_model))
 
 
 @pytest.fixture
-def shards(home: Path) -> Explorer:
+def shards(home):
     """An explorer over an empty home that commits eight documents at a time."""
     return make_explorer(home, shard_documents=8)
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
+def imported(tmp_path_factory, tiny_model):
     """A home with the corpus ``papers``, and its source beside it. For reading only."""
     folder = tmp_path_factory.mktemp("imported")
     source = write_jsonl(folder / "papers.jsonl", DOCUMENTS)
@@ -45,13 +43,13 @@ def imported(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path
 
 
 @pytest.fixture
-def papers(imported: Path, home: Path) -> Explorer:
+def papers(imported, home):
     """An explorer over a copy of it."""
     shutil.copytree(imported, home)
     return make_explorer(home, shard_documents=8)
 
 
-def stored(explorer: Explorer, name: str = "papers") -> pa.Table:
+def stored(explorer, name="papers"):
     """Every row with every column, in the order of the ids."""
     table = DocumentTable.open(explorer.home.corpus(name))
     rows = pa.Table.from_batches(list(table.columns(table.schema.names)))
@@ -59,11 +57,11 @@ def stored(explorer: Explorer, name: str = "papers") -> pa.Table:
     return rows.sort_by("doc_id")
 
 
-def version(explorer: Explorer, name: str = "papers") -> int:
+def version(explorer, name="papers"):
     return DocumentTable.open(explorer.home.corpus(name)).version
 
 
-def changed(doc_id: str, **fields: Any) -> list[dict[str, Any]]:
+def changed(doc_id, **fields):
     return [{**d, **fields} if d["doc_id"] == doc_id else d for d in DOCUMENTS]
 
 
@@ -73,17 +71,15 @@ def changed(doc_id: str, **fields: Any) -> list[dict[str, Any]]:
 class StopAfter:
     """Says stop once it has been asked ``shards`` times."""
 
-    def __init__(self, shards: int) -> None:
+    def __init__(self, shards):
         self.left = shards
 
-    def __call__(self) -> bool:
+    def __call__(self):
         self.left -= 1
         return self.left < 0
 
 
-def test_an_import_that_was_stopped_goes_on_to_the_same_bits(
-    shards: Explorer, request_: ImportRequest, tmp_path: Path
-) -> None:
+def test_an_import_that_was_stopped_goes_on_to_the_same_bits(shards, request_, tmp_path):
     first = shards.library.import_documents(request_, cancelled=StopAfter(1))
     assert (first.cancelled, first.read, first.documents) == (True, 8, 8)
     second = shards.library.import_documents(request_, cancelled=StopAfter(2))
@@ -106,8 +102,8 @@ def test_an_import_that_was_stopped_goes_on_to_the_same_bits(
 
 
 def test_an_import_with_choices_that_was_stopped_goes_on_to_the_same_bits(
-    shards: Explorer, request_: ImportRequest, tmp_path: Path
-) -> None:
+    shards, request_, tmp_path
+):
     rows: list[dict[str, Any]] = [{**d, "year": None} for d in DOCUMENTS[:3]]
     rows += [*DOCUMENTS, {"title": "Neither"}, {"title": "No id", "text": "Some words."}]
     source = write_jsonl(tmp_path / "messy.jsonl", rows)
@@ -125,9 +121,7 @@ def test_an_import_with_choices_that_was_stopped_goes_on_to_the_same_bits(
 # Repeating, changing, adding
 
 
-def test_progress_counts_up_to_all_documents_and_gives_the_disk_space_once(
-    shards: Explorer, request_: ImportRequest
-) -> None:
+def test_progress_counts_up_to_all_documents_and_gives_the_disk_space_once(shards, request_):
     told: list[Progress] = []
     shards.library.import_documents(request_, told.append)
     assert [p.phase for p in told] == ["checking"] * 2 + ["indexing"] * 5 + ["finishing", "done"]
@@ -146,9 +140,7 @@ def test_progress_counts_up_to_all_documents_and_gives_the_disk_space_once(
     [{"year": 1901}, {"roles": ["result", "method", None]}],
     ids=lambda fields: next(iter(fields)),
 )
-def test_a_changed_document_is_updated_in_its_place(
-    papers: Explorer, request_: ImportRequest, fields: dict[str, Any]
-) -> None:
+def test_a_changed_document_is_updated_in_its_place(papers, request_, fields):
     write_jsonl(request_.source, changed("bread-survey", **fields))
     report = papers.library.import_documents(request_)
     assert (report.added, report.updated, report.unchanged, report.documents) == (0, 1, 39, 40)
@@ -157,9 +149,7 @@ def test_a_changed_document_is_updated_in_its_place(
     assert papers.library.import_documents(request_).unchanged == 40
 
 
-def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(
-    papers: Explorer, request_: ImportRequest
-) -> None:
+def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(papers, request_):
     seed = Query("papers", text="questionnaires about zeppelins", system="bm25", k=50)
     assert "plain" not in [r.doc_id for r in papers.search(seed).results]
     write_jsonl(request_.source, changed("plain", text="Zeppelins land in fog."))
@@ -170,9 +160,7 @@ def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(
     assert papers.document("papers", "plain").text == "Zeppelins land in fog."
 
 
-def test_a_file_with_fewer_fields_takes_nothing_away(
-    papers: Explorer, request_: ImportRequest, tmp_path: Path
-) -> None:
+def test_a_file_with_fewer_fields_takes_nothing_away(papers, request_, tmp_path):
     before = stored(papers)
     one, other = DOCUMENTS[0], DOCUMENTS[1]
     rows = [
@@ -195,7 +183,7 @@ def test_a_file_with_fewer_fields_takes_nothing_away(
     assert stored(papers).filter(rest).equals(before.filter(rest))
 
 
-def test_the_last_import_can_be_undone(papers: Explorer, request_: ImportRequest) -> None:
+def test_the_last_import_can_be_undone(papers, request_):
     before = stored(papers)
     with pytest.raises(BadInputError, match="no import into 'papers' to undo"):
         papers.library.undo_import("papers")
@@ -216,9 +204,7 @@ def test_the_last_import_can_be_undone(papers: Explorer, request_: ImportRequest
     assert papers.library.import_documents(request_).added == 1
 
 
-def test_an_edited_record_alone_is_encoded_again_and_outlives_the_next_import(
-    papers: Explorer, request_: ImportRequest
-) -> None:
+def test_an_edited_record_alone_is_encoded_again_and_outlives_the_next_import(papers, request_):
     before, labelled = stored(papers), DOCUMENTS[1]["doc_id"]
     fields = {"text": "Zeppelins land in fog.", "year": "1999", "authors": "Lee, Ann; Wu, Bo"}
     after = papers.library.edit("papers", "plain", {**fields, "venue": "Nature"})
@@ -295,9 +281,7 @@ def test_a_value_is_not_stored_under_the_name_of_its_column_too(papers, request_
         ({"title": "x" * 100_000}, "the title has 100,000 characters"),
     ],
 )
-def test_an_edit_that_cannot_be_stored_changes_nothing(
-    papers: Explorer, fields: dict[str, str], said: str
-) -> None:
+def test_an_edit_that_cannot_be_stored_changes_nothing(papers, fields, said):
     before = version(papers)
     with pytest.raises(BadInputError, match=said):
         papers.library.edit("papers", "plain", fields)
@@ -305,9 +289,7 @@ def test_an_edit_that_cannot_be_stored_changes_nothing(
     assert not papers.library.can_undo_import("papers")
 
 
-def test_a_search_under_way_is_not_disturbed_by_an_import(
-    papers: Explorer, request_: ImportRequest, home: Path
-) -> None:
+def test_a_search_under_way_is_not_disturbed_by_an_import(papers, request_, home):
     onlooker = make_explorer(home)
     under_way = onlooker.searcher("papers")
     plain = Query("papers", seed="bees-network", system="dense")
@@ -328,9 +310,7 @@ def test_a_search_under_way_is_not_disturbed_by_an_import(
 # Refusing
 
 
-def test_a_second_import_into_the_same_corpus_is_told_that_it_is_busy(
-    papers: Explorer, request_: ImportRequest
-) -> None:
+def test_a_second_import_into_the_same_corpus_is_told_that_it_is_busy(papers, request_):
     library = papers.library
     with papers.ledger.locks.hold("corpus", "papers", what=""):
         for change in (
@@ -344,7 +324,7 @@ def test_a_second_import_into_the_same_corpus_is_told_that_it_is_busy(
     assert papers.library.import_documents(request_).unchanged == 40
 
 
-def test_a_bad_row_anywhere_changes_nothing(papers: Explorer, request_: ImportRequest) -> None:
+def test_a_bad_row_anywhere_changes_nothing(papers, request_):
     before = version(papers)
     write_jsonl(request_.source, [*changed("plain", text="New text."), {"title": "no id"}])
     with pytest.raises(BadInputError, match="row 41"):
@@ -353,21 +333,17 @@ def test_a_bad_row_anywhere_changes_nothing(papers: Explorer, request_: ImportRe
     assert papers.library.corpus("papers").state == "ready"
 
 
-def test_too_little_room_is_said_before_anything_is_indexed(
-    shards: Explorer, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_little_room_is_said_before_anything_is_indexed(shards, request_, monkeypatch):
     monkeypatch.setattr("engine.types.corpora.BYTES_PER_CHARACTER", 10**15)
     with pytest.raises(StorageFullError, match=r"papers\.jsonl needs about .* GB.*SEEDLENS_HOME"):
         shards.library.import_documents(request_)
     assert shards.library.corpora() == []
 
 
-def test_what_is_no_address_of_a_cluster_or_not_installed_is_named(
-    home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_address_of_a_cluster_or_not_installed_is_named(home, small_source, monkeypatch):
     request = ImportRequest(small_source, "papers")
 
-    def refused(address: str) -> str:
+    def refused(address):
         with pytest.raises(BadInputError) as error:
             make_explorer(home, ray=address).library.import_documents(request)
         return str(error.value)
@@ -383,9 +359,7 @@ def test_what_is_no_address_of_a_cluster_or_not_installed_is_named(
 # Documents from memory
 
 
-def test_rows_in_memory_and_a_file_of_them_are_one_corpus(
-    shards: Explorer, request_: ImportRequest, tiny_model: Path
-) -> None:
+def test_rows_in_memory_and_a_file_of_them_are_one_corpus(shards, request_, tiny_model):
     frame = pd.DataFrame(DOCUMENTS)
     added = shards.library.add("papers", frame, encoder=str(tiny_model))
     assert (added.corpus, added.read, added.added, added.documents) == ("papers", 40, 40, 40)
@@ -397,9 +371,7 @@ def test_rows_in_memory_and_a_file_of_them_are_one_corpus(
     assert version(shards) == before
 
 
-def test_rows_are_added_to_a_corpus_and_take_the_place_of_former_versions(
-    papers: Explorer, request_: ImportRequest
-) -> None:
+def test_rows_are_added_to_a_corpus_and_take_the_place_of_former_versions(papers, request_):
     rows = [{"doc_id": "new", "text": "A new one."}, {**DOCUMENTS[0], "title": "Another title"}]
     report = papers.library.add("papers", rows)
     assert (report.added, report.updated, report.documents) == (1, 1, 41)
@@ -408,13 +380,13 @@ def test_rows_are_added_to_a_corpus_and_take_the_place_of_former_versions(
 
 
 def test_a_long_import_compacts_what_it_wrote_while_it_goes_on(
-    home: Path, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    home, request_, monkeypatch, tmp_path
+):
     for module in ("engine.corpora.indexing", "storage.vectors"):
         monkeypatch.setattr(f"{module}.FRAGMENT_ROWS", 16)
     explorer, files = make_explorer(home, shard_documents=4), []
 
-    def tell(progress: Progress) -> None:
+    def tell(progress):
         if progress.phase == "indexing":
             folder = home / "corpora" / "papers" / "documents.lance" / "data"
             files.append(len(list(folder.iterdir())))

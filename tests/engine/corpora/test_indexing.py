@@ -1,9 +1,6 @@
 """What indexing stores of a document."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +16,6 @@ from engine.corpora.indexing import (
     without_doubtful,
 )
 from engine.corpora.opened import OpenCorpus
-from engine.encode.one_pass import OnePassEncoder
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.sentences import split_sentences
 from engine.types.documents import SourceDocument
@@ -44,14 +39,12 @@ POSTS = Lens("posts", "Posts", (Aspect("claim", "Claim", "C", "What is claimed."
 
 
 @pytest.fixture(scope="module")
-def batch(encoder: OnePassEncoder) -> pa.RecordBatch:
+def batch(encoder):
     empty = SourceDocument(doc_id="empty", title="", text="", where="row 2")
     return encode_batch([DOCUMENT, empty], encoder, RESEARCH)
 
 
-def test_a_row_has_the_columns_of_the_schema_and_doc_id_is_its_key(
-    encoder: OnePassEncoder, batch: pa.RecordBatch, small: Explorer
-) -> None:
+def test_a_row_has_the_columns_of_the_schema_and_doc_id_is_its_key(encoder, batch, small):
     schema = table_schema(encoder.spec, RESEARCH)
     assert batch.schema.equals(schema, check_metadata=True)
     half, offsets = pa.float16(), pa.list_(pa.int32())
@@ -75,18 +68,14 @@ def test_a_row_has_the_columns_of_the_schema_and_doc_id_is_its_key(
     assert small.library.open("small").table.schema.names == schema.names
 
 
-def test_a_document_without_text_is_stored_with_a_vector_and_without_sentences(
-    batch: pa.RecordBatch,
-) -> None:
+def test_a_document_without_text_is_stored_with_a_vector_and_without_sentences(batch):
     row = batch.slice(1, 1).to_pylist()[0]
     assert row["sentence_starts"] == row["roles"] == row["sentence_vectors"] == []
     assert np.linalg.norm(row["vector"]) == pytest.approx(1.0, abs=1e-3)
     assert not np.any(row["aspect_method"])
 
 
-def test_stored_vectors_are_the_encoders_in_half_precision(
-    encoder: OnePassEncoder, batch: pa.RecordBatch
-) -> None:
+def test_stored_vectors_are_the_encoders_in_half_precision(encoder, batch):
     encoded = encoder.encode([Passage("Bees", TEXT, split_sentences(TEXT)), Passage("", "", ())])[0]
     row = batch.slice(0, 1).to_pylist()[0]
     roles = np.array(row["roles"], dtype=np.float32).reshape(3, 3)
@@ -100,9 +89,7 @@ def test_stored_vectors_are_the_encoders_in_half_precision(
         assert np.array_equal(np.array(row[name], np.float16), expected.astype(np.float16)), name
 
 
-def test_documents_added_to_a_corpus_of_an_earlier_version_have_tokens_as_it_has(
-    encoder: OnePassEncoder, tmp_path: Path
-) -> None:
+def test_documents_added_to_a_corpus_of_an_earlier_version_have_tokens_as_it_has(encoder, tmp_path):
     new = table_schema(encoder.spec, RESEARCH)
     at = new.get_field_index("token_vectors")
     half = pa.list_(pa.list_(pa.float16(), encoder.spec.token_dimension))
@@ -116,7 +103,7 @@ def test_documents_added_to_a_corpus_of_an_earlier_version_have_tokens_as_it_has
     assert copy.copy(table, tmp_path / "copy", lambda _: None).count() == 1
 
 
-def test_an_aspect_vector_is_the_weighted_mean_of_the_sentences_that_serve_it() -> None:
+def test_an_aspect_vector_is_the_weighted_mean_of_the_sentences_that_serve_it():
     sentences = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
     roles = np.array([[1, 0, 0], [0, 0.75, 0], [0, 1, 0]], dtype=np.float32)
     vectors = aspect_vectors(sentences, roles)
@@ -124,13 +111,13 @@ def test_an_aspect_vector_is_the_weighted_mean_of_the_sentences_that_serve_it() 
     assert vectors == pytest.approx(np.array([[1, 0, 0], [0, 0.6, 0.8], [0, 0, 0]]))
 
 
-def test_opposite_sentences_cancel_to_nothing_rather_than_to_chance() -> None:
+def test_opposite_sentences_cancel_to_nothing_rather_than_to_chance():
     sentences = np.array([[1, 0], [-1, 1e-8]], dtype=np.float32)
     vectors = aspect_vectors(sentences, np.ones((2, 1), dtype=np.float32))
     assert vectors.tolist() == [[0.0, 0.0]]
 
 
-def test_labels_of_the_source_win_over_the_classifier() -> None:
+def test_labels_of_the_source_win_over_the_classifier():
     spans = split_sentences(TEXT)
     guessed = role_probabilities(DOCUMENT, spans, RESEARCH)
     assert guessed.argmax(axis=1).tolist() == [0, 1, 2]
@@ -142,13 +129,13 @@ def test_labels_of_the_source_win_over_the_classifier() -> None:
     ]
 
 
-def test_a_lens_without_a_classifier_makes_no_guess() -> None:
+def test_a_lens_without_a_classifier_makes_no_guess():
     spans = split_sentences(TEXT)
     two = Lens("two", "Two", (*POSTS.aspects, replace(POSTS.aspects[0], key="reply")))
     assert role_probabilities(DOCUMENT, spans, two).tolist() == [[0.5, 0.5]] * 3
 
 
-def test_a_stored_document_comes_back_as_it_was_given(small: Explorer) -> None:
+def test_a_stored_document_comes_back_as_it_was_given(small):
     for given in DOCUMENTS:
         found = small.document("small", given["doc_id"])
         text = " ".join(given["sentences"]) if "sentences" in given else given["text"]
@@ -163,7 +150,7 @@ def test_a_stored_document_comes_back_as_it_was_given(small: Explorer) -> None:
             assert [keys[s.role or 0] for s in found.sentences] == given["roles"]
 
 
-def test_a_sentence_keeps_an_aspect_that_stands_out_only_where_the_lens_allows_none() -> None:
+def test_a_sentence_keeps_an_aspect_that_stands_out_only_where_the_lens_allows_none():
     roles = np.array([[0.9, 0.06, 0.04], [0.4, 0.35, 0.25], [0.5, 0.3, 0.2]], dtype=np.float32)
     kept = without_doubtful(roles)
     assert kept.any(axis=1).tolist() == [True, False, True]

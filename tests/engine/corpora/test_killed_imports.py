@@ -1,24 +1,20 @@
 """Pulling the plug on an import, or filling its disk, costs time and nothing else."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from engine.config import DEMO
-from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
-from tests.command_launcher import Launcher, launching
+from tests.command_launcher import launching
 from tests.fakes.service_server import serving_papers
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
@@ -33,7 +29,7 @@ SHARD = 32
 CHANCE = random.Random(20260301)  # noqa: S311 - not for secrets
 
 
-def rows(explorer: Explorer, name: str) -> pa.Table:
+def rows(explorer, name):
     """Every row with every column, in the order of the ids."""
     table = DocumentTable.open(explorer.home.corpus(name))
     return pa.Table.from_batches(list(table.columns(table.schema.names))).sort_by("doc_id")
@@ -42,14 +38,12 @@ def rows(explorer: Explorer, name: str) -> pa.Table:
 # Pulling the plug
 
 
-def written(home: Path, kind: str = "_versions/*.manifest") -> int:
+def written(home, kind="_versions/*.manifest"):
     """Versions of the only table of documents on disk, or indexes, half-written ones included."""
     return len(list(home.glob(f"corpora/*/documents.lance/{kind}")))
 
 
-def import_and_kill(
-    launcher: Launcher, home: Path, command: tuple[object, ...], moment: Callable[[], bool]
-) -> None:
+def import_and_kill(launcher, home, command, moment):
     """Begin an import, and send SIGKILL shortly after ``moment``."""
     pid = launcher.start(home, *command)
     wait_until(moment, what="the moment to kill it", seconds=300, pause=0.001)
@@ -58,9 +52,7 @@ def import_and_kill(
     assert launcher.wait() == -signal.SIGKILL, Path(f"{home}.log").read_text("utf-8")
 
 
-def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
-    home: Path, tmp_path: Path, tiny_model: Path
-) -> None:
+def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(home, tmp_path, tiny_model):
     command = ("import", DEMO, "--name", "demo", "--encoder", tiny_model)
     with launching(SEEDLENS_SHARD_DOCUMENTS=str(SHARD)) as launcher:
         for _ in range(2):  # while documents are written ...
@@ -90,9 +82,7 @@ def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
             assert killed.search(query).results == whole.search(query).results, system
 
 
-def test_fifty_thousand_documents_of_a_service_survive_ten_kills(
-    home: Path, tiny_model: Path
-) -> None:
+def test_fifty_thousand_documents_of_a_service_survive_ten_kills(home, tiny_model):
     count = 50_000
     command = ("import", "openalex:everything", "--name", "papers", "--encoder", tiny_model)
     command = (*command, "--limit", count)
@@ -122,8 +112,8 @@ def test_fifty_thousand_documents_of_a_service_survive_ten_kills(
 
 
 def test_a_full_disk_costs_the_shard_at_hand_and_the_same_command_goes_on(
-    home: Path, tmp_path: Path, tiny_model: Path
-) -> None:
+    home, tmp_path, tiny_model
+):
     """A real limit on the size of a file, which a shard of long documents exceeds."""
     short = [*DOCUMENTS[:20], *({**d, "doc_id": f"again-{d['doc_id']}"} for d in DOCUMENTS[:12])]
     long = [

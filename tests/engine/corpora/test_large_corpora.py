@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import NoReturn
 
 import lancedb
 import numpy as np
@@ -17,13 +16,13 @@ import engine.corpora.opened
 import engine.search.searcher
 import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
-from engine.corpora.contracts import RankedDocuments, Request, VectorPart
+from engine.corpora.contracts import VectorPart
 from engine.corpora.indexing import fixed_vectors, table_schema
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column, facet, matrix, to_batch, vector_columns
 from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
-from engine.numeric import FloatArray, narrowed, unit
+from engine.numeric import narrowed, unit
 from engine.queries import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -42,16 +41,16 @@ SEEDS = ["d0000", "d2999"]
 SYSTEMS = ("dense", "aspect", "late-interaction")
 
 
-def random_rows(count: int) -> pa.RecordBatch:
+def random_rows(count):
     """Documents of one sentence whose vectors lie in sixty clusters."""
     chance = np.random.default_rng(11)
     centres = chance.standard_normal((60, WIDTH))
 
-    def vectors() -> FloatArray:
+    def vectors():
         spread = 0.5 * chance.standard_normal((count, WIDTH))
         return unit((centres[chance.integers(60, size=count)] + spread).astype(np.float32))
 
-    def one_each(values: pa.Array) -> pa.Array:
+    def one_each(values):
         return pa.ListArray.from_arrays(pa.array(np.arange(count + 1, dtype=np.int32)), values)
 
     ids = [f"d{n:04}" for n in range(count)]
@@ -79,7 +78,7 @@ def random_rows(count: int) -> pa.RecordBatch:
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> DocumentTable:
+def table(tmp_path_factory):
     """Three thousand random documents with a vector index on every vector column."""
     path: Path = tmp_path_factory.mktemp("large")
     table = DocumentTable.open_or_create(path, table_schema(SPEC, RESEARCH))
@@ -91,20 +90,20 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> DocumentTable:
 
 
 @pytest.fixture(scope="module")
-def resident(table: DocumentTable) -> OpenCorpus:
+def resident(table):
     return OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
 
 
 @pytest.fixture(scope="module")
-def streamed(table: DocumentTable) -> OpenCorpus:
+def streamed(table):
     return OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=0)
 
 
-def no_model(*_: object) -> NoReturn:
+def no_model(*_):
     pytest.fail("a stored seed needs no model")
 
 
-def resolved(corpus: OpenCorpus, asked: Query) -> Request:
+def resolved(corpus, asked):
     """The query as systems take it, to the depth that a page of a large corpus has."""
     searcher = Searcher(corpus, no_model, no_model, no_model)
     seed = searcher.seed(asked)
@@ -112,18 +111,18 @@ def resolved(corpus: OpenCorpus, asked: Query) -> Request:
     return replace(searcher.request(asked, seed, focus), depth=CANDIDATES)
 
 
-def rank(corpus: OpenCorpus, **query: object) -> RankedDocuments:
+def rank(corpus, **query):
     """The top twenty."""
     asked = Query("large", aspect="method", **query)  # type: ignore[arg-type]
     return find_system(asked.system).rank(corpus, resolved(corpus, asked))[:20]
 
 
-def in_order(ranking: RankedDocuments) -> bool:
+def in_order(ranking):
     """Best first, ties by doc_id."""
     return list(ranking) == sorted(ranking, key=lambda s: (-s.score, s.doc_id))
 
 
-def assert_alike(found: RankedDocuments, expected: RankedDocuments) -> None:
+def assert_alike(found, expected):
     assert [s.doc_id for s in found] == [s.doc_id for s in expected]
     scores = [s.score for s in expected]
     assert [s.score for s in found] == pytest.approx(scores, abs=1e-5)
@@ -131,13 +130,7 @@ def assert_alike(found: RankedDocuments, expected: RankedDocuments) -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_few_documents_are_scored_exactly(
-    resident: OpenCorpus,
-    streamed: OpenCorpus,
-    monkeypatch: pytest.MonkeyPatch,
-    system: str,
-    seed: str,
-) -> None:
+def test_few_documents_are_scored_exactly(resident, streamed, monkeypatch, system, seed):
     monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", COUNT)
     assert resident.resident
     assert not streamed.resident
@@ -150,13 +143,8 @@ def test_few_documents_are_scored_exactly(
 @pytest.mark.parametrize("steer", [0.0, 0.7])
 @pytest.mark.parametrize("among", [100, COUNT], ids=["asked for more", "asked for these"])
 def test_above_it_the_index_finds_most_of_the_top_twenty(
-    resident: OpenCorpus,
-    streamed: OpenCorpus,
-    monkeypatch: pytest.MonkeyPatch,
-    steer: float,
-    filters: tuple[str, ...],
-    among: int,
-) -> None:
+    resident, streamed, monkeypatch, steer, filters, among
+):
     monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
     monkeypatch.setattr(engine.corpora.opened, "AMONG_BELOW", among)
     parsed = tuple(map(parse_filter, filters))
@@ -169,9 +157,7 @@ def test_above_it_the_index_finds_most_of_the_top_twenty(
         assert len({s.doc_id for s in found} & {s.doc_id for s in expected}) >= enough
 
 
-def test_what_the_index_finds_has_its_exact_score(
-    resident: OpenCorpus, streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_index_finds_has_its_exact_score(resident, streamed, monkeypatch):
     monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
     request = resolved(streamed, Query("large", seed="d0017", aspect="method"))
     vector = request.seed.vector
@@ -183,7 +169,7 @@ def test_what_the_index_finds_has_its_exact_score(
     assert in_order(found)
 
 
-def first_stage(corpus: OpenCorpus, request: Request) -> list[VectorPart]:
+def first_stage(corpus, request):
     """Half the document, half its aspect: what steer 0.5 asks of the vectors."""
     assert request.focus is not None
     aspect = focus_vector(request.seed, request.focus)
@@ -193,9 +179,7 @@ def first_stage(corpus: OpenCorpus, request: Request) -> list[VectorPart]:
     ]
 
 
-def test_a_small_scope_is_exact_even_there(
-    resident: OpenCorpus, streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_scope_is_exact_even_there(resident, streamed, monkeypatch):
     monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
     filters = (parse_filter("year=1917"),)
     for system in SYSTEMS:
@@ -205,9 +189,7 @@ def test_a_small_scope_is_exact_even_there(
         assert_alike(found, rank(resident, **query))
 
 
-def test_a_judged_pool_is_ranked_whole_and_alone(
-    resident: OpenCorpus, streamed: OpenCorpus
-) -> None:
+def test_a_judged_pool_is_ranked_whole_and_alone(resident, streamed):
     pool = ["d0003", "d2000", "d0000", "not there"]
     for corpus in (resident, streamed):
         searcher = Searcher(corpus, no_model, no_model, no_model)
@@ -217,7 +199,7 @@ def test_a_judged_pool_is_ranked_whole_and_alone(
             assert {s.doc_id for s in found} == {"d0003", "d2000"}, system
 
 
-def test_words_score_alike_in_every_pool(table: DocumentTable) -> None:
+def test_words_score_alike_in_every_pool(table):
     """What is remembered of one pool does not change what another one's documents score."""
     corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
     rows, scores = table.full_text("word", COUNT)
@@ -228,8 +210,8 @@ def test_words_score_alike_in_every_pool(table: DocumentTable) -> None:
 
 
 def test_a_document_far_from_the_seed_is_found_where_the_filter_leaves_out_all_that_is_near(
-    table: DocumentTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    table, monkeypatch
+):
     monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 0)
     monkeypatch.setattr(engine.corpora.opened, "AMONG_BELOW", 0)
     monkeypatch.setattr(engine.corpora.opened, "NEAREST_READ", 20)
@@ -246,8 +228,8 @@ def test_a_document_far_from_the_seed_is_found_where_the_filter_leaves_out_all_t
 
 @pytest.mark.parametrize("index", [IvfFlat(distance_type="cosine", num_partitions=8), None])
 def test_a_corpus_that_an_earlier_version_indexed_is_searched_as_before(
-    resident: OpenCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: IvfFlat | None
-) -> None:
+    resident, tmp_path, monkeypatch, index
+):
     table = DocumentTable.open_or_create(tmp_path, table_schema(SPEC, RESEARCH))
     table.write(random_rows(COUNT), replace=False)
     table.finish([], timedelta(hours=1))
@@ -260,7 +242,7 @@ def test_a_corpus_that_an_earlier_version_indexed_is_searched_as_before(
     )
 
 
-def test_rows_are_those_that_scans_stream_whatever_was_written(tmp_path: Path) -> None:
+def test_rows_are_those_that_scans_stream_whatever_was_written(tmp_path):
     table = DocumentTable.open_or_create(tmp_path, table_schema(SPEC, RESEARCH))
     rows = random_rows(300)
     for start in range(0, 300, 60):

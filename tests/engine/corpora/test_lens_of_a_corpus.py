@@ -6,21 +6,16 @@ import itertools
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.config import DEMO
 from engine.corpora.indexing import role_probabilities
-from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.ingest.documents import role, role_labels
 from engine.lenses.definitions import CONVERSATIONS, POSTS, RESEARCH
 from engine.lenses.roles import prototypes, prototypes_from
-from engine.numeric import FloatArray
 from engine.types.corpora import ImportRequest
 from engine.types.documents import SourceDocument
 from engine.types.encoders import Passage
@@ -33,7 +28,7 @@ from tests.support import make_explorer, write_jsonl
 # Labels and prototypes
 
 
-def test_labels_are_those_of_the_lens() -> None:
+def test_labels_are_those_of_the_lens():
     posts, research = role_labels(POSTS), role_labels(RESEARCH)
     found: set[str] = set()
     read = [role(value, found, posts) for value in ("Advice", "a", "stance_label", "other")]
@@ -43,11 +38,11 @@ def test_labels_are_those_of_the_lens() -> None:
     assert role("objective", found, research) == "background"
 
 
-def sentences_of(encoder: OnePassEncoder, text: str, spans: tuple[Any, ...]) -> FloatArray:
+def sentences_of(encoder, text, spans):
     return encoder.encode([Passage("", text, spans)])[0].sentences
 
 
-def test_roles_of_a_lens_without_a_classifier_follow_its_aspects(encoder: OnePassEncoder) -> None:
+def test_roles_of_a_lens_without_a_classifier_follow_its_aspects(encoder):
     turns = [
         "We are stuck in the lift between two floors.",
         "Could you please call the caretaker for us?",
@@ -66,9 +61,7 @@ def test_roles_of_a_lens_without_a_classifier_follow_its_aspects(encoder: OnePas
 
 
 @pytest.mark.nightly
-def test_prototypes_tell_aspects_apart_far_better_than_chance(
-    explorer: Explorer, encoder: OnePassEncoder
-) -> None:
+def test_prototypes_tell_aspects_apart_far_better_than_chance(explorer, encoder):
     """Accuracies as measured when they were made (0.59, 0.75, 0.67), with some room."""
     opened = explorer.library.open("demo")
     research = prototypes(RESEARCH, encoder)
@@ -82,8 +75,8 @@ def test_prototypes_tell_aspects_apart_far_better_than_chance(
         assert _left_out_accuracy(lens, encoder) >= least, "chance would give 0.25"
 
 
-def _left_out_accuracy(lens: Lens, encoder: OnePassEncoder) -> float:
-    def rows(texts: tuple[str, ...]) -> FloatArray:
+def _left_out_accuracy(lens, encoder):
+    def rows(texts):
         return np.concatenate([sentences_of(encoder, t, ((0, len(t)),)) for t in texts])
 
     known = [[rows((a.definition,)), rows(a.examples), rows(a.phrases)] for a in lens.aspects]
@@ -100,12 +93,12 @@ def _left_out_accuracy(lens: Lens, encoder: OnePassEncoder) -> float:
 # Another lens for an indexed corpus
 
 
-def row(explorer: Explorer, doc_id: str) -> dict[str, Any]:
+def row(explorer, doc_id):
     rows = explorer.library.open("small").table
     return dict(rows.rows([doc_id], rows.schema.names).to_pylist()[0])
 
 
-def test_a_corpus_gets_another_lens_and_keeps_its_vectors(small_copy: Explorer) -> None:
+def test_a_corpus_gets_another_lens_and_keeps_its_vectors(small_copy):
     before = row(small_copy, "bees-network")
     told: list[int] = []
     assert small_copy.library.set_lens("small", POSTS, lambda p: told.append(p.done))
@@ -122,7 +115,7 @@ def test_a_corpus_gets_another_lens_and_keeps_its_vectors(small_copy: Explorer) 
     assert not small_copy.library.set_lens("small", POSTS), "nothing to do the second time"
 
 
-def test_everything_works_on_a_corpus_of_another_lens(small_copy: Explorer, home: Path) -> None:
+def test_everything_works_on_a_corpus_of_another_lens(small_copy, home):
     onlooker = make_explorer(home)
     under_way = onlooker.searcher("small")
     small_copy.library.set_lens("small", POSTS)
@@ -136,9 +129,7 @@ def test_everything_works_on_a_corpus_of_another_lens(small_copy: Explorer, home
     assert small_copy.search(pasted).total == len(DOCUMENTS)
 
 
-def test_roles_that_the_source_gave_survive_where_both_lenses_have_the_aspect(
-    small_copy: Explorer,
-) -> None:
+def test_roles_that_the_source_gave_survive_where_both_lenses_have_the_aspect(small_copy):
     given = row(small_copy, "bees-network")["roles"]
     assert given == [1, 0, 0, 0, 1, 0, 0, 0, 1]
     two = Lens("two", "Two", (RESEARCH.aspects[1], replace(POSTS.aspects[0], letter="Q")))
@@ -151,8 +142,8 @@ def test_roles_that_the_source_gave_survive_where_both_lenses_have_the_aspect(
 
 
 def test_documents_are_added_and_deleted_and_come_back_under_the_new_lens(
-    small_copy: Explorer, small_source: Path, home: Path
-) -> None:
+    small_copy, small_source, home
+):
     library = small_copy.library
     library.set_lens("small", CONVERSATIONS)
     extra = {"doc_id": "new", "title": "New", "text": "Will you come on Friday? I am so glad."}
@@ -171,13 +162,11 @@ def test_documents_are_added_and_deleted_and_come_back_under_the_new_lens(
     assert library.lens("small") == RESEARCH
 
 
-def test_a_change_that_fails_or_is_stopped_leaves_the_corpus_as_it_was(
-    small_copy: Explorer,
-) -> None:
+def test_a_change_that_fails_or_is_stopped_leaves_the_corpus_as_it_was(small_copy):
     library, folder = small_copy.library, small_copy.home.corpora
     before = small_copy.search(Query("small", seed="bees-network", aspect="method")).results
 
-    def stop(_: object) -> None:
+    def stop(_):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -187,8 +176,8 @@ def test_a_change_that_fails_or_is_stopped_leaves_the_corpus_as_it_was(
 
 
 def test_what_a_change_left_is_kept_for_readers_for_a_while_and_then_removed(
-    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    small_copy, monkeypatch
+):
     small_copy.library.set_lens("small", POSTS)
     former = small_copy.home.corpus("small")
     for hours, kept in ((0, True), (0.9, True), (1.1, False)):
@@ -199,7 +188,7 @@ def test_what_a_change_left_is_kept_for_readers_for_a_while_and_then_removed(
     assert small_copy.search(Query("small", seed="bees-network", aspect="advice")).total == 39
 
 
-def test_labels_can_be_left_aside_at_import(fresh: Explorer, tmp_path: Path) -> None:
+def test_labels_can_be_left_aside_at_import(fresh, tmp_path):
     lines = (DEMO / "corpus.jsonl").read_text("utf-8").splitlines()[:3]
     source = write_jsonl(tmp_path / "few.jsonl", map(json.loads, lines))
     fresh.library.import_documents(ImportRequest(source, "few", mapping={"roles": ""}))
@@ -209,7 +198,7 @@ def test_labels_can_be_left_aside_at_import(fresh: Explorer, tmp_path: Path) -> 
     assert all(0 < p < 1 for s in document.sentences for p in s.roles), "the roles are not"
 
 
-def test_an_import_reads_the_labels_that_its_lens_knows(fresh: Explorer, tmp_path: Path) -> None:
+def test_an_import_reads_the_labels_that_its_lens_knows(fresh, tmp_path):
     lens = fresh.library.own_lens(OWN)
     rows = [
         {
@@ -227,7 +216,7 @@ def test_an_import_reads_the_labels_that_its_lens_knows(fresh: Explorer, tmp_pat
     assert all(0 < p < 1 for s in foreign for p in s.roles), "labels of another lens say nothing"
 
 
-def test_a_corpus_keeps_the_words_that_its_lens_had(fresh: Explorer, tmp_path: Path) -> None:
+def test_a_corpus_keeps_the_words_that_its_lens_had(fresh, tmp_path):
     source = write_jsonl(tmp_path / "a.jsonl", DOCUMENTS[:2])
     lens = fresh.library.own_lens(OWN)
     fresh.library.import_documents(ImportRequest(source, "letters", lens=lens))

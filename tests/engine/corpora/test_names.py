@@ -1,13 +1,10 @@
 """Names of corpora: with spaces, and changed later."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from engine.errors import BadInputError, SeedLensError
-from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.callbacks import never, tell_nobody
 from engine.types.corpora import ImportRequest
@@ -18,7 +15,7 @@ from tests.support import make_explorer
 ROWS = [{"doc_id": "a", "text": "Terns nest on the shore."}]
 
 
-def test_a_renamed_corpus_keeps_all_that_belongs_to_it(small_copy: Explorer) -> None:
+def test_a_renamed_corpus_keeps_all_that_belongs_to_it(small_copy):
     library = small_copy.library
     small_copy.annotation.save(Project("small", "bees"), "ada")
     library.rename("small", " My papers 2024 ")
@@ -37,7 +34,7 @@ def test_a_renamed_corpus_keeps_all_that_belongs_to_it(small_copy: Explorer) -> 
     assert library.titles() == {"small": "small"}
 
 
-def test_a_name_is_that_of_one_corpus_only(small_copy: Explorer) -> None:
+def test_a_name_is_that_of_one_corpus_only(small_copy):
     library = small_copy.library
     library.add("other", ROWS)
     library.rename("small", "bees")
@@ -92,7 +89,7 @@ def test_an_old_name_and_a_new_one_lead_to_the_same_grades_and_lists(small_copy)
     assert small_copy.search(Query("small", seed=other, filters=filters)).total == 1
 
 
-def test_a_corpus_with_spaces_in_its_name_lives_like_any_other(fresh: Explorer) -> None:
+def test_a_corpus_with_spaces_in_its_name_lives_like_any_other(fresh):
     name = "My papers 2024"
     assert fresh.library.add(name, ROWS).added == 1
     assert fresh.home.corpus(name) == Path(fresh.home.corpora, name)

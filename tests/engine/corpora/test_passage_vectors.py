@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -11,17 +9,16 @@ from engine.corpora.contracts import TokenRows
 from engine.corpora.opened import READS_BEFORE, OpenCorpus
 from engine.corpora.passage_vectors import Passages, size_of
 from engine.corpora.recent import Recent
-from engine.explorer import Explorer
 from engine.numeric import widened
 
 Tokens = Recent[tuple[int, int], TokenRows]
 
 
 @pytest.fixture(autouse=True)
-def room_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Tokens]:
+def room_for(monkeypatch):
     """Empties what is kept, and sets the bytes that it may take."""
 
-    def set_room(bytes_: int) -> Tokens:
+    def set_room(bytes_):
         tokens: Tokens = Recent(None, size_of, bytes_)
         monkeypatch.setattr(Passages, "_tokens", tokens)
         return tokens
@@ -31,7 +28,7 @@ def room_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Tokens]:
 
 
 @pytest.fixture
-def corpus(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> OpenCorpus:
+def corpus(small, monkeypatch):
     """As it is before it is read often, whatever other tests read of it."""
     corpus = small.library.open("small")
     monkeypatch.setattr(corpus, "_reads", READS_BEFORE)
@@ -39,16 +36,16 @@ def corpus(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> OpenCorpus:
     return corpus
 
 
-def passages(corpus: OpenCorpus) -> Passages:
+def passages(corpus):
     count = len(corpus.lens.aspects)
     return Passages(corpus.table, corpus.spec, count, corpus.words.idf)
 
 
-def size(rows: list[TokenRows]) -> int:
+def size(rows):
     return sum(array.nbytes for row in rows for array in row)
 
 
-def same(one: list[TokenRows], other: list[TokenRows]) -> bool:
+def same(one, other):
     return all(
         np.array_equal(a.vectors, b.vectors)
         and np.array_equal(a.starts, b.starts)
@@ -58,9 +55,7 @@ def same(one: list[TokenRows], other: list[TokenRows]) -> bool:
     )
 
 
-def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(
-    corpus: OpenCorpus,
-) -> None:
+def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(corpus):
     kept = passages(corpus)
     stored = ["plain", "bees-network", "no-method"]
     for _ in range(2):  # the second time from memory
@@ -74,7 +69,7 @@ def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(
                 assert tuple(roles) == pytest.approx(expected, abs=1e-3)
 
 
-def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus: OpenCorpus) -> None:
+def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus):
     seed = corpus.seed("bees-network")
     (row,) = passages(corpus).tokens(corpus.rows(["bees-network"]))
     assert np.array_equal(row.idf, seed.idf)
@@ -89,9 +84,7 @@ def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus: OpenC
     assert title == pytest.approx(row.idf[inside].mean(), abs=1e-5)
 
 
-def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
-    corpus: OpenCorpus, room_for: Callable[[int], Tokens]
-) -> None:
+def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(corpus, room_for):
     rows = np.arange(12)
     each = [size(passages(corpus).tokens(rows[i : i + 1])) for i in rows]
     kept = passages(corpus)
@@ -108,9 +101,7 @@ def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
     assert tokens._taken <= room or len(tokens._kept) == 1, "the one used last stays"
 
 
-def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(
-    corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(corpus, monkeypatch):
     opened = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, resident_bytes=2**30)
     alone = opened.resident_bytes
     monkeypatch.setattr(opened, "_seeds", Recent(0))

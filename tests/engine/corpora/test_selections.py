@@ -1,18 +1,14 @@
 """Selections: documents that somebody chose are a filter like any other, kept with the corpus."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
-from engine.corpora.backup import Only, back_up, restore
+from engine.corpora.backup import back_up, restore
 from engine.corpora.registry import store_of
 from engine.corpora.selections import FOLDER, selection_key
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.queries import parse_filter
 from engine.types.corpora import ImportRequest
@@ -23,9 +19,7 @@ from tests.support import make_explorer
 CHOSEN = ["bees-network", "bees-survey", "bridges-survey"]
 
 
-def test_the_same_documents_make_the_same_filter_whose_words_say_how_many(
-    small_copy: Explorer,
-) -> None:
+def test_the_same_documents_make_the_same_filter_whose_words_say_how_many(small_copy):
     first = small_copy.select("small", CHOSEN)
     assert small_copy.select("small", [*reversed(CHOSEN), CHOSEN[0]]) == first
     assert len(small_copy.ledger.documents("selection", list[str]).all("small")) == 1
@@ -35,9 +29,7 @@ def test_the_same_documents_make_the_same_filter_whose_words_say_how_many(
 
 
 @pytest.mark.parametrize("system", ["bm25", "dense", "aspect", "late-interaction"])
-def test_a_search_keeps_to_a_selection_and_to_other_filters_with_it(
-    small_copy: Explorer, system: str
-) -> None:
+def test_a_search_keeps_to_a_selection_and_to_other_filters_with_it(small_copy, system):
     chosen = small_copy.browse("small", 0, 12)
     seed, others = chosen[0].doc_id, chosen[1:]
     within = small_copy.select("small", [one.doc_id for one in chosen])
@@ -55,7 +47,7 @@ def test_a_search_keeps_to_a_selection_and_to_other_filters_with_it(
     assert small_copy.facets("small", (within, two)).documents == 2
 
 
-def test_what_cannot_be_selected_is_named(small_copy: Explorer) -> None:
+def test_what_cannot_be_selected_is_named(small_copy):
     with pytest.raises(UnknownNameError, match=r"2 documents of the selection: 'no1', 'no2'\."):
         small_copy.select("small", ["no1", CHOSEN[0], "no2"])
     with pytest.raises(UnknownNameError, match="'n4' and 35 more"):
@@ -67,7 +59,7 @@ def test_what_cannot_be_selected_is_named(small_copy: Explorer) -> None:
 
 
 @pytest.mark.parametrize("key", ["3-0123456789abcdef", "../../3-0123456789abcdef", "9" * 6000])
-def test_a_key_that_is_not_stored_is_said_to_be_so(small: Explorer, key: str) -> None:
+def test_a_key_that_is_not_stored_is_said_to_be_so(small, key):
     filter_ = parse_filter(f"in.selection={key}")
     assert filter_.words.startswith("within ")
     with pytest.raises(UnknownNameError, match="is not stored here"):
@@ -76,9 +68,7 @@ def test_a_key_that_is_not_stored_is_said_to_be_so(small: Explorer, key: str) ->
         small.facets("small", [parse_filter(f"in.selection>={key}")])
 
 
-def test_those_of_earlier_versions_are_read_and_go_to_the_ledger_with_another_lens(
-    small_copy: Explorer,
-) -> None:
+def test_those_of_earlier_versions_are_read_and_go_to_the_ledger_with_another_lens(small_copy):
     key, row = selection_key("small", CHOSEN), small_copy.ledger.corpus("small")
     assert row is not None
     folder = store_of(small_copy.home, row) / FOLDER
@@ -92,7 +82,7 @@ def test_those_of_earlier_versions_are_read_and_go_to_the_ledger_with_another_le
     assert small_copy.facets("small", [kept]).documents == 3
 
 
-def test_it_outlives_a_change_of_lens_and_new_documents(small_copy: Explorer) -> None:
+def test_it_outlives_a_change_of_lens_and_new_documents(small_copy):
     kept = small_copy.select("small", CHOSEN)
     small_copy.library.set_lens("small", POSTS)
     assert small_copy.facets("small", [kept]).documents == 3
@@ -101,9 +91,7 @@ def test_it_outlives_a_change_of_lens_and_new_documents(small_copy: Explorer) ->
 
 
 @pytest.mark.parametrize("only", [None, "irreplaceable"])
-def test_it_is_in_a_backup(
-    small_copy: Explorer, small_source: Path, tmp_path: Path, only: Only | None
-) -> None:
+def test_it_is_in_a_backup(small_copy, small_source, tmp_path, only):
     kept = small_copy.select("small", CHOSEN)
     back_up(small_copy.home, small_copy.ledger, tmp_path / "small.zip", only)
     restore(tmp_path / "small.zip", Home(tmp_path / "restored"))
@@ -112,7 +100,7 @@ def test_it_is_in_a_backup(
     assert restored.facets("small", [kept]).documents == 3
 
 
-def test_it_goes_with_its_corpus(small_copy: Explorer) -> None:
+def test_it_goes_with_its_corpus(small_copy):
     kept = small_copy.select("small", CHOSEN)
     small_copy.library.delete("small")
     small_copy.library.restore("small")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from engine.corpora import backup
 from engine.errors import BadInputError, NotAllowedError, ServiceError
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import (
-    ImportReport,
     ImportRequest,
     NamedDataset,
     Progress,
@@ -27,7 +23,7 @@ from engine.types.searches import Query
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
-from tests.fakes.service_server import Paper, ServiceServer, serving_papers
+from tests.fakes.service_server import Paper, serving_papers
 from tests.support import make_explorer
 
 GRACE = Person("grace@example.org", "Grace", "lead")
@@ -35,40 +31,38 @@ EVE = Person("eve@example.org", "Eve", "annotator")
 
 
 @pytest.fixture
-def services() -> Iterator[ServiceServer]:
+def services():
     """130 papers, which take two pages of OpenAlex."""
     with serving_papers(130) as server:
         yield server
 
 
 @pytest.fixture
-def served(services: ServiceServer, home: Path) -> Explorer:
+def served(services, home):
     """An explorer over an empty home that asks these services."""
     return make_explorer(home, **services.settings, openalex_key="a-key-of-mine")
 
 
-def asked(served: Explorer, text: str = "openalex:everything", **others: object) -> ServiceQueries:
+def asked(served, text="openalex:everything", **others):
     service, _, words = text.partition(":")
     query = served.library.service_query(service, words)
     return ServiceQueries((replace(query, **others),))  # type: ignore[arg-type]
 
 
-def bring(
-    served: Explorer, model: Path, queries: ServiceQueries, name: str = "papers"
-) -> ImportReport:
+def bring(served, model, queries, name="papers"):
     request = ImportRequest(queries, name, encoder=str(model))
     return served.library.import_documents(request)
 
 
-def table(served: Explorer, name: str = "papers") -> pa.Table:
+def table(served, name="papers"):
     """Every row with every column, in the order of the ids."""
     found = DocumentTable.open(served.home.corpus(name))
     return pa.Table.from_batches(list(found.columns(found.schema.names))).sort_by("doc_id")
 
 
 def test_a_corpus_of_a_service_is_updated_and_what_did_not_change_keeps_its_vectors(
-    served: Explorer, services: ServiceServer, tiny_model: Path
-) -> None:
+    served, services, tiny_model
+):
     report = bring(served, tiny_model, asked(served))
     assert (report.added, report.documents, report.warnings) == (130, 130, ())
     document = served.document("papers", "W7")
@@ -98,10 +92,8 @@ def test_a_corpus_of_a_service_is_updated_and_what_did_not_change_keeps_its_vect
     assert served.library.corpus("papers").sources[0].documents == 135
 
 
-def test_a_library_of_zotero_is_asked_for_changes_alone(
-    served: Explorer, services: ServiceServer, tiny_model: Path
-) -> None:
-    def update() -> tuple[int, int, int, list[str | None]]:
+def test_a_library_of_zotero_is_asked_for_changes_alone(served, services, tiny_model):
+    def update():
         services.seen.clear()
         report = bring(served, tiny_model, served.library.sources_to_update("papers"))
         asked_since = [request.params.get("since") for request in services.seen]
@@ -126,8 +118,8 @@ def test_a_library_of_zotero_is_asked_for_changes_alone(
 
 
 def test_several_services_fill_one_corpus_and_are_all_asked_for_an_update(
-    served: Explorer, services: ServiceServer, tiny_model: Path, tmp_path: Path
-) -> None:
+    served, services, tiny_model, tmp_path
+):
     bring(served, tiny_model, asked(served, "openalex:W1,W2,W3,W777"))
     report = bring(served, tiny_model, asked(served, "acl:2024.acl-long"))
     assert (report.added, report.documents) == (10, 13)
@@ -155,8 +147,8 @@ def test_several_services_fill_one_corpus_and_are_all_asked_for_an_update(
 
 
 def test_documents_without_an_abstract_stand_by_their_title_or_are_left_out(
-    served: Explorer, services: ServiceServer, tiny_model: Path
-) -> None:
+    served, services, tiny_model
+):
     services.papers = [Paper(1), Paper(2, abstract=False), Paper(3)]
     report = bring(served, tiny_model, asked(served), "all")
     assert report.documents == 3
@@ -171,8 +163,8 @@ def test_documents_without_an_abstract_stand_by_their_title_or_are_left_out(
 
 
 def test_a_service_that_fails_leaves_no_corpus_and_the_same_import_goes_on(
-    served: Explorer, services: ServiceServer, tiny_model: Path
-) -> None:
+    served, services, tiny_model
+):
     services.behaviour.faults = deque(["ok", "429 retry=5000"])
     with pytest.raises(ServiceError, match="wants no more requests for 83 minutes"):
         bring(served, tiny_model, asked(served))
@@ -186,9 +178,7 @@ def test_a_service_that_fails_leaves_no_corpus_and_the_same_import_goes_on(
         bring(served, tiny_model, asked(served, "arxiv:1999.99999"), "nothing")
 
 
-def test_an_import_that_is_cancelled_while_it_retrieves_goes_on(
-    served: Explorer, services: ServiceServer, tiny_model: Path
-) -> None:
+def test_an_import_that_is_cancelled_while_it_retrieves_goes_on(served, services, tiny_model):
     told: list[Progress] = []
     request = ImportRequest(asked(served), "papers", encoder=str(tiny_model))
     report = served.library.import_documents(request, told.append, lambda: len(told) >= 2)
@@ -199,9 +189,7 @@ def test_an_import_that_is_cancelled_while_it_retrieves_goes_on(
     assert served.library.import_documents(request).documents == 130
 
 
-def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
-    served: Explorer, services: ServiceServer
-) -> None:
+def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(served, services):
     lead, other = (served.acting_as(person).library for person in (GRACE, EVE))
     assert lead.look_up(asked(served).queries[0]).total == 130
     seen = len(services.seen)
@@ -219,7 +207,7 @@ def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
     assert served.library.look_up(local.queries[0]).total == 130
 
 
-def test_a_data_set_that_is_cancelled_before_it_came_can_be_resumed(served: Explorer) -> None:
+def test_a_data_set_that_is_cancelled_before_it_came_can_be_resumed(served):
     pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
     told: list[str] = []
     request = ImportRequest(NamedDataset("beir/scifact"), "c")
@@ -243,19 +231,17 @@ BIB = """
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Path:
+def library(tmp_path):
     file = tmp_path / "library.bib"
     file.write_text(BIB)
     return file
 
 
-def filling(file: Path, model: Path) -> ImportRequest:
+def filling(file, model):
     return ImportRequest(file, "papers", encoder=str(model), repairs=Repairs(fill_abstracts=True))
 
 
-def test_missing_abstracts_are_looked_up_by_doi(
-    served: Explorer, services: ServiceServer, tiny_model: Path, library: Path
-) -> None:
+def test_missing_abstracts_are_looked_up_by_doi(served, services, tiny_model, library):
     services.papers[8] = Paper(9, abstract=False, at_crossref=True)
     assert served.library.examine(library).fillable == 3
     report = served.library.import_documents(filling(library, tiny_model))
@@ -280,8 +266,8 @@ def test_missing_abstracts_are_looked_up_by_doi(
 
 
 def test_nothing_is_imported_where_the_service_refuses_to_look_up(
-    served: Explorer, services: ServiceServer, tiny_model: Path, library: Path
-) -> None:
+    served, services, tiny_model, library
+):
     services.behaviour.key = "another-key-than-mine"
     with pytest.raises(ServiceError):
         served.library.import_documents(filling(library, tiny_model))

@@ -13,7 +13,6 @@ import pytest
 
 from engine.encode import loaders
 from engine.encode.loaders import load_encoder
-from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError, ModelMissingError
 from engine.types.corpora import ImportRequest
 from engine.types.encoders import EMBEDDED, EncoderSpec, Passage
@@ -25,22 +24,22 @@ DENSE = "sentence_transformers.models.Dense"
 
 
 @pytest.fixture(autouse=True)
-def _loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def _loaded_anew(monkeypatch):
     """Each test loads its models itself; those that other tests share stay loaded."""
     monkeypatch.setattr(loaders, "_load", functools.lru_cache(loaders._load.__wrapped__))
 
 
-def test_the_embedded_model_is_the_published_one(encoder: OnePassEncoder) -> None:
+def test_the_embedded_model_is_the_published_one(encoder):
     assert encoder.spec == EncoderSpec(EMBEDDED, loaders.EMBEDDED_SHA256, 384, 128, 256)
 
 
-def test_other_weights_than_the_published_ones_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_weights_than_the_published_ones_are_refused(monkeypatch):
     monkeypatch.setattr(loaders, "EMBEDDED_SHA256", "0" * 64)
     with pytest.raises(ModelMissingError, match=r"53aa5117.*pip install --force-reinstall"):
         load_encoder()
 
 
-def test_the_projection_is_fixed_and_orthonormal() -> None:
+def test_the_projection_is_fixed_and_orthonormal():
     for dimension, embedded in [(384, True), (384, False), (32, False)]:
         matrix = loaders.projection(dimension, embedded=embedded)
         assert matrix.shape == (dimension, min(dimension, loaders.TOKEN_DIMENSION))
@@ -48,7 +47,7 @@ def test_the_projection_is_fixed_and_orthonormal() -> None:
         assert np.array_equal(matrix, loaders.projection(dimension, embedded=embedded))
 
 
-def test_a_models_own_pooling_makes_its_document_vector(tiny_model: Path) -> None:
+def test_a_models_own_pooling_makes_its_document_vector(tiny_model):
     from sentence_transformers import SentenceTransformer
 
     text = "Honey bee colonies collapse in winter."
@@ -57,7 +56,7 @@ def test_a_models_own_pooling_makes_its_document_vector(tiny_model: Path) -> Non
     assert float(ours.vector @ theirs) >= 0.999
 
 
-def test_mean_pooling_and_a_layer_after_it_are_kept(tiny_model: Path, tmp_path: Path) -> None:
+def test_mean_pooling_and_a_layer_after_it_are_kept(tiny_model, tmp_path):
     import torch
     from sentence_transformers import SentenceTransformer, models
 
@@ -76,7 +75,7 @@ def test_mean_pooling_and_a_layer_after_it_are_kept(tiny_model: Path, tmp_path: 
     assert float(encoded.vector @ theirs) >= 0.999
 
 
-def test_a_pooling_that_we_cannot_do_is_refused_by_name(tiny_model: Path, tmp_path: Path) -> None:
+def test_a_pooling_that_we_cannot_do_is_refused_by_name(tiny_model, tmp_path):
     from sentence_transformers import SentenceTransformer, models
 
     modules = [models.Transformer(str(tiny_model)), models.Pooling(32, "max")]
@@ -85,9 +84,7 @@ def test_a_pooling_that_we_cannot_do_is_refused_by_name(tiny_model: Path, tmp_pa
         load_encoder(str(tmp_path / "max"))
 
 
-def test_a_models_own_prompts_stand_before_documents_and_queries(
-    tiny_model: Path, tmp_path: Path
-) -> None:
+def test_a_models_own_prompts_stand_before_documents_and_queries(tiny_model, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     prompts = {"query": "Instruct: Answer.\nQuery: ", "document": "passage: "}
@@ -105,12 +102,10 @@ def test_a_models_own_prompts_stand_before_documents_and_queries(
         assert float(vector @ theirs.encode([prompt + text])[0]) >= 0.999
 
 
-def test_everything_that_shapes_a_vector_is_in_the_fingerprint(
-    tiny_model: Path, tmp_path: Path
-) -> None:
+def test_everything_that_shapes_a_vector_is_in_the_fingerprint(tiny_model, tmp_path):
     from sentence_transformers import SentenceTransformer, models
 
-    def saved(name: str, pooling: str, bias: float, prompt: str, length: int = 64) -> str:
+    def saved(name, pooling, bias, prompt, length=64):
         transformer = models.Transformer(str(tiny_model), max_seq_length=length)
         dense = models.Dense(32, 8)
         dense.linear.weight.data.fill_(0.1)
@@ -135,9 +130,7 @@ def test_everything_that_shapes_a_vector_is_in_the_fingerprint(
 @pytest.mark.parametrize(
     ("library", "where"), [("sentence-transformers", "modules.json"), ("PyLate", "Dense")]
 )
-def test_code_that_a_model_brings_along_is_never_run(
-    tiny_model: Path, tmp_path: Path, where: str, library: str
-) -> None:
+def test_code_that_a_model_brings_along_is_never_run(tiny_model, tmp_path, where, library):
     folder, ran = tmp_path / "model", tmp_path / "ran"
     shutil.copytree(tiny_model, folder)
     file = folder / "modules.json"
@@ -160,20 +153,20 @@ def test_code_that_a_model_brings_along_is_never_run(
     assert not ran.exists()
 
 
-def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_model_is_refused(tmp_path):
     (tmp_path / "notes").mkdir()
     with pytest.raises(ModelMissingError, match="notes"):
         load_encoder(str(tmp_path / "notes"))
 
 
-def test_a_name_that_nobody_has_is_refused_without_asking_the_network() -> None:
+def test_a_name_that_nobody_has_is_refused_without_asking_the_network():
     with pytest.raises(ModelMissingError, match="nobody/has-this"):
         load_encoder("nobody/has-this")
 
 
 def test_a_model_of_the_hub_that_only_a_corpus_names_is_not_downloaded(
-    home: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    home, tiny_model, tmp_path, monkeypatch
+):
     fresh = make_explorer(home)
     source = write_jsonl(home.parent / "small.jsonl", DOCUMENTS)
     fresh.library.import_documents(ImportRequest(source, "c", encoder=str(tiny_model)))
@@ -183,7 +176,7 @@ def test_a_model_of_the_hub_that_only_a_corpus_names_is_not_downloaded(
     fresh.ledger.put_corpus(replace(row, encoder=named.to_json()))
     asked: list[str] = []
 
-    def load(source: str, bulk: bool, threads: int) -> OnePassEncoder:
+    def load(source, bulk, threads):
         asked.append(source)
         raise ModelMissingError("downloaded", "")
 
@@ -199,7 +192,7 @@ def test_a_model_of_the_hub_that_only_a_corpus_names_is_not_downloaded(
     assert asked == ["somebody/model"]
 
 
-def test_a_corpus_remembers_the_model_it_was_indexed_with(home: Path, tiny_model: Path) -> None:
+def test_a_corpus_remembers_the_model_it_was_indexed_with(home, tiny_model):
     fresh = make_explorer(home)
     source = write_jsonl(home.parent / "small.jsonl", DOCUMENTS)
     fresh.library.import_documents(ImportRequest(source, "tiny", encoder=str(tiny_model)))
@@ -218,9 +211,7 @@ def test_a_corpus_remembers_the_model_it_was_indexed_with(home: Path, tiny_model
         fresh.library.import_documents(ImportRequest(source, "tiny", encoder=EMBEDDED))
 
 
-def test_a_model_that_is_gone_or_replaced_is_never_searched_with(
-    home: Path, tiny_model: Path
-) -> None:
+def test_a_model_that_is_gone_or_replaced_is_never_searched_with(home, tiny_model):
     import torch
     from safetensors.torch import load_file, save_file
 

@@ -1,21 +1,16 @@
 """One pass gives the vectors that three models would, for any text, and the same ones again."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.indexing import late_interaction_model
 from engine.encode import loaders
-from engine.encode.one_pass import OnePassEncoder
 from engine.sentences import split_sentences
-from engine.types.encoders import EMBEDDED, Encoding, Passage
+from engine.types.encoders import EMBEDDED, Passage
 from tests.fakes.small_corpus import DOCUMENTS
 
 CLOSE = {"search": 0.999, "indexing": 0.995}
@@ -24,26 +19,26 @@ UNBATCHED = 1e-2
 """Largest difference of a component that bfloat16 may make between batches."""
 
 
-def passage(text: str, title: str = "") -> Passage:
+def passage(text, title=""):
     return Passage(title, text, split_sentences(text))
 
 
-def close(encoder: OnePassEncoder) -> float:
+def close(encoder):
     return CLOSE["indexing" if "int8" in encoder.backend else "search"]
 
 
-def texts() -> list[str]:
+def texts():
     return [" ".join(d["sentences"]) if "sentences" in d else d["text"] for d in DOCUMENTS[:16]]
 
 
-def long_text(ending: str = "Finally the lamp was sold.") -> str:
+def long_text(ending="Finally the lamp was sold."):
     """A thousand words in sentences that all differ."""
     parts = [f"In year {n} the keeper wrote {n * 7 % 91} lines about the sea." for n in range(90)]
     return " ".join([*parts, ending])
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["search", "indexing"])
-def encoder(request: pytest.FixtureRequest) -> OnePassEncoder:
+def encoder(request):
     """The embedded model as searches load it, and as indexing does (OpenVINO, if installed)."""
     loaded = loaders.load_encoder(bulk=request.param)
     assert sys.modules.get("openvino_telemetry") is None, "it would report each use"
@@ -51,7 +46,7 @@ def encoder(request: pytest.FixtureRequest) -> OnePassEncoder:
 
 
 @cache
-def parts() -> tuple[Any, Any]:
+def parts():
     """The embedded model once more, in float32, as its own library loads it."""
     from sentence_transformers import SentenceTransformer
 
@@ -61,18 +56,18 @@ def parts() -> tuple[Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def long_encoding(encoder: OnePassEncoder) -> Encoding:
+def long_encoding(encoder):
     return encoder.encode([passage(long_text())])[0]
 
 
-def same(a: Encoding, b: Encoding) -> bool:
+def same(a, b):
     return all(
         np.array_equal(getattr(a, name), getattr(b, name))
         for name in ("vector", "sentences", "tokens", "token_spans")
     )
 
 
-def test_the_document_vector_is_that_of_sentence_transformers(encoder: OnePassEncoder) -> None:
+def test_the_document_vector_is_that_of_sentence_transformers(encoder):
     model, _ = parts()
     theirs = model.encode(texts(), normalize_embeddings=True)
     ours = encoder.encode([passage(t) for t in texts()])
@@ -80,7 +75,7 @@ def test_the_document_vector_is_that_of_sentence_transformers(encoder: OnePassEn
         assert float(mine.vector @ reference) >= close(encoder)
 
 
-def test_a_title_stands_before_the_text_as_a_sentence(encoder: OnePassEncoder) -> None:
+def test_a_title_stands_before_the_text_as_a_sentence(encoder):
     for title, written in [("Old bees", "Old bees. "), ("Old bees?", "Old bees? "), ("  ", "")]:
         titled, plain = encoder.encode(
             [passage("They die.", title=title), passage(f"{written}They die.")]
@@ -90,7 +85,7 @@ def test_a_title_stands_before_the_text_as_a_sentence(encoder: OnePassEncoder) -
         assert text_tokens.tolist() == [[0, 4], [5, 8]]
 
 
-def test_token_vectors_are_those_of_a_pylate_colbert(encoder: OnePassEncoder) -> None:
+def test_token_vectors_are_those_of_a_pylate_colbert(encoder):
     _, transformer = parts()
     colbert = late_interaction_model(transformer, 384, embedded=True)
     theirs = colbert.encode(texts(), is_query=False, show_progress_bar=False)
@@ -102,9 +97,7 @@ def test_token_vectors_are_those_of_a_pylate_colbert(encoder: OnePassEncoder) ->
         assert float(cosines.min()) >= 2 * close(encoder) - 1
 
 
-def test_a_sentence_vector_is_the_mean_of_its_tokens_in_their_context(
-    encoder: OnePassEncoder,
-) -> None:
+def test_a_sentence_vector_is_the_mean_of_its_tokens_in_their_context(encoder):
     import torch
 
     text = texts()[0]
@@ -123,7 +116,7 @@ def test_a_sentence_vector_is_the_mean_of_its_tokens_in_their_context(
         assert float(vector @ mean) / float(np.linalg.norm(mean)) >= close(encoder)
 
 
-def test_what_else_is_encoded_does_not_change_a_result(encoder: OnePassEncoder) -> None:
+def test_what_else_is_encoded_does_not_change_a_result(encoder):
     two_windows = " ".join(texts()[:8])
     some = [*texts()[:6], two_windows]
     together = encoder.encode([passage(t) for t in [*some, *texts()[6:]]])
@@ -134,7 +127,7 @@ def test_what_else_is_encoded_does_not_change_a_result(encoder: OnePassEncoder) 
             assert np.abs(getattr(a, name) - getattr(b, name)).max() <= UNBATCHED
 
 
-def test_threads_may_share_an_encoder(encoder: OnePassEncoder) -> None:
+def test_threads_may_share_an_encoder(encoder):
     passages = [passage(t) for t in texts()[:8]]
     expected = [encoder.encode([p])[0] for p in passages]
     with ThreadPoolExecutor(8) as pool:
@@ -145,12 +138,12 @@ def test_threads_may_share_an_encoder(encoder: OnePassEncoder) -> None:
 # Texts longer than the model's window
 
 
-def _words(text: str, spans: np.ndarray) -> Iterator[str]:
+def _words(text, spans):
     for start, end in spans[spans[:, 0] >= 0]:
         yield text[start:end]
 
 
-def test_every_token_of_a_long_text_is_covered_exactly_once(long_encoding: Encoding) -> None:
+def test_every_token_of_a_long_text_is_covered_exactly_once(long_encoding):
     assert len(long_text().split()) >= 900
     spans = long_encoding.token_spans
     inside = spans[spans[:, 0] >= 0]
@@ -160,9 +153,7 @@ def test_every_token_of_a_long_text_is_covered_exactly_once(long_encoding: Encod
     assert (spans[:, 0] < 0).sum() == 2, "the model's marks stand once, at both ends"
 
 
-def test_the_last_sentence_of_a_long_text_counts(
-    encoder: OnePassEncoder, long_encoding: Encoding
-) -> None:
+def test_the_last_sentence_of_a_long_text_counts(encoder, long_encoding):
     changed = encoder.encode([passage(long_text("Bees dance in the dark of the hive."))])[0]
     assert np.abs(changed.vector - long_encoding.vector).max() > 1e-4
     assert float(changed.sentences[-1] @ long_encoding.sentences[-1]) < 0.9
@@ -183,7 +174,7 @@ def test_the_last_sentence_of_a_long_text_counts(
         "\x00",
     ],
 )
-def test_any_text_has_a_vector_of_unit_length(encoder: OnePassEncoder, text: str) -> None:
+def test_any_text_has_a_vector_of_unit_length(encoder, text):
     encoded = encoder.encode([passage(text)])[0]
     assert np.linalg.norm(encoded.vector) == pytest.approx(1.0, abs=1e-5)
     assert len(encoded.sentences) == len(split_sentences(text))
@@ -193,6 +184,6 @@ def test_any_text_has_a_vector_of_unit_length(encoder: OnePassEncoder, text: str
     assert ((spans[:, 0] < spans[:, 1]) & (spans[:, 1] <= len(text))).all()
 
 
-def test_a_sentence_without_tokens_has_a_zero_vector(encoder: OnePassEncoder) -> None:
+def test_a_sentence_without_tokens_has_a_zero_vector(encoder):
     encoded = encoder.encode([Passage("", "Bees.   ", ((0, 5), (5, 8)))])[0]
     assert np.linalg.norm(encoded.sentences, axis=1).tolist() == pytest.approx([1.0, 0.0], abs=1e-5)

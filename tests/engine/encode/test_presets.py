@@ -3,12 +3,9 @@
 The models are of the published architectures, tiny and random, and lie in temporary folders.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,27 +32,27 @@ DECODERS = (*DAILY, "e5-mistral-7b-instruct", "gte-qwen2-7b-instruct")
 EACH = [key if key in DAILY else pytest.param(key, marks=pytest.mark.nightly) for key in DECODERS]
 
 
-def passage(text: str = TEXT, title: str = TITLE) -> Passage:
+def passage(text=TEXT, title=TITLE):
     return Passage(title, text, split_sentences(text))
 
 
 @pytest.fixture(autouse=True)
-def _loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def _loaded_anew(monkeypatch):
     monkeypatch.setattr(loaders, "_load", functools.lru_cache(loaders._load.__wrapped__))
 
 
-def architecture_of(key: str) -> str:
+def architecture_of(key):
     return {"qwen3": "Qwen3", "gte-q": "Qwen2"}.get(key[:5], "Mistral")
 
 
-def cosine(a: np.ndarray, b: np.ndarray) -> float:
+def cosine(a, b):
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
 # Names
 
 
-def test_every_preset_is_known_by_its_names_and_has_a_slot_for_the_instruction() -> None:
+def test_every_preset_is_known_by_its_names_and_has_a_slot_for_the_instruction():
     named = {"scincl", "specter2", "otaspire", "bge-m3", "bge-base-en-v1.5", "contriever"}
     named |= {"sfr-embedding-mistral", "dragon-plus", "colbertv2", "lateon", "reasonir-8b"}
     assert set(DECODERS) | named <= set(PRESETS)
@@ -65,7 +62,7 @@ def test_every_preset_is_known_by_its_names_and_has_a_slot_for_the_instruction()
         assert resolve(key) == resolve(preset.model) == (preset, preset.model)
 
 
-def test_a_preset_may_lie_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preset_may_lie_in_a_folder(tmp_path, monkeypatch):
     (tmp_path / "mine").mkdir()
     monkeypatch.chdir(tmp_path)
     assert absolute("scincl=mine") == f"scincl={tmp_path / 'mine'}"
@@ -78,7 +75,7 @@ def test_a_preset_may_lie_in_a_folder(tmp_path: Path, monkeypatch: pytest.Monkey
         resolve("scincl=gone")
 
 
-def test_a_preset_that_is_not_on_this_machine_says_how_to_get_it() -> None:
+def test_a_preset_that_is_not_on_this_machine_says_how_to_get_it():
     remedy = r"download malteos/scincl.*--encoder scincl=FOLDER"
     with pytest.raises(ModelMissingError, match=remedy):
         load_encoder("scincl")
@@ -86,7 +83,7 @@ def test_a_preset_that_is_not_on_this_machine_says_how_to_get_it() -> None:
         load_encoder("colbertv2")
 
 
-def test_a_folder_with_another_kind_of_model_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_another_kind_of_model_is_refused(tmp_path):
     with pytest.raises(ModelMissingError, match=r"'bert' is not its.*files of GritLM/GritLM-7B"):
         load_encoder(f"gritlm-7b={save_bert(tmp_path)}")
     with pytest.raises(ModelMissingError, match=r"tokenizer has no '</s>'"):
@@ -108,9 +105,7 @@ def test_a_folder_with_another_kind_of_model_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_encoder_reads_title_and_text_and_takes_the_first_token(
-    tmp_path: Path, key: str, document: str, query: str
-) -> None:
+def test_an_encoder_reads_title_and_text_and_takes_the_first_token(tmp_path, key, document, query):
     encoder = load_encoder(f"{key}={save_bert(tmp_path)}")
     hidden, mask, _ = states(tmp_path, [document])
     encoded = encoder.encode([passage()])[0]
@@ -121,14 +116,14 @@ def test_an_encoder_reads_title_and_text_and_takes_the_first_token(
     assert [TEXT[a:b] for a, b in in_text[:3]] == ["Honey", "bee", "colonies"]
 
 
-def test_contriever_takes_the_mean_of_all_tokens(tmp_path: Path) -> None:
+def test_contriever_takes_the_mean_of_all_tokens(tmp_path):
     encoder = load_encoder(f"contriever={save_bert(tmp_path)}")
     hidden, mask, _ = states(tmp_path, [TEXT])
     vector = encoder.encode([passage(title="")])[0].vector
     assert cosine(vector, hidden[0, mask[0]].mean(axis=0)) >= CLOSE
 
 
-def test_dragon_reads_queries_with_its_other_model(tmp_path: Path) -> None:
+def test_dragon_reads_queries_with_its_other_model(tmp_path):
     save_bert(tmp_path / "dragon-plus-context-encoder")
     other = save_bert(tmp_path / "dragon-plus-query-encoder", seed=8)
     encoder = load_encoder(f"dragon-plus={tmp_path}")
@@ -140,7 +135,7 @@ def test_dragon_reads_queries_with_its_other_model(tmp_path: Path) -> None:
         load_encoder(f"dragon-plus={tmp_path}")
 
 
-def test_what_does_not_fit_is_cut_from_the_seed_never_from_the_instruction(tmp_path: Path) -> None:
+def test_what_does_not_fit_is_cut_from_the_seed_never_from_the_instruction(tmp_path):
     encoder = load_encoder(f"contriever={save_bert(tmp_path)}")
     text = "bees " * 200
     fits = 128 - 2 - 7  # [CLS] and [SEP]; six words and a full stop
@@ -156,7 +151,7 @@ def test_what_does_not_fit_is_cut_from_the_seed_never_from_the_instruction(tmp_p
 
 
 @pytest.mark.parametrize("key", EACH)
-def test_a_decoder_is_prompted_and_pooled_as_published(tmp_path: Path, key: str) -> None:
+def test_a_decoder_is_prompted_and_pooled_as_published(tmp_path, key):
     folder = save_decoder(tmp_path, architecture_of(key))
     preset, encoder = PRESETS[key], load_encoder(f"{key}={folder}")
     end = "</s>" if key.startswith("e5") else ""  # Qwen's tokenizer adds its own
@@ -176,9 +171,7 @@ def test_a_decoder_is_prompted_and_pooled_as_published(tmp_path: Path, key: str)
 
 
 @pytest.mark.parametrize("key", ["qwen3-embedding-0.6b", "e5-mistral-7b-instruct"])
-def test_a_decoders_tokens_and_sentences_stand_where_they_are_in_the_text(
-    tmp_path: Path, key: str
-) -> None:
+def test_a_decoders_tokens_and_sentences_stand_where_they_are_in_the_text(tmp_path, key):
     folder = save_decoder(tmp_path, architecture_of(key))
     encoder = load_encoder(f"{key}={folder}")
     encoded = encoder.encode([passage()])[0]
@@ -196,9 +189,7 @@ def test_a_decoders_tokens_and_sentences_stand_where_they_are_in_the_text(
 
 
 @pytest.mark.parametrize("source", ["{}", "lateon={}"])
-def test_a_pylate_model_projects_tokens_with_its_own_layer_and_prefix(
-    tmp_path: Path, source: str
-) -> None:
+def test_a_pylate_model_projects_tokens_with_its_own_layer_and_prefix(tmp_path, source):
     from pylate import models
 
     folder = save_colbert(tmp_path)
@@ -217,7 +208,7 @@ def test_a_pylate_model_projects_tokens_with_its_own_layer_and_prefix(
     assert cosine(encoder.encode_query(passage(title=""), ASK), hidden.mean(axis=0)) >= CLOSE
 
 
-def test_stanfords_colbert_brings_its_projection(tmp_path: Path) -> None:
+def test_stanfords_colbert_brings_its_projection(tmp_path):
     from safetensors.numpy import load_file, save_file
 
     folder = save_bert(tmp_path)
@@ -233,7 +224,7 @@ def test_stanfords_colbert_brings_its_projection(tmp_path: Path) -> None:
     assert encoder.parts.project(states_of_one)[0] == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_model_without_a_projection_is_no_late_interaction_model(tmp_path: Path) -> None:
+def test_a_model_without_a_projection_is_no_late_interaction_model(tmp_path):
     with pytest.raises(ModelMissingError, match="not a late-interaction model"):
         load_encoder(f"lateon={save_bert(tmp_path)}")
 
@@ -241,9 +232,7 @@ def test_a_model_without_a_projection_is_no_late_interaction_model(tmp_path: Pat
 # Searching with them
 
 
-def test_the_instructed_system_ranks_by_the_seed_read_under_the_instruction(
-    home: Path, tmp_path: Path
-) -> None:
+def test_the_instructed_system_ranks_by_the_seed_read_under_the_instruction(home, tmp_path):
     name = f"qwen3-embedding-0.6b={save_decoder(tmp_path / 'model', 'Qwen3')}"
     explorer = make_explorer(home)
     source = write_jsonl(tmp_path / "small.jsonl", DOCUMENTS)

@@ -1,14 +1,10 @@
 """The network that reads wordings, and that it is asked for what is new only."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import engine.encode.wording_network
-from engine.encode.wording_network import WordingNetwork, wording_network
+from engine.encode.wording_network import wording_network
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.instructions import WEIGHTS, chances, description, split
 from engine.search.interpretation import lens_words
@@ -17,11 +13,11 @@ WORDS = "the same technique, but not the same topic; anything about bees"
 
 
 @pytest.fixture(scope="module")
-def network() -> WordingNetwork:
+def network():
     return wording_network(WEIGHTS)
 
 
-def test_what_the_parts_of_a_wording_say_adds_up_to_what_it_says(network: WordingNetwork) -> None:
+def test_what_the_parts_of_a_wording_say_adds_up_to_what_it_says(network):
     aspects = network.aspects([description(aspect) for aspect in RESEARCH.aspects])
     parts = split(WORDS)
     of_parts, of_whole = network.scores(parts, aspects), network.scores([WORDS], aspects)
@@ -33,16 +29,14 @@ def test_what_the_parts_of_a_wording_say_adds_up_to_what_it_says(network: Wordin
     assert likely[len(RESEARCH.aspects) + RESEARCH.index("background")] > 0.5
 
 
-def test_what_lies_beyond_the_window_says_nothing(network: WordingNetwork) -> None:
+def test_what_lies_beyond_the_window_says_nothing(network):
     aspects = network.aspects([description(aspect) for aspect in RESEARCH.aspects])
     scores = network.scores(["bees " * 200, "the same method"], aspects)
     assert np.isfinite(scores).all()
     assert not np.exp(scores[1]).any()
 
 
-def test_a_wording_that_was_read_before_needs_no_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wording_that_was_read_before_needs_no_network(tmp_path, monkeypatch):
     first = lens_words(RESEARCH, tmp_path).read(WORDS)
     monkeypatch.setattr(engine.encode.wording_network, "wording_network", None)
     again = lens_words(RESEARCH, tmp_path).read(WORDS)

@@ -1,13 +1,8 @@
 """Queries in SQL: what the views hold, who sees what of it, and what is refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from engine.errors import QueryError
-from engine.explorer import Explorer
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.evaluations import EvaluationRequest
 from engine.types.people import Person
@@ -21,7 +16,7 @@ GRACE = Person("grace@example.org", "Grace", "lead")
 
 
 @pytest.fixture(scope="module")
-def lab(lab_home: Path) -> Explorer:
+def lab(lab_home):
     """The small collection, evaluated, and judged by two annotators; Grace adjudicated one item."""
     lab = make_explorer(lab_home)
     lab.evaluations.run(EvaluationRequest("lab", ("bm25", "dense")))
@@ -36,7 +31,7 @@ def lab(lab_home: Path) -> Explorer:
     return lab
 
 
-def test_sentences_have_aspects_and_are_the_text_at_their_place(lab: Explorer) -> None:
+def test_sentences_have_aspects_and_are_the_text_at_their_place(lab):
     found = lab.sql("lab", "SELECT aspect, count(*) AS n FROM sentences GROUP BY aspect")
     documents = lab.browse("lab", 0, 60)
     keys = [aspect.key for aspect in lab.library.lens("lab").aspects]
@@ -52,7 +47,7 @@ def test_sentences_have_aspects_and_are_the_text_at_their_place(lab: Explorer) -
     assert set(found["same"].to_pylist()) == {True}
 
 
-def test_measures_of_an_evaluation_are_joined_with_judgments(lab: Explorer) -> None:
+def test_measures_of_an_evaluation_are_joined_with_judgments(lab):
     found = lab.sql(
         "lab",
         "SELECT system, value, count(doc_id) AS judged FROM measures JOIN judgments "
@@ -74,7 +69,7 @@ def test_measures_of_an_evaluation_are_joined_with_judgments(lab: Explorer) -> N
     lab.collections.remove_run(run.id)
 
 
-def test_unjudged_documents_are_found_by_runs_and_judgments(lab: Explorer) -> None:
+def test_unjudged_documents_are_found_by_runs_and_judgments(lab):
     found = lab.sql(
         "lab",
         "SELECT count(*) AS n FROM runs ANTI JOIN judgments USING (query_id, doc_id) "
@@ -83,7 +78,7 @@ def test_unjudged_documents_are_found_by_runs_and_judgments(lab: Explorer) -> No
     assert found["n"].to_pylist() == [17]
 
 
-def test_facts_have_days_and_documents_have_their_fields(lab: Explorer) -> None:
+def test_facts_have_days_and_documents_have_their_fields(lab):
     days = lab.sql("lab", "SELECT doc_id, first_day FROM facts WHERE kind = 'date'").to_pylist()
     for row in days:
         facts = lab.facts("lab", row["doc_id"])
@@ -112,7 +107,7 @@ def test_facts_have_days_and_documents_have_their_fields(lab: Explorer) -> None:
         ("select range('a')", "cannot be run"),
     ],
 )
-def test_what_reads_no_view_alone_is_refused(lab: Explorer, query: str, says: str) -> None:
+def test_what_reads_no_view_alone_is_refused(lab, query, says):
     with pytest.raises(QueryError) as error:
         lab.sql("lab", query)
     assert says in str(error.value)
@@ -125,23 +120,23 @@ def test_what_reads_no_view_alone_is_refused(lab: Explorer, query: str, says: st
         ("select list(a.range) from range(900000000) a", "1,024 MB of memory"),
     ],
 )
-def test_a_query_without_end_is_stopped(lab: Explorer, query: str, says: str) -> None:
+def test_a_query_without_end_is_stopped(lab, query, says):
     with pytest.raises(QueryError, match=says):
         lab.analysis.run("lab", query, seconds=1 if "1 s" in says else 60)
 
 
-def test_of_a_result_that_is_too_large_the_first_rows_are_kept(lab: Explorer) -> None:
+def test_of_a_result_that_is_too_large_the_first_rows_are_kept(lab):
     found = lab.analysis.run("lab", "select range as n from range(10000000000)", most_rows=10)
     assert (found.truncated, found.table["n"].to_pylist()) == (True, list(range(10)))
 
 
-def test_names_of_columns_are_unique_and_sums_are_numbers(lab: Explorer) -> None:
+def test_names_of_columns_are_unique_and_sums_are_numbers(lab):
     (row,) = lab.sql("lab", "SELECT sum(year) AS a, 1 AS a FROM documents").to_pylist()
     years = [document.year for document in lab.browse("lab", 0, 60)]
     assert row == {"a": sum(year for year in years if year), "a_2": 1}
 
 
-def test_annotators_see_documents_and_their_own_judgments_alone(lab: Explorer) -> None:
+def test_annotators_see_documents_and_their_own_judgments_alone(lab):
     ada = lab.acting_as(ADA)
     assert set(ada.sql("lab", "SELECT * FROM judgments")["annotator"].to_pylist()) == {"Ada"}
     assert ada.sql("lab", "SELECT * FROM documents").num_rows == 60
@@ -152,9 +147,7 @@ def test_annotators_see_documents_and_their_own_judgments_alone(lab: Explorer) -
 
 
 @pytest.mark.parametrize(("who", "sees"), [("Grace", {"Ada", "Eve", "Grace"}), ("Ada", {"Ada"})])
-def test_a_project_with_leads_is_seen_whole_by_these_leads(
-    lab: Explorer, who: str, sees: set[str]
-) -> None:
+def test_a_project_with_leads_is_seen_whole_by_these_leads(lab, who, sees):
     for person in (lab, lab.acting_as(Person("x@example.org", who, "lead"))):
         found = person.analysis.run("lab", "SELECT * FROM judgments", who=who)
         assert set(found.table["annotator"].to_pylist()) == sees

@@ -1,12 +1,9 @@
 """What cannot be evaluated is refused; what a collection, a run or judgments lack is said."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import ir_measures
 import pytest
@@ -16,17 +13,13 @@ from engine.collections.readers import read_collection
 from engine.collections.trec import read_qrels, read_run
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_run import evaluate
-from engine.explorer import Explorer
 from engine.measures.metrics import measure_runs
 from engine.measures.p_mrr import P_MRR
-from engine.types.evaluations import Collection
 from engine.types.limits import COLLECTION_BYTES
 from tests.support import write_jsonl
 
 
-def test_what_cannot_be_evaluated_is_refused(
-    small: Explorer, tiny: Explorer, collection: Collection
-) -> None:
+def test_what_cannot_be_evaluated_is_refused(small, tiny, collection):
     searcher, topic = tiny.searcher("lab"), collection.topics[0]
     with pytest.raises(UnknownNameError, match="'bm52'"):
         evaluate(searcher, collection, ["dense", "bm52"])
@@ -41,9 +34,7 @@ def test_what_cannot_be_evaluated_is_refused(
         evaluate(searcher, strange, ["dense"])
 
 
-def test_one_aspect_leaves_obedience_undefined_and_says_so(
-    tiny: Explorer, collection: Collection
-) -> None:
+def test_one_aspect_leaves_obedience_undefined_and_says_so(tiny, collection):
     method = tuple(t for t in collection.topics if t.aspect == "method")
     found = evaluate(tiny.searcher("lab"), replace(collection, topics=method), ["aspect"])
     assert found.systems["aspect"].metrics[P_MRR] is None
@@ -51,14 +42,14 @@ def test_one_aspect_leaves_obedience_undefined_and_says_so(
     assert found.notes == ("p-MRR is undefined here, not 0: no seed is judged for two aspects.",)
 
 
-def test_a_path_that_is_no_collection_is_refused(tmp_path: Path, small_source: Path) -> None:
+def test_a_path_that_is_no_collection_is_refused(tmp_path, small_source):
     with pytest.raises(BadInputError, match="does not exist"):
         read_collection(tmp_path / "nowhere")
     with pytest.raises(BadInputError, match="is not a test collection"):
         read_collection(small_source)
 
 
-def test_judgments_that_unpack_to_more_than_is_allowed_are_refused(tmp_path: Path) -> None:
+def test_judgments_that_unpack_to_more_than_is_allowed_are_refused(tmp_path):
     write_jsonl(tmp_path / "topics.jsonl", [{"query_id": "q", "text": "two lakes"}])
     packed = tmp_path / "qrels.txt.gz"
     content = gzip.compress(b"q 0 d 1\n" + b"\n" * COLLECTION_BYTES)
@@ -71,9 +62,7 @@ def test_judgments_that_unpack_to_more_than_is_allowed_are_refused(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["topics.jsonl", "collection.json"])
-def test_every_file_of_a_collection_has_a_limit_and_may_hold_anything(
-    tmp_path: Path, lab_source: Path, name: str
-) -> None:
+def test_every_file_of_a_collection_has_a_limit_and_may_hold_anything(tmp_path, lab_source, name):
     shutil.copytree(lab_source, tmp_path / "lab")
     path = tmp_path / "lab" / name
     sound = path.read_bytes()
@@ -87,7 +76,7 @@ def test_every_file_of_a_collection_has_a_limit_and_may_hold_anything(
             read_collection(tmp_path / "lab")
 
 
-def test_instructions_beside_the_queries_of_a_beir_folder_are_wordings(tmp_path: Path) -> None:
+def test_instructions_beside_the_queries_of_a_beir_folder_are_wordings(tmp_path):
     queries = [
         {"_id": "a", "text": "lakes", "instruction": "Documents that  measure their depth."},
         {"_id": "b", "text": "kilns", "instruction_og": "In use.", "instruction_changed": "Old."},
@@ -107,7 +96,7 @@ def test_instructions_beside_the_queries_of_a_beir_folder_are_wordings(tmp_path:
     )
 
 
-def test_a_collection_of_pasted_questions_is_evaluated_too(small: Explorer, tmp_path: Path) -> None:
+def test_a_collection_of_pasted_questions_is_evaluated_too(small, tmp_path):
     write_jsonl(
         tmp_path / "topics.jsonl",
         [{"query_id": "q1", "text": "two lakes"}, {"query_id": "q2", "text": "potters and kilns"}],
@@ -137,7 +126,7 @@ GRADES = ("relevance", "grade", "label", "rel", "score", "rating")
         ("\n\n", "no judgments"),
     ],
 )
-def test_judgments_that_cannot_be_used_are_refused_with_their_line(text: str, says: str) -> None:
+def test_judgments_that_cannot_be_used_are_refused_with_their_line(text, says):
     with pytest.raises(BadInputError, match=f"my.qrels.*{says}"):
         read_qrels(text, "my.qrels")
 
@@ -153,11 +142,11 @@ def test_judgments_that_cannot_be_used_are_refused_with_their_line(text: str, sa
         *(f"query_id,doc_id,{name}\nq,d,2.0\nq,e,-1\nq,f,7\n" for name in GRADES),
     ],
 )
-def test_grades_are_read_by_one_rule_in_every_format(text: str) -> None:
+def test_grades_are_read_by_one_rule_in_every_format(text):
     assert read_qrels(text, "my.qrels").qrels == {"q": {"d": 2, "e": 0, "f": 7}}
 
 
-def test_judgments_with_more_grades_or_repeats_are_read() -> None:
+def test_judgments_with_more_grades_or_repeats_are_read():
     found = read_qrels("q 0 d 7\nq 0 d 7\nr 0 d 0", "my.qrels")
     assert found.qrels == {"q": {"d": 7}, "r": {"d": 0}}
     assert found.warnings == (
@@ -175,18 +164,18 @@ def test_judgments_with_more_grades_or_repeats_are_read() -> None:
         ("", "has no lines"),
     ],
 )
-def test_a_run_that_cannot_be_used_is_refused_with_its_line(text: str, says: str) -> None:
+def test_a_run_that_cannot_be_used_is_refused_with_its_line(text, says):
     with pytest.raises(BadInputError, match=f"my.run.*{says}"):
         read_run(text, "my.run")
 
 
-def test_a_run_is_ordered_by_its_scores_as_trec_eval_does() -> None:
+def test_a_run_is_ordered_by_its_scores_as_trec_eval_does():
     run = read_run("q Q0 a 1 1 me\nq Q0 b 2 2 me\nq Q0 c 3 1 me", "my.run")
     assert run.tag == "me"
     assert run.rankings[0].doc_ids == ("b", "c", "a")
 
 
-def test_a_query_that_would_count_twice_in_every_mean_is_refused(tmp_path: Path) -> None:
+def test_a_query_that_would_count_twice_in_every_mean_is_refused(tmp_path):
     (tmp_path / "qrels").mkdir()
     write_jsonl(tmp_path / "corpus.jsonl", [{"_id": "d", "text": "A."}])
     write_jsonl(tmp_path / "queries.jsonl", [{"_id": i, "text": "a"} for i in "qrq"])
@@ -196,7 +185,7 @@ def test_a_query_that_would_count_twice_in_every_mean_is_refused(tmp_path: Path)
         read_collection(tmp_path)
 
 
-def test_scores_that_trec_eval_takes_for_equal_are_equal() -> None:
+def test_scores_that_trec_eval_takes_for_equal_are_equal():
     lines = ("q Q0 a 1 20.1234568 me", "q Q0 b 2 20.1234567 me", "q Q0 c 3 -1e300 me")
     qrels = "q 0 b 1\n"
     (ranking,) = read_run("\n".join(lines), "my.run").rankings

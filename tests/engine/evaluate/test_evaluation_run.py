@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,19 +13,17 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.collections.trec import write_run
-from engine.corpora.contracts import RankedDocuments, Seed
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import fitted_run
 from engine.evaluate.evaluation_run import evaluate, judge_runs
 from engine.evaluate.measuring import differences, without_own
-from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.measures.per_query import query_rows
 from engine.search.reports import evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
 from engine.search.topics import SystemRun, sampled
-from engine.types.evaluations import CSFCUBE_NDCG, Collection, Evaluation, Topic
+from engine.types.evaluations import CSFCUBE_NDCG, Collection, Topic
 from engine.types.searches import Query, Ranking
 from tests.fakes.small_corpus import COLLECTION, QUERIES
 from tests.support import write_jsonl
@@ -35,12 +32,12 @@ MEASURES = {"nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", CSFC
 
 
 @pytest.fixture(scope="module")
-def evaluated(tiny: Explorer, collection: Collection) -> Evaluation:
+def evaluated(tiny, collection):
     """All systems on a collection that is judged throughout."""
     return evaluate(tiny.searcher("lab"), collection, list(SYSTEMS))
 
 
-def test_the_report_has_its_agreed_shape(evaluated: Evaluation) -> None:
+def test_the_report_has_its_agreed_shape(evaluated):
     report = json.loads(json.dumps(evaluation_report(evaluated), allow_nan=False))
     assert set(report) == {
         *("collection", "corpus", "queries", "systems", "unjudged_in_top_k", "significance"),
@@ -70,7 +67,7 @@ def test_the_report_has_its_agreed_shape(evaluated: Evaluation) -> None:
     assert {r["measure"] for r in report["significance"]} == {"nDCG@20"}
 
 
-def test_only_what_reads_the_aspect_obeys(evaluated: Evaluation) -> None:
+def test_only_what_reads_the_aspect_obeys(evaluated):
     values = {name: s.metrics[P_MRR] for name, s in evaluated.systems.items()}
     assert (values["aspect"] or 0) > 0.1
     blind = {name for name, system in SYSTEMS.items() if not system.reads_aspect}
@@ -79,9 +76,7 @@ def test_only_what_reads_the_aspect_obeys(evaluated: Evaluation) -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_anybody_gets_the_same_numbers_from_a_run_file(
-    evaluated: Evaluation, collection: Collection, tmp_path: Path, system: str
-) -> None:
+def test_anybody_gets_the_same_numbers_from_a_run_file(evaluated, collection, tmp_path, system):
     path = tmp_path / f"{system}.run"
     write_run(evaluated.rankings[system], path, system)
     rows = [line.split(" ") for line in path.read_text("utf-8").splitlines()]
@@ -116,14 +111,12 @@ class CountingSearcher(Searcher):
 
     ranked: list[Query] = field(default_factory=list)
 
-    def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
+    def rank(self, query, seed, pool=None):
         self.ranked.append(query)
         return super().rank(query, seed, pool)
 
 
-def test_a_system_that_ignores_the_aspect_ranks_once_per_seed(
-    tiny: Explorer, collection: Collection
-) -> None:
+def test_a_system_that_ignores_the_aspect_ranks_once_per_seed(tiny, collection):
     plain = tiny.searcher("lab")
     searcher = CountingSearcher(plain.corpus, plain.encoder, plain.lens_words, plain.embed)
     evaluate(searcher, collection, ["dense", "aspect"])
@@ -132,8 +125,8 @@ def test_a_system_that_ignores_the_aspect_ranks_once_per_seed(
 
 
 def test_a_sample_is_the_same_every_time_and_grows_without_losing_anything(
-    demo_collection: Collection, tiny: Explorer, collection: Collection
-) -> None:
+    demo_collection, tiny, collection
+):
     topics = demo_collection.topics
     five = sampled(topics, 5)
     assert len({t.seed for t in five}) == 5
@@ -151,9 +144,7 @@ def test_a_sample_is_the_same_every_time_and_grows_without_losing_anything(
 
 
 @pytest.mark.parametrize(("grades", "score"), [({"d2": 1}, 1.0), ({"d1": 1, "d3": 1}, 0.920)])
-def test_a_query_s_own_document_is_left_out_unless_it_is_judged_relevant(
-    grades: dict[str, int], score: float
-) -> None:
+def test_a_query_s_own_document_is_left_out_unless_it_is_judged_relevant(grades, score):
     topics = (Topic("d1", text="The text of d1."),)
     collection = Collection("c", topics, {"d1": grades}, Path(), "beir")
     ranked = [Ranking("d1", ("d1", "d2", "d3"), (3.0, 2.0, 1.0))]
@@ -161,7 +152,7 @@ def test_a_query_s_own_document_is_left_out_unless_it_is_judged_relevant(
     assert row["nDCG@20"] == pytest.approx(score, abs=0.001)
 
 
-def test_evaluations_are_compared_on_the_queries_of_both(evaluated: Evaluation) -> None:
+def test_evaluations_are_compared_on_the_queries_of_both(evaluated):
     dense = evaluated.systems["dense"]
     parts = [
         replace(evaluated, systems={"dense": replace(dense, per_query=rows)})
@@ -175,9 +166,7 @@ def test_evaluations_are_compared_on_the_queries_of_both(evaluated: Evaluation) 
 # A run that was brought, and judgments in CSFCube's format
 
 
-def test_a_run_is_measured_and_compared_on_the_queries_that_it_ranks(
-    evaluated: Evaluation, tiny: Explorer, collection: Collection
-) -> None:
+def test_a_run_is_measured_and_compared_on_the_queries_that_it_ranks(evaluated, tiny, collection):
     topics = collection.topics
     given = {r.query_id: r for r in evaluated.rankings["aspect"][:3]}
     run = fitted_run(given, "mine", topics)
@@ -193,9 +182,7 @@ def test_a_run_is_measured_and_compared_on_the_queries_that_it_ranks(
         fitted_run({"other": given[topics[0].query_id]}, "mine", topics)
 
 
-def test_annotators_grades_in_csfcubes_format_are_read_and_others_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_annotators_grades_in_csfcubes_format_are_read_and_others_are_refused(tmp_path):
     write_jsonl(tmp_path / "abstracts-csfcube-preds.jsonl", [])
     grades = {"relevance_adju": [3, 0], "relevance_ann1": [2, 0], "relevance_ann2": [3, -1]}
     file = tmp_path / "test-pid2anns-csfcube-result.json"

@@ -11,12 +11,10 @@ import engine.evaluate.evaluations
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluations import FITTED
-from engine.explorer import Explorer
 from engine.llm.client import finish
 from engine.llm.tasks import TaskRun
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import (
-    Evaluation,
     EvaluationRequest,
 )
 from tests.fakes.small_corpus import QUERIES
@@ -26,19 +24,17 @@ REQUEST = EvaluationRequest("lab", ("dense", "bm25"))
 
 
 @pytest.fixture
-def lab(lab_home: Path) -> Explorer:
+def lab(lab_home):
     return make_explorer(lab_home)
 
 
-def evaluated(lab: Explorer, request: EvaluationRequest) -> Evaluation:
+def evaluated(lab, request):
     evaluation = lab.evaluations.run(request).result.evaluation
     assert evaluation is not None
     return evaluation
 
 
-def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(
-    lab: Explorer, small: Explorer
-) -> None:
+def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(lab, small):
     (info,) = [c for c in lab.collections.all() if not c.uploaded]
     assert (info.key, info.corpus, info.queries, info.seeds) == ("lab", "lab", QUERIES, 4)
     assert info.aspects == ("background", "method", "result")
@@ -49,9 +45,7 @@ def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(
     assert small.collections.all() == (), "documents without judgments are none"
 
 
-def test_an_evaluation_runs_in_the_background_and_outlives_the_app(
-    lab: Explorer, lab_home: Path
-) -> None:
+def test_an_evaluation_runs_in_the_background_and_outlives_the_app(lab, lab_home):
     assert lab.evaluations.find(REQUEST) is None
     assert lab.evaluations.missing(REQUEST) == ("bm25", "dense")
     lab.evaluations.start(REQUEST)
@@ -68,16 +62,16 @@ def test_an_evaluation_runs_in_the_background_and_outlives_the_app(
     )
 
 
-def test_a_stored_run_is_measured_like_the_one_that_was_just_ranked(lab: Explorer) -> None:
+def test_a_stored_run_is_measured_like_the_one_that_was_just_ranked(lab):
     first = evaluated(lab, EvaluationRequest("lab", ("aspect",), steer=0.25))
     again = evaluated(lab, EvaluationRequest("lab", ("dense", "aspect"), steer=0.25))
     assert again.systems["aspect"] == first.systems["aspect"], "its seconds, too: not ranked again"
 
 
-def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
+def test_a_cancelled_evaluation_keeps_what_was_ranked(lab):
     asked: list[int] = []
 
-    def after_the_first_system() -> bool:
+    def after_the_first_system():
         asked.append(1)
         return len(asked) > QUERIES
 
@@ -89,14 +83,12 @@ def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
     assert lab.evaluations.missing(request) == ("transport",)
 
 
-def test_the_annotators_row_is_refused_where_nobody_kept_their_grades(lab: Explorer) -> None:
+def test_the_annotators_row_is_refused_where_nobody_kept_their_grades(lab):
     with pytest.raises(BadInputError, match="no grades of single annotators"):
         lab.evaluations.start(EvaluationRequest("lab", ("dense",), human=True))
 
 
-def test_a_corpus_under_the_name_of_a_deleted_one_is_ranked_anew(
-    lab_home: Path, home: Path
-) -> None:
+def test_a_corpus_under_the_name_of_a_deleted_one_is_ranked_anew(lab_home, home):
     shutil.copytree(lab_home, home)
     lab = make_explorer(home)
     request = EvaluationRequest("lab", ("bm25",))
@@ -115,9 +107,7 @@ def test_a_corpus_under_the_name_of_a_deleted_one_is_ranked_anew(
     assert lab.evaluations.missing(request) == ("bm25",)
 
 
-def test_other_weights_rank_anew(
-    lab: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_weights_rank_anew(lab, tmp_path, monkeypatch):
     request = EvaluationRequest("lab", ("bm25",))
     lab.evaluations.run(request)
     for fitted in FITTED:
@@ -135,7 +125,7 @@ def test_other_weights_rank_anew(
 # Runs and judgments that people bring
 
 
-def test_a_run_stands_beside_our_systems_under_its_tag(lab: Explorer) -> None:
+def test_a_run_stands_beside_our_systems_under_its_tag(lab):
     collections, request = lab.collections, EvaluationRequest("lab", ("dense",))
     lab.evaluations.run(request)
     text = lab.evaluations.run_file(request, "dense")
@@ -152,7 +142,7 @@ def test_a_run_stands_beside_our_systems_under_its_tag(lab: Explorer) -> None:
     collections.remove_run(again.id)
 
 
-def test_a_run_is_not_taken_for_what_a_model_ranked(lab: Explorer) -> None:
+def test_a_run_is_not_taken_for_what_a_model_ranked(lab):
     request = EvaluationRequest("lab", ("dense",))
     evaluated(lab, request)
     text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " dense+pairwise\n")
@@ -164,7 +154,7 @@ def test_a_run_is_not_taken_for_what_a_model_ranked(lab: Explorer) -> None:
         lab.collections.remove_run(run.id)
 
 
-def test_the_name_of_a_run_has_no_comma_which_separates_names(lab: Explorer) -> None:
+def test_the_name_of_a_run_has_no_comma_which_separates_names(lab):
     lab.evaluations.run(EvaluationRequest("lab", ("dense",)))
     text = lab.evaluations.run_file(EvaluationRequest("lab", ("dense",)), "dense")
     run = lab.collections.add_run("lab", "a.run", text.replace(" dense\n", " k=1,b=2\n").encode())
@@ -173,13 +163,13 @@ def test_the_name_of_a_run_has_no_comma_which_separates_names(lab: Explorer) -> 
     lab.collections.remove_run(run.id)
 
 
-def test_a_run_of_another_collection_is_refused(lab: Explorer) -> None:
+def test_a_run_of_another_collection_is_refused(lab):
     with pytest.raises(BadInputError, match=r"'x.run' ranks none of the 12 queries.*'q1'"):
         lab.collections.add_run("lab", "x.run", b"q1 Q0 d 1 1 me\n")
     assert lab.collections.runs("lab") == ()
 
 
-def test_uploaded_judgments_become_a_collection_of_their_own(lab: Explorer) -> None:
+def test_uploaded_judgments_become_a_collection_of_their_own(lab):
     seed, other = lab.library.open("lab").doc_ids[:2]
     text = f"{seed}_method 0 {other} 7\nwhat_else 0 {other} 1\n"
     info = lab.collections.add_qrels("lab", "mine.qrels", text.encode())
@@ -195,6 +185,6 @@ def test_uploaded_judgments_become_a_collection_of_their_own(lab: Explorer) -> N
     assert [c.key for c in lab.collections.all()] == ["lab"]
 
 
-def test_judgments_with_ids_of_their_own_are_told_what_they_need(lab: Explorer) -> None:
+def test_judgments_with_ids_of_their_own_are_told_what_they_need(lab):
     with pytest.raises(BadInputError, match=r"'<seed>_background'.*'q1'.*topics.jsonl"):
         lab.collections.add_qrels("lab", "mine.qrels", b"q1 0 d 1\n")

@@ -4,19 +4,13 @@ On the 22 queries whose pools are small, which need 1,385 documents: the figures
 those that ``seedlens evaluate`` prints.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from engine.collections.readers import read_collection
 from engine.compare.sensitivity_table import sensitivity
 from engine.evaluate.evaluation_run import evaluate
-from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
-from engine.types.comparisons import Sensitivity
-from engine.types.evaluations import CSFCUBE_NDCG, Collection, SystemScores
+from engine.types.evaluations import CSFCUBE_NDCG
 from tests.fakes.csfcube_files import write_judged
 from tests.support import make_explorer
 
@@ -24,7 +18,7 @@ pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
-def judged(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Explorer, Collection]:
+def judged(csfcube, tmp_path_factory):
     """The queries with at most 150 candidates, over the documents in their pools."""
     folder = tmp_path_factory.mktemp("data") / "csfcube-judged"
     collection = read_collection(write_judged(csfcube, folder, most=150))
@@ -33,16 +27,14 @@ def judged(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Exp
     return explorer, collection
 
 
-def scores(judged: tuple[Explorer, Collection], corpus: str, steer: float = 0.5) -> SystemScores:
+def scores(judged, corpus, steer=0.5):
     explorer, collection = judged
     found = evaluate(explorer.searcher(corpus), collection, ["aspect"], steer=steer)
     return found.systems["aspect"]
 
 
 @pytest.mark.timeout(600)
-def test_the_aspect_system_ranks_better_than_dense_and_obeys(
-    judged: tuple[Explorer, Collection],
-) -> None:
+def test_the_aspect_system_ranks_better_than_dense_and_obeys(judged):
     explorer, collection = judged
     dense = evaluate(explorer.searcher("csfcube-judged"), collection, ["dense"]).systems["dense"]
     default, top = (scores(judged, "csfcube-judged", s).metrics for s in (0.5, 1.0))
@@ -55,12 +47,12 @@ def test_the_aspect_system_ranks_better_than_dense_and_obeys(
 
 
 @pytest.fixture(scope="module")
-def table(judged: tuple[Explorer, Collection]) -> Sensitivity:
+def table(judged):
     explorer, collection = judged
     return sensitivity(explorer.searcher("csfcube-judged"), collection, ["dense", "aspect"])
 
 
-def test_paraphrases_are_obeyed_like_the_base_wording(table: Sensitivity) -> None:
+def test_paraphrases_are_obeyed_like_the_base_wording(table):
     rows = {row.variant: row.metrics[P_MRR] for row in table.systems[1].rows}
     paraphrases = [value for name, value in rows.items() if name.startswith("paraphrase")]
     assert len(paraphrases) >= 3

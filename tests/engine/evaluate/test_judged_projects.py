@@ -1,32 +1,29 @@
 """What was judged here is a test collection, and says how much of it is decided."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import GradeMeaning, Judgment, Project, Scale
-from engine.types.evaluations import CollectionInfo, EvaluationRequest
+from engine.types.evaluations import EvaluationRequest
 from engine.types.searches import Query
 
 METHOD = "bees-network_method"
 GRADES = {"bread-network": 3, "tides-network": 3, "maps-survey": 0, "bread-sensor": 0}
 
 
-def judged(explorer: Explorer, who: str, project: Project, **changes: int) -> None:
+def judged(explorer, who, project, **changes):
     for doc_id, grade in {**GRADES, **changes}.items():
         explorer.annotation.judge(project, Judgment(METHOD, doc_id, who, grade))
 
 
-def of(explorer: Explorer, key: str) -> CollectionInfo:
+def of(explorer, key):
     return next(c for c in explorer.collections.all() if c.key == key)
 
 
-def project_of_two(explorer: Explorer) -> Project:
+def project_of_two(explorer):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p"), "lead")
     own = Query("small", seed="maps-survey", focus=(0,))
@@ -38,7 +35,7 @@ def project_of_two(explorer: Explorer) -> Project:
     return project
 
 
-def test_a_project_is_a_collection_of_what_is_decided_so_far(small_copy: Explorer) -> None:
+def test_a_project_is_a_collection_of_what_is_decided_so_far(small_copy):
     assert [c.key for c in small_copy.collections.all()] == []
     project = project_of_two(small_copy)
     (info,) = small_copy.collections.all()
@@ -55,7 +52,7 @@ def test_a_project_is_a_collection_of_what_is_decided_so_far(small_copy: Explore
     assert "undecided" not in " ".join(info.warnings)
 
 
-def test_systems_and_people_are_measured_on_a_project(small_copy: Explorer) -> None:
+def test_systems_and_people_are_measured_on_a_project(small_copy):
     project = project_of_two(small_copy)
     small_copy.annotation.adjudicate(project, METHOD, "maps-survey", 0, "no", "lead")
     evaluations = small_copy.evaluations
@@ -70,9 +67,7 @@ def test_systems_and_people_are_measured_on_a_project(small_copy: Explorer) -> N
     assert evaluations.find(request) is None, "other judgments, another evaluation"
 
 
-def test_a_scale_that_begins_with_1_measures_as_one_that_begins_with_0(
-    small_copy: Explorer,
-) -> None:
+def test_a_scale_that_begins_with_1_measures_as_one_that_begins_with_0(small_copy):
     annotation, found, people = small_copy.annotation, [], []
     asked = [Query("small", seed="bees-network", aspect=aspect) for aspect in ("method", "result")]
     grades = {"bread-network": (3, 0), "tides-network": (1, 0), "bees-survey": (0, 2)}
@@ -101,7 +96,7 @@ def test_a_scale_that_begins_with_1_measures_as_one_that_begins_with_0(
     assert annotation.exchange.qrels(project).grades[query_ids[0]]["bees-survey"] == 1
 
 
-def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy: Explorer) -> None:
+def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy):
     annotation = small_copy.annotation
     project = annotation.save(Project("small", "worded"), "lead")
     plain = Query("small", seed="bees-network", aspect="method")
@@ -119,7 +114,7 @@ def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy: Explorer) -
     assert len(set(ranked.values())) == 2
 
 
-def test_what_was_judged_while_exploring_is_a_collection_of_its_own(small_copy: Explorer) -> None:
+def test_what_was_judged_while_exploring_is_a_collection_of_its_own(small_copy):
     query = Query("small", seed="bees-network")
     small_copy.notebook.judge(query, "bread-network", 2)
     info = of(small_copy, "small:")
@@ -130,9 +125,7 @@ def test_what_was_judged_while_exploring_is_a_collection_of_its_own(small_copy: 
         small_copy.collections.info("nowhere:")
 
 
-def test_why_queries_cannot_be_ranked_is_said_of_each_reason(
-    small_copy: Explorer,
-) -> None:
+def test_why_queries_cannot_be_ranked_is_said_of_each_reason(small_copy):
     project = project_of_two(small_copy)
     small_copy.library.set_lens("small", POSTS)
     with pytest.raises(BadInputError, match="not in the lens of the corpus; asked by"):

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.types.evaluations import (
-    Evaluation,
-    EvaluationJob,
     EvaluationRequest,
 )
 from engine.types.models import TaskProgress
 from engine.types.reranking import GapRequest
 from tests.fakes.model_answers import MODEL, read_knowledge
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import KEY, forget_answers, session
 from tests.support import ended, make_explorer
 
@@ -27,7 +22,7 @@ GAP = GapRequest("lab", "pointwise", ("bm25", "dense"), (5, 20), sample=1)
 
 
 @pytest.fixture
-def lab(lab_home: Path) -> Explorer:
+def lab(lab_home):
     """Nobody was asked anything yet."""
     explorer = make_explorer(lab_home)
     forget_answers(lab_home)
@@ -35,26 +30,26 @@ def lab(lab_home: Path) -> Explorer:
 
 
 @pytest.fixture
-def server(lab_source: Path) -> Iterator[ModelServer]:
+def server(lab_source):
     """Its address, and so its runs, are new to the home."""
     with serving(read_knowledge(lab_source), noise=0.6) as running:
         yield running
 
 
-def evaluated(lab: Explorer, server: ModelServer, request: EvaluationRequest) -> EvaluationJob:
+def evaluated(lab, server, request):
     model = lab.evaluations.model(session(server))
     lab.evaluations.start(replace(request, model=model), session(server))
     return ended(lab.evaluations.job)
 
 
-def stopped(job: EvaluationJob) -> tuple[str, Evaluation]:
+def stopped(job):
     """Why an evaluation ended early, and what it came to."""
     assert job.report is not None
     assert job.report.result.evaluation is not None
     return job.report.stopped, job.report.result.evaluation
 
 
-def kept(lab: Explorer, job: EvaluationJob) -> Evaluation:
+def kept(lab, job):
     found = lab.evaluations.find(job.request)
     assert found is not None
     return found
@@ -64,8 +59,8 @@ def kept(lab: Explorer, job: EvaluationJob) -> Evaluation:
 
 
 def test_a_reranked_system_stands_beside_its_first_stage_and_outlives_the_app(
-    lab: Explorer, lab_home: Path, server: ModelServer
-) -> None:
+    lab, lab_home, server
+):
     job = evaluated(lab, server, RERANKED)
     assert (job.state, job.error) == ("done", "")
     found = kept(make_explorer(lab_home), job)
@@ -81,9 +76,7 @@ def test_a_reranked_system_stands_beside_its_first_stage_and_outlives_the_app(
     assert lab.evaluations.run_file(job.request, "dense+pairwise").endswith("dense+pairwise\n")
 
 
-def test_the_time_that_is_left_is_of_all_runs_that_a_model_still_makes(
-    lab: Explorer, server: ModelServer
-) -> None:
+def test_the_time_that_is_left_is_of_all_runs_that_a_model_still_makes(lab, server):
     seen: list[TaskProgress] = []
     request = replace(RERANKED, systems=("dense", "bm25"), rerank="pointwise")
     lab.evaluations.run(request, endpoint=session(server), tell=seen.append)
@@ -93,9 +86,7 @@ def test_the_time_that_is_left_is_of_all_runs_that_a_model_still_makes(
     assert first.seconds_left == first.seconds * (first.total / first.done - 1)
 
 
-def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(
-    lab: Explorer, server: ModelServer, lab_source: Path
-) -> None:
+def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(lab, server, lab_source):
     job = evaluated(lab, server, RERANKED)
     asked = server.seen.requests
     again = evaluated(lab, server, RERANKED)
@@ -109,18 +100,14 @@ def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(
     assert lab.evaluations.answered_by(RERANKED).model.endswith(other.url)
 
 
-def test_systems_that_need_a_model_are_measured_like_the_others(
-    lab: Explorer, server: ModelServer
-) -> None:
+def test_systems_that_need_a_model_are_measured_like_the_others(lab, server):
     request = EvaluationRequest("lab", ("multi-hop", "rewrite", "dense"), sample=1)
     found = kept(lab, evaluated(lab, server, request))
     assert list(found.systems) == ["dense", "rewrite", "multi-hop"]
     assert [s.llm.questions if s.llm else None for s in found.systems.values()] == [None, 3, 12]
 
 
-def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_rest_only(
-    lab: Explorer, server: ModelServer
-) -> None:
+def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_rest_only(lab, server):
     request = replace(RERANKED, model=lab.evaluations.model(session(server)))
     report = lab.evaluations.run(request, endpoint=session(server), most_calls=40)
     assert report.stopped == "budget"
@@ -136,9 +123,7 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
     assert whole.questions == whole.cached + whole.calls
 
 
-def test_an_endpoint_that_does_not_answer_is_told_and_the_other_systems_are_there(
-    lab: Explorer, server: ModelServer
-) -> None:
+def test_an_endpoint_that_does_not_answer_is_told_and_the_other_systems_are_there(lab, server):
     server.stop()
     why, partial = stopped(evaluated(lab, server, RERANKED))
     assert (why, list(partial.systems)) == ("endpoint", ["dense"])
@@ -147,9 +132,7 @@ def test_an_endpoint_that_does_not_answer_is_told_and_the_other_systems_are_ther
     assert "127.0.0.1" in job.error
 
 
-def test_questions_that_failed_are_asked_again(
-    lab: Explorer, lab_home: Path, server: ModelServer
-) -> None:
+def test_questions_that_failed_are_asked_again(lab, lab_home, server):
     lab = make_explorer(lab_home, llm_retries=1)
     server.behaviour.faults = {"500": 0.5}
     request = EvaluationRequest("lab", ("dense",), sample=1, rerank="pointwise", depth=12)
@@ -168,9 +151,7 @@ def test_questions_that_failed_are_asked_again(
     assert lab.evaluations.missing(first.request, with_failed=True) == ()
 
 
-def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
-    lab: Explorer, server: ModelServer
-) -> None:
+def test_an_estimate_says_what_will_be_asked_and_asks_nothing(lab, server):
     plain = lab.evaluations.estimate(RERANKED)
     assert plain.input_tokens is None, "nothing is known of the model"
     connected = replace(RERANKED, model=lab.evaluations.model(session(server)))
@@ -185,7 +166,7 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     assert not lab.evaluations.estimate(connected, session(server)).calls, "nothing is left to ask"
 
 
-def test_what_no_model_can_do_is_refused(lab: Explorer) -> None:
+def test_what_no_model_can_do_is_refused(lab):
     with pytest.raises(BadInputError, match="needs a language model"):
         lab.evaluations.run(replace(RERANKED, rerank="pairwise-thorough"))
     with pytest.raises(UnknownNameError, match="pairwise-lite"):
@@ -197,7 +178,7 @@ def test_what_no_model_can_do_is_refused(lab: Explorer) -> None:
 # -- the gap -------------------------------------------------------------------------------
 
 
-def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: ModelServer) -> None:
+def test_a_gap_is_kept_and_found_again(lab, lab_home, server):
     estimate = lab.gaps.estimate(GAP, session(server))
     assert server.seen.requests == 0
     first = lab.gaps.run(GAP, endpoint=session(server)).result
@@ -219,9 +200,7 @@ def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: Mo
     assert all(r.request.collection == "lab" for r in lab.evaluations.history("lab")), "apart"
 
 
-def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(
-    lab: Explorer, server: ModelServer
-) -> None:
+def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(lab, server):
     early = lab.gaps.run(GAP, endpoint=session(server), most_calls=20)
     assert (early.stopped, early.result is not None) == ("budget", True)
     assert lab.gaps.find(GAP, lab.evaluations.model(session(server))) is None

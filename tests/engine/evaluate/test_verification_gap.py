@@ -1,27 +1,19 @@
 """The retrieval-verification gap: two bounds around what the best system could do."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.verification_gap import Baseline, check_gap, prepare, verify_and_measure
-from engine.explorer import Explorer
+from engine.evaluate.verification_gap import check_gap, prepare, verify_and_measure
 from engine.llm.client import complete
 from engine.rerank.candidates import merged
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import Collection
-from engine.types.models import TaskProgress
 from engine.types.reranking import Gap, GapRequest
 from engine.types.scenarios import ScenarioRequest
-from storage.answers import Answers
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import connection, session
 from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
@@ -31,7 +23,7 @@ REQUEST = GapRequest("lab", "pointwise", SYSTEMS, SIZES, sample=1)
 
 
 @pytest.fixture
-def baseline(tiny: Explorer, collection: Collection) -> Baseline:
+def baseline(tiny, collection):
     return prepare(tiny.searcher("lab"), collection, REQUEST)
 
 
@@ -39,7 +31,7 @@ Verify = Callable[..., Gap]
 
 
 @pytest.fixture
-def verify(baseline: Baseline, pool_server: ModelServer, store: Answers) -> Verify:
+def verify(baseline, pool_server, store):
     """What a model at the server makes of the pools."""
     return lambda **more: (
         complete(
@@ -48,9 +40,7 @@ def verify(baseline: Baseline, pool_server: ModelServer, store: Answers) -> Veri
     )
 
 
-def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant(
-    baseline: Baseline,
-) -> None:
+def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant(baseline):
     pools = list(baseline.pools())
     assert len(pools) == 2 * len(SIZES) * 3
     for pool in pools:
@@ -63,9 +53,7 @@ def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant
             assert len(pool.doc_ids) == pool.size
 
 
-def test_a_seed_that_judgments_list_is_not_put_into_its_own_pool(
-    tiny: Explorer, lab_source: Path, tmp_path: Path
-) -> None:
+def test_a_seed_that_judgments_list_is_not_put_into_its_own_pool(tiny, lab_source, tmp_path):
     folder = shutil.copytree(lab_source, tmp_path / "own")
     seeds = {t.query_id: t.seed for t in read_collection(folder).topics}
     with (folder / "qrels.txt").open("a", encoding="utf-8") as lines:
@@ -76,7 +64,7 @@ def test_a_seed_that_judgments_list_is_not_put_into_its_own_pool(
     assert all(seeds[pool.query_id] not in pool.doc_ids for pool in baseline.pools())
 
 
-def test_the_order_of_a_pool_does_not_tell_what_was_put_in(baseline: Baseline) -> None:
+def test_the_order_of_a_pool_does_not_tell_what_was_put_in(baseline):
     places = []
     for pool in baseline.pools():
         found = merged([by[pool.query_id].doc_ids for by in baseline.rankings.values()], pool.size)
@@ -88,9 +76,7 @@ def test_the_order_of_a_pool_does_not_tell_what_was_put_in(baseline: Baseline) -
     assert again == list(baseline.pools())
 
 
-def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_pool(
-    verify: Verify,
-) -> None:
+def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_pool(verify):
     found = verify()
     assert [p.size for p in found.points] == [5, 20]
     assert set(found.retrievers) == set(SYSTEMS)
@@ -109,8 +95,8 @@ def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_
 
 
 def test_what_the_verifier_did_not_answer_is_said_where_the_run_came_to_its_end(
-    verify: Verify, pool_server: ModelServer
-) -> None:
+    verify, pool_server
+):
     pool_server.behaviour.faults = {"prose": 0.3}
     found = verify()
     assert found.report.stopped == ""
@@ -119,8 +105,8 @@ def test_what_the_verifier_did_not_answer_is_said_where_the_run_came_to_its_end(
 
 
 def test_a_gap_is_kept_for_the_judgments_and_scenarios_that_it_was_measured_with(
-    tmp_path: Path, pool_server: ModelServer
-) -> None:
+    tmp_path, pool_server
+):
     folder = write_collection(tmp_path / "own")
     explorer = make_explorer(tmp_path / "own-home")
     explorer.library.import_documents(ImportRequest(folder, "own"))
@@ -130,7 +116,7 @@ def test_a_gap_is_kept_for_the_judgments_and_scenarios_that_it_was_measured_with
     model = explorer.evaluations.model(endpoint)
     before = qrels.read_text(encoding="utf-8")
 
-    def judge(progress: TaskProgress) -> None:
+    def judge(progress):
         if progress.phase.startswith("Verifying"):
             qrels.write_text(before[: before.rindex("\n", 0, -1) + 1], encoding="utf-8")
 
@@ -142,7 +128,7 @@ def test_a_gap_is_kept_for_the_judgments_and_scenarios_that_it_was_measured_with
     assert explorer.gaps.find(request, model) is None
 
 
-def test_what_cannot_be_measured_is_refused() -> None:
+def test_what_cannot_be_measured_is_refused():
     for unknown in ({"verifier": "best"}, {"systems": ("none",)}):
         with pytest.raises(UnknownNameError):
             check_gap(replace(REQUEST, **unknown))  # type: ignore[arg-type]

@@ -1,19 +1,16 @@
 """Stated and implied amounts."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.facts.amounts import find_amounts
-from engine.types.documents import Fact
 from tests.engine.facts.fact_cases import Count, read_cases
 
 
-def of_unit(text: str, unit: str) -> list[float]:
+def of_unit(text, unit):
     return sorted(fact.low for fact in find_amounts(text) if fact.unit == unit)
 
 
-def about(text: str, words: str) -> Fact:
+def about(text, words):
     """The only amount in money that belongs to what ``words`` name."""
     facts = [f for f in find_amounts(text) if f.unit not in {"percent"} and words in f.about]
     assert len(facts) == 1, facts
@@ -21,7 +18,7 @@ def about(text: str, words: str) -> Fact:
 
 
 @pytest.mark.parametrize("name", ["amounts_cases.txt", "amounts_more_cases.txt"])
-def test_amounts_of_hand_written_cases_are_right_and_mostly_found(name: str) -> None:
+def test_amounts_of_hand_written_cases_are_right_and_mostly_found(name):
     count = Count()
     for case in read_cases(name):
         count.add(case.expected, find_amounts(case.text))
@@ -30,7 +27,7 @@ def test_amounts_of_hand_written_cases_are_right_and_mostly_found(name: str) -> 
     assert count.binding >= 0.90
 
 
-def test_an_implied_amount_says_how_it_follows() -> None:
+def test_an_implied_amount_says_how_it_follows():
     text = "The CD is 15 euros. The LP costs twice as much as the CD."
     fact = about(text, "LP")
     assert (fact.low, fact.unit, fact.implied) == (30, "EUR", True)
@@ -54,14 +51,14 @@ def test_an_implied_amount_says_how_it_follows() -> None:
         ("is as expensive as", 100),
     ],
 )
-def test_a_relation_works_in_both_directions(relation: str, price: float) -> None:
+def test_a_relation_works_in_both_directions(relation, price):
     forward = f"The oak desk costs 100 dollars. The pine shelf {relation} the oak desk."
     assert about(forward, "pine shelf").low == pytest.approx(price)
     backward = f"The pine shelf {relation} the oak desk. The pine shelf costs {price:.2f} dollars."
     assert about(backward, "oak desk").low == pytest.approx(100, abs=0.01)
 
 
-def test_relations_are_chained() -> None:
+def test_relations_are_chained():
     text = (
         "The bench costs half as much as the table. The table costs 40 euros more than the stool. "
         "The stool costs 60 euros."
@@ -79,11 +76,11 @@ def test_relations_are_chained() -> None:
         "The tent is 10 euros. The stove costs twice the tent. It costs a third of the tent.",
     ],
 )
-def test_a_circle_and_a_contradiction_imply_nothing(text: str) -> None:
+def test_a_circle_and_a_contradiction_imply_nothing(text):
     assert not any(fact.implied for fact in find_amounts(text))
 
 
-def test_currencies_are_never_mixed() -> None:
+def test_currencies_are_never_mixed():
     assert of_unit(
         "The tent is 90 euros and the stove is 20 dollars more than the tent.", "EUR"
     ) == [90]
@@ -91,7 +88,7 @@ def test_currencies_are_never_mixed() -> None:
     assert (of_unit(mixed, "EUR"), of_unit(mixed, "USD")) == ([90], [100])
 
 
-def test_nothing_is_divided_by_zero() -> None:
+def test_nothing_is_divided_by_zero():
     text = (
         "The desk is 80 dollars, which is 100 percent less than the lamp. The mat is 0 times that."
     )
@@ -111,13 +108,11 @@ def test_nothing_is_divided_by_zero() -> None:
         ("for 12 500 €", []),
     ],
 )
-def test_separators_and_scripts_are_read_where_they_allow_one_reading(
-    text: str, values: list[float]
-) -> None:
+def test_separators_and_scripts_are_read_where_they_allow_one_reading(text, values):
     assert of_unit(text, "EUR") == values
 
 
-def test_what_was_chosen_stands_above_what_it_was_compared_with() -> None:
+def test_what_was_chosen_stands_above_what_it_was_compared_with():
     offers = "The steel frame costs 900 dollars and the wooden frame is twice as expensive. "
     for choice, other in (("steel frame", "wooden frame"), ("wooden frame", "steel frame")):
         text = f"{offers} In the end we settled on the {choice}."
@@ -138,18 +133,18 @@ def test_what_was_chosen_stands_above_what_it_was_compared_with() -> None:
         "The mat costs 7,000 lire, the set twice that.",
     ],
 )
-def test_what_is_denied_asked_or_compared_with_a_sum_implies_nothing(text: str) -> None:
+def test_what_is_denied_asked_or_compared_with_a_sum_implies_nothing(text):
     facts = find_amounts(f"The tent is 90 euros and the stove is 20 euros. {text}")
     assert [(fact.low, fact.unit) for fact in facts] == [(90, "EUR"), (20, "EUR")]
 
 
-def test_some_of_several_are_not_what_a_price_is_counted_by() -> None:
+def test_some_of_several_are_not_what_a_price_is_counted_by():
     assert of_unit("We bought 4 boxes at 2 dollars each.", "USD") == [2, 8]
     assert of_unit("We bought 3 of 5 boxes at 2 dollars each.", "USD") == [2]
 
 
 @pytest.mark.parametrize("words", ["is three times that", "costs three times the ticket"])
-def test_a_longer_name_does_not_rename_what_is_compared(words: str) -> None:
+def test_a_longer_name_does_not_rename_what_is_compared(words):
     facts = find_amounts(f"A ticket is 9 euros. A family ticket {words}.")
     assert [(fact.low, fact.about) for fact in facts] == [
         (9, ("ticket",)),
@@ -157,16 +152,16 @@ def test_a_longer_name_does_not_rename_what_is_compared(words: str) -> None:
     ]
 
 
-def test_a_line_of_a_log_is_about_its_message() -> None:
+def test_a_line_of_a_log_is_about_its_message():
     (fact,) = find_amounts("2024-04-11 23:10:04 ERROR disk 91% full")
     assert fact.about == ("disk",)
 
 
-def test_a_query_gives_its_own_amounts() -> None:
+def test_a_query_gives_its_own_amounts():
     (fact,) = find_amounts("Which washing machine costs $1,350?")
     assert (fact.low, fact.unit, fact.about) == (1350, "USD", ("washing machine",))
 
 
-def test_a_text_without_amounts_implies_none() -> None:
+def test_a_text_without_amounts_implies_none():
     assert find_amounts("It is twice as expensive, half the size and three times more fun.") == ()
     assert find_amounts("") == ()

@@ -1,7 +1,5 @@
 """Which facts answer which, and how documents are ranked by them."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -12,17 +10,17 @@ from engine.facts.fact_index import ELSEWHERE, WEIGHT, FactIndex, matches
 from engine.types.documents import Fact
 
 
-def day(iso: str, last: str = "", **more: object) -> Fact:
+def day(iso, last="", **more):
     low = date.fromisoformat(iso).toordinal()
     high = date.fromisoformat(last).toordinal() if last else low
     return Fact("date", low, high, "day", iso, (0, 1), **more)  # type: ignore[arg-type]
 
 
-def amount(value: float, unit: str = "USD", **more: object) -> Fact:
+def amount(value, unit="USD", **more):
     return Fact("amount", value, value, unit, str(value), (0, 1), **more)  # type: ignore[arg-type]
 
 
-def place(code: str) -> Fact:
+def place(code):
     return Fact("place", 0, 0, code, code, (0, 1))
 
 
@@ -48,14 +46,12 @@ FEBRUARY = day("2024-02-01", "2024-02-29")
     ],
     ids=lambda value: value.text if isinstance(value, Fact) else "",
 )
-def test_a_fact_answers_by_the_share_of_it_that_is_asked_for(
-    asked: Fact, found: Fact, score: float | None
-) -> None:
+def test_a_fact_answers_by_the_share_of_it_that_is_asked_for(asked, found, score):
     answers = matches([asked], [found])
     assert [round(a.score, 6) for a in answers] == ([] if score is None else [round(score, 6)])
 
 
-def test_what_recurs_answers_on_its_days_only() -> None:
+def test_what_recurs_answers_on_its_days_only():
     mondays = day("2024-02-05", "2024-03-25", recurrence="FREQ=WEEKLY;BYDAY=MO")
     assert matches([day("2024-02-26")], [mondays])
     assert not matches([day("2024-02-27")], [mondays])
@@ -63,12 +59,12 @@ def test_what_recurs_answers_on_its_days_only() -> None:
     assert matches([FEBRUARY], [mondays])
 
 
-def test_the_surest_fact_of_a_document_answers() -> None:
+def test_the_surest_fact_of_a_document_answers():
     weak, sure = day("2024-02-27", confidence=0.3), day("2024-02-27", confidence=0.9)
     assert [m.found for m in matches([day("2024-02-27")], [weak, sure])] == [sure]
 
 
-def test_a_rare_answer_counts_more_than_a_common_one() -> None:
+def test_a_rare_answer_counts_more_than_a_common_one():
     common, rare = amount(5), day("2024-02-27")
     index = FactIndex([(common, rare), (common,), (rare,), *[(common,)] * 20, ()])
     scores = index.scores([common, rare])
@@ -76,19 +72,19 @@ def test_a_rare_answer_counts_more_than_a_common_one() -> None:
     assert scores[2] > scores[1] > scores[-1] == 0.0
 
 
-def test_nothing_asked_or_nothing_known_scores_nothing() -> None:
+def test_nothing_asked_or_nothing_known_scores_nothing():
     assert not FactIndex([(), ()]).scores([day("2024-02-27")]).any()
     assert not FactIndex([(day("2024-02-27"),)]).scores([]).any()
 
 
-def test_a_place_that_is_mentioned_counts_less_than_a_day_that_is_meant() -> None:
+def test_a_place_that_is_mentioned_counts_less_than_a_day_that_is_meant():
     index = FactIndex([(place("FR"),), (day("2024-02-27"),), ()])
     places, days = index.scores([place("FR")]), index.scores([day("2024-02-27")])
     assert places[0] == pytest.approx(WEIGHT["place"])
     assert days[1] == pytest.approx(1.0)
 
 
-def test_a_rule_that_has_run_for_years_answers_as_one_that_began_last_week() -> None:
+def test_a_rule_that_has_run_for_years_answers_as_one_that_began_last_week():
     for rule in ("FREQ=WEEKLY;INTERVAL=2;BYDAY=TU", "FREQ=DAILY;INTERVAL=3", "FREQ=MONTHLY"):
         old = day("2014-01-02", "9999-12-31", recurrence=rule)
         walked = rrulestr(rule, dtstart=datetime(2014, 1, 2))
@@ -115,6 +111,6 @@ def test_a_rule_that_has_run_for_years_answers_as_one_that_began_last_week() -> 
         ("soon", None),
     ],
 )
-def test_the_day_on_which_a_document_was_written(value: object, expected: str | None) -> None:
+def test_the_day_on_which_a_document_was_written(value, expected):
     found = document_date({"date": value})
     assert found == (date.fromisoformat(expected) if expected else None)

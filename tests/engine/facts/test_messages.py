@@ -1,7 +1,5 @@
 """Texts are taken apart into what was written by whom and when."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pytest
@@ -33,7 +31,7 @@ WHEN = datetime(2024, 2, 29, 9, 1)
         ("29 February 2024 09:01\n\nHi", "", "Hi"),
     ],
 )  # fmt: skip
-def test_heads_of_many_styles_are_read(text: str, author: str, body: str) -> None:
+def test_heads_of_many_styles_are_read(text, author, body):
     (message,) = messages(text)
     assert (message.author, message.time, text[slice(*message.body)]) == (author, WHEN, body)
     assert message.span == (0, len(text))
@@ -42,14 +40,14 @@ def test_heads_of_many_styles_are_read(text: str, author: str, body: str) -> Non
 
 
 @pytest.mark.parametrize("head", ["Berlin, {}\n\n", "PARIS, {} (AFP) — ", "{}\n\n", "# {}: "])
-def test_a_dateline_gives_the_day(head: str) -> None:
+def test_a_dateline_gives_the_day(head):
     text = head.format("29 February 2024") + "Hi"
     (message,) = messages(text)
     assert (message.author, message.time) == ("", datetime(2024, 2, 29))
     assert text[slice(*message.body)] == "Hi"
 
 
-def test_a_chat_is_taken_apart_and_every_character_belongs_to_one_message() -> None:
+def test_a_chat_is_taken_apart_and_every_character_belongs_to_one_message():
     text = "Our chat\n2024-02-29 09:01, Ann: Hi\nstill me\n\n2024-03-01 10:00, Bo: Yes: 12:30\n"
     title, ann, bo = messages(text)
     assert (title.author, title.time) == ("", None)
@@ -63,7 +61,7 @@ def test_a_chat_is_taken_apart_and_every_character_belongs_to_one_message() -> N
     )
 
 
-def test_below_a_quotation_its_reader_goes_on_writing() -> None:
+def test_below_a_quotation_its_reader_goes_on_writing():
     text = (
         "From: Bo\nDate: 9 Jan 2024\n\nHi\n\n"
         "On Mon, 8 Jan 2024 at 10:11, Ann <a@x.org> wrote:\n> Yes\n\nThanks"
@@ -74,7 +72,7 @@ def test_below_a_quotation_its_reader_goes_on_writing() -> None:
     assert found == [("Bo", 9, "Hi"), ("Ann", 8, "> Yes"), ("Bo", 9, "Thanks")]
 
 
-def test_a_day_line_dates_the_clock_times_below_it() -> None:
+def test_a_day_line_dates_the_clock_times_below_it():
     text = (
         "--- Day changed Thu Feb 29 2024\n09:01 <ann> Hi\n"
         "--- Day changed Fri Mar 01 2024\n00:10 <bo> Ho"
@@ -83,7 +81,7 @@ def test_a_day_line_dates_the_clock_times_below_it() -> None:
     assert times == [WHEN, datetime(2024, 3, 1, 0, 10)]
 
 
-def test_an_ambiguous_stamp_is_settled_by_the_others_or_gives_no_time() -> None:
+def test_an_ambiguous_stamp_is_settled_by_the_others_or_gives_no_time():
     (alone,) = messages("02/03/2024, 09:01 - Ted: Hi")
     assert alone.time is None
     assert alone.time_span == (0, 17)
@@ -96,7 +94,7 @@ def test_an_ambiguous_stamp_is_settled_by_the_others_or_gives_no_time() -> None:
     ["", "Plain words.", "We met on 12 March 2024 with him: it was fun.", "Note: call 555-2024.",
      "We arrived in Rome on 3 May 2024\nand left again.", "From: here to there"],
 )  # fmt: skip
-def test_a_text_without_a_head_is_one_message(text: str) -> None:
+def test_a_text_without_a_head_is_one_message(text):
     (message,) = messages(text)
     assert (message.span, message.body) == ((0, len(text)), (0, len(text)))
     assert (message.author, message.time, message.time_span) == ("", None, None)

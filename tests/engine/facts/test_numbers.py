@@ -1,7 +1,5 @@
 """Numbers in digits and words."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.facts.numbers import find_numbers, parse_number
@@ -34,7 +32,7 @@ from engine.facts.numbers import find_numbers, parse_number
         ("１２３", 123),
     ],
 )
-def test_a_number_is_read_as_people_say_or_write_it(words: str, value: float) -> None:
+def test_a_number_is_read_as_people_say_or_write_it(words, value):
     assert parse_number(words) == pytest.approx(value)
 
 
@@ -53,11 +51,11 @@ def test_a_number_is_read_as_people_say_or_write_it(words: str, value: float) ->
         "open 24/7",
     ],
 )
-def test_what_can_be_read_in_two_ways_or_is_part_of_a_name_is_no_number(text: str) -> None:
+def test_what_can_be_read_in_two_ways_or_is_part_of_a_name_is_no_number(text):
     assert find_numbers(text) == ()
 
 
-def test_spans_are_those_of_the_numbers_alone() -> None:
+def test_spans_are_those_of_the_numbers_alone():
     text = "Between one hundred and two hundred euros, or the third of 3 million."
     found = [(number.value, text[slice(*number.span)]) for number in find_numbers(text)]
     assert found == [
@@ -68,12 +66,12 @@ def test_spans_are_those_of_the_numbers_alone() -> None:
     ]
 
 
-def test_a_text_that_writes_decimal_commas_settles_its_other_numbers() -> None:
+def test_a_text_that_writes_decimal_commas_settles_its_other_numbers():
     values = [number.value for number in find_numbers("1.234,50 and 2.500")]
     assert values == [1234.5, 2500]
 
 
-def test_a_rank_says_that_it_is_one() -> None:
+def test_a_rank_says_that_it_is_one():
     numbers = find_numbers("the twenty-first of 3 days, then the 2nd")
     assert [(number.value, number.ordinal) for number in numbers] == [
         (21, True),

@@ -1,19 +1,17 @@
 """Places and the countries they are in."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.facts.places import find_places
 from tests.engine.facts.fact_cases import Count, Expected, read_cases
 
 
-def units(text: str) -> set[str]:
+def units(text):
     return {fact.unit for fact in find_places(text)}
 
 
 @pytest.mark.parametrize("name", ["places_cases.txt", "places_more_cases.txt"])
-def test_places_of_hand_written_cases_are_right_and_mostly_found(name: str) -> None:
+def test_places_of_hand_written_cases_are_right_and_mostly_found(name):
     count = Count()
     for case in read_cases(name):
         facts = {fact.unit: fact for fact in find_places(case.text)}
@@ -23,7 +21,7 @@ def test_places_of_hand_written_cases_are_right_and_mostly_found(name: str) -> N
     assert count.recall >= 0.80
 
 
-def test_what_stands_behind_a_name_settles_which_place_it_is() -> None:
+def test_what_stands_behind_a_name_settles_which_place_it_is():
     assert units("in Cambridge, Massachusetts") == {"US", "US-MA"}
     assert units("in Paris, Texas") == {"US", "US-TX"}
     assert units("in Paris") == {"FR"}
@@ -44,11 +42,11 @@ def test_what_stands_behind_a_name_settles_which_place_it_is() -> None:
         "It costs US$20, or 25 US dollars.",
     ],
 )
-def test_words_people_and_brands_are_no_places(text: str) -> None:
+def test_words_people_and_brands_are_no_places(text):
     assert units(text) == set()
 
 
-def test_a_city_says_which_country_it_implies_and_from_which_words() -> None:
+def test_a_city_says_which_country_it_implies_and_from_which_words():
     text = "The fair is held behind the Church of the Holy Trinity, Aldershot."
     country, region = find_places(text)
     assert (country.unit, region.unit) == ("GB", "GB-ENG")
@@ -58,6 +56,6 @@ def test_a_city_says_which_country_it_implies_and_from_which_words() -> None:
     assert country.confidence < find_places("It was in the United Kingdom.")[0].confidence
 
 
-def test_a_country_that_is_named_is_stated() -> None:
+def test_a_country_that_is_named_is_stated():
     (fact,) = find_places("Who was in People's Republic of China?")
     assert (fact.unit, fact.implied, fact.derivation) == ("CN", False, "")

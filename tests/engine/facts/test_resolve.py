@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.engine.facts.fact_cases import Value, is_near, read_cases, read_mixed, values_of
@@ -12,7 +10,7 @@ from tests.engine.facts.test_temporal import CASES, MORE
 OTHERS = [(case.style, case.text, case.expected) for case in read_mixed("others_cases.txt")]
 
 
-def texts() -> Iterator[tuple[str, str]]:
+def texts():
     """Every text of every file of cases, with what it was written for."""
     for kind in ("amounts", "places"):
         for name in (f"{kind}_cases.txt", f"{kind}_more_cases.txt"):
@@ -21,7 +19,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", ["amounts", "places", "dates"])
-def test_texts_about_one_kind_of_fact_hold_no_wrong_ones_of_the_others(kind: str) -> None:
+def test_texts_about_one_kind_of_fact_hold_no_wrong_ones_of_the_others(kind):
     for about, text in texts():
         if about != kind:
             continue
@@ -34,7 +32,7 @@ def test_texts_about_one_kind_of_fact_hold_no_wrong_ones_of_the_others(kind: str
 
 
 @pytest.mark.parametrize("name", ["mixed_cases.txt", "mixed_more_cases.txt"])
-def test_facts_of_all_kinds_are_right_and_mostly_found(name: str) -> None:
+def test_facts_of_all_kinds_are_right_and_mostly_found(name):
     right = wrong = missed = 0
     for case in read_mixed(name):
         found = list(values_of(case.text))

@@ -13,7 +13,6 @@ import pytest
 
 from engine.facts.dates import find_dates
 from engine.facts.message_headers import messages
-from engine.types.documents import Fact
 
 HERE = Path(__file__).parent
 IMPLIRET = HERE.parents[3] / "shared" / "data" / "impliret-open" / "T_Multi.csv"
@@ -30,7 +29,7 @@ class Case:
     implied: dict[str, str] = field(default_factory=dict)
     maybe: dict[str, str] = field(default_factory=dict)
 
-    def found(self) -> list[Fact]:
+    def found(self):
         """What is found, without the time stamps of messages."""
         stamps = [m.time_span for m in messages(self.text) if m.time_span]
         return [
@@ -40,7 +39,7 @@ class Case:
         ]
 
 
-def days(words: str) -> Days:
+def days(words):
     """Read "2024-05-03", "2024-05-03/2024-05-05", "2024-05-06/.. FREQ=WEEKLY"."""
     stretch, _, rule = words.partition(" ")
     low, _, high = stretch.partition("/")
@@ -48,11 +47,11 @@ def days(words: str) -> Days:
     return date.fromisoformat(low).toordinal(), last.toordinal(), rule
 
 
-def value(fact: Fact) -> Days:
+def value(fact):
     return int(fact.low), int(fact.high), fact.recurrence
 
 
-def read(name: str) -> list[Case]:
+def read(name):
     document = tomllib.loads((HERE / name).read_text("utf-8"))
     cases = []
     for entry in document["case"]:
@@ -73,7 +72,7 @@ KNOWN_TO_MISS = {
 
 
 @pytest.mark.parametrize("case", CASES + MORE, ids=lambda case: case.text[:50])
-def test_nothing_is_found_that_the_text_does_not_mean(case: Case) -> None:
+def test_nothing_is_found_that_the_text_does_not_mean(case):
     expected = {
         days(words) for part in (case.stated, case.implied, case.maybe) for words in part.values()
     }
@@ -86,7 +85,7 @@ def test_nothing_is_found_that_the_text_does_not_mean(case: Case) -> None:
     [case for case in CASES + MORE if not any(words in case.text for words in KNOWN_TO_MISS)],
     ids=lambda case: case.text[:50],
 )
-def test_what_the_text_means_is_found_where_it_stands(case: Case) -> None:
+def test_what_the_text_means_is_found_where_it_stands(case):
     found = case.found()
     for words, when in {**case.stated, **case.implied}.items():
         places = [match.span() for match in re.finditer(re.escape(words), case.text)]
@@ -97,14 +96,14 @@ def test_what_the_text_means_is_found_where_it_stands(case: Case) -> None:
         ), f"{words!r} was not found as {when}"
 
 
-def only(text: str, document_date: date | None = None) -> Fact:
+def only(text, document_date=None):
     """The one fact of a text that is not a message's stamp."""
     facts = Case(text, document_date).found()
     assert len(facts) == 1, facts
     return facts[0]
 
 
-def test_a_relative_date_says_what_it_follows_from_and_where_that_stands() -> None:
+def test_a_relative_date_says_what_it_follows_from_and_where_that_stands():
     text = "2024-02-29 09:01, Henry: I read it two days ago."
     fact = only(text)
     assert (fact.kind, fact.unit, fact.text) == ("date", "day", "27 February 2024")
@@ -117,7 +116,7 @@ def test_a_relative_date_says_what_it_follows_from_and_where_that_stands() -> No
     assert 0.9 < fact.confidence <= 1
 
 
-def test_an_event_dates_what_is_told_before_and_after_it() -> None:
+def test_an_event_dates_what_is_told_before_and_after_it():
     text = "The launch is on 21 November 2024. Freeze the text a fortnight before the launch."
     stated, implied = find_dates(text)
     assert implied.text == "7 November 2024"
@@ -126,13 +125,13 @@ def test_an_event_dates_what_is_told_before_and_after_it() -> None:
     assert "21 November 2024" in implied.derivation
 
 
-def test_the_time_stamp_of_a_message_counts_for_less_than_what_it_says() -> None:
+def test_the_time_stamp_of_a_message_counts_for_less_than_what_it_says():
     stamp, said = find_dates("2024-02-29 09:01, Henry: it was on 27 February 2024")
     assert not stamp.implied
     assert stamp.confidence < said.confidence
 
 
-def test_dates_in_a_query_are_found_without_an_anchor() -> None:
+def test_dates_in_a_query_are_found_without_an_anchor():
     fact = only("Who was reading on February 27, 2024?")
     assert fact.text == "27 February 2024"
     assert not fact.implied
@@ -144,14 +143,14 @@ def test_dates_in_a_query_are_found_without_an_anchor() -> None:
     [("a week tomorrow", "8 March 2024"), ("a week ago yesterday", "21 February 2024"),
      ("a month ago today", "29 January 2024")],
 )  # fmt: skip
-def test_a_count_may_start_from_another_day_than_that_of_writing(words: str, when: str) -> None:
+def test_a_count_may_start_from_another_day_than_that_of_writing(words, when):
     text = f"2024-02-29 09:01, Henry: the show is {words}."
     fact = only(text)
     assert fact.text == when
     assert text[slice(*fact.span)] == words
 
 
-def test_a_span_ends_with_the_words_that_name_the_day() -> None:
+def test_a_span_ends_with_the_words_that_name_the_day():
     text = "The party was on 9 April 2024. Two days after the party we slept. Back on 2 Sept. 2024"
     spans = [text[slice(*fact.span)] for fact in find_dates(text)]
     assert spans == ["9 April 2024", "Two days after the party", "2 Sept. 2024"]
@@ -160,7 +159,7 @@ def test_a_span_ends_with_the_words_that_name_the_day() -> None:
     assert text[slice(*fact.span)] == "9 April"
 
 
-def test_an_order_that_other_dates_do_not_settle_is_not_guessed() -> None:
+def test_an_order_that_other_dates_do_not_settle_is_not_guessed():
     assert find_dates("On 03/04/05 we met.") == ()
     assert [f.text for f in find_dates("Seen 03/04/05; 13/04/2005.")] == [
         "3 April 2005",
@@ -174,18 +173,18 @@ def test_an_order_that_other_dates_do_not_settle_is_not_guessed() -> None:
     assert [f.text for f in contradicting] == ["13 April 2005", "13 April 2005"]
 
 
-def test_a_relative_date_without_an_anchor_is_none() -> None:
+def test_a_relative_date_without_an_anchor_is_none():
     assert find_dates("I left two days ago; the following morning it rained.") == ()
 
 
-def test_the_nearer_of_two_anchors_is_taken() -> None:
+def test_the_nearer_of_two_anchors_is_taken():
     text = "2024-06-20 10:00, Ada: it began on 3 June 2024, and two days later it was over."
     *_, later = find_dates(text, document_date=date(2030, 1, 1))
     assert later.text == "5 June 2024"
     assert later.derivation == "'two days later', told after 3 June 2024"
 
 
-def test_numbers_in_other_scripts_are_read() -> None:
+def test_numbers_in_other_scripts_are_read():
     assert [fact.text for fact in find_dates("٢٧/٠٢/٢٠٢٤ ; २०२४-०२-२९")] == [
         "27 February 2024",
         "29 February 2024",
@@ -197,14 +196,14 @@ def test_numbers_in_other_scripts_are_read() -> None:
     ["", " \n", "\x00", "İ" * 50 + " two days ago", "0000-00-00", "every every Monday until until",
      "9999-12-31 23:59, A: in 9 weeks' time", "1000-01-01 00:00, A: 900 years ago", "²/³/2024"],
 )  # fmt: skip
-def test_odd_texts_do_no_harm(text: str) -> None:
+def test_odd_texts_do_no_harm(text):
     for fact in find_dates(text, date(2024, 1, 1)):
         assert fact.low <= fact.high
         assert 0 <= fact.span[0] < fact.span[1] <= len(text)
 
 
 @pytest.mark.skipif(not IMPLIRET.exists(), reason="needs ../shared/data/impliret-open")
-def test_the_dates_of_impliret_are_found() -> None:
+def test_the_dates_of_impliret_are_found():
     with IMPLIRET.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     found = 0

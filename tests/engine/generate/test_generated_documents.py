@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import date
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from engine.generate.implicit_records import (
     DateTuple,
     Example,
     ImplicitRequest,
-    ImplicitTuple,
     PlaceTuple,
     PriceTuple,
 )
@@ -28,26 +26,26 @@ LEAP = DateTuple(date(2024, 3, 2), (date(2024, 2, 29),))
 PRICE = PriceTuple(780, Fraction(5, 2), False, 1950)
 
 
-def country(code: str) -> PlaceTuple:
+def country(code):
     found = next(c for c in COUNTRIES if c.code == code)
     return PlaceTuple(found.places[0], found.name, code)
 
 
 @pytest.fixture(scope="module", params=KINDS, ids="-".join)
-def examples(request: pytest.FixtureRequest) -> list[Example]:
+def examples(request):
     """Four sets."""
     asked = ImplicitRequest(*request.param, sets=4, seed=11)
     return [example for number in range(4) for example in examples_of(asked, number)]
 
 
-def test_no_document_says_what_its_query_names(examples: list[Example]) -> None:
+def test_no_document_says_what_its_query_names(examples):
     for example in examples:
         assert re.findall(r"\w+", example.answer)[-1] in example.document
         assert leaked(example.document, example.scene.implicit) is None
         assert leaked(example.question, example.scene.implicit), example.question
 
 
-def test_documents_state_what_the_value_follows_from(examples: list[Example]) -> None:
+def test_documents_state_what_the_value_follows_from(examples):
     for example in examples:
         scene, text = example.scene, example.document
         t = scene.implicit
@@ -66,7 +64,7 @@ def test_documents_state_what_the_value_follows_from(examples: list[Example]) ->
         assert scene.topic in text
 
 
-def test_every_query_has_one_document(examples: list[Example]) -> None:
+def test_every_query_has_one_document(examples):
     assert len({e.scene.doc_id for e in examples}) == len(examples)
     assert len({e.question for e in examples}) == len(examples)
     sets: dict[int, list[Example]] = {}
@@ -82,7 +80,7 @@ def test_every_query_has_one_document(examples: list[Example]) -> None:
         assert len({e.opening_post for e in found}) == 1
 
 
-def test_chats_have_ten_messages_by_two_people() -> None:
+def test_chats_have_ten_messages_by_two_people():
     for category in CATEGORIES:
         for example in examples_of(ImplicitRequest(category, "uni", 1, 5), 0):
             lines = example.document.split("\n")
@@ -92,7 +90,7 @@ def test_chats_have_ten_messages_by_two_people() -> None:
 
 
 @pytest.mark.parametrize(("category", "style"), KINDS)
-def test_topics_and_main_conversants_never_come_twice(category: Any, style: Any) -> None:
+def test_topics_and_main_conversants_never_come_twice(category, style):
     request = ImplicitRequest(category, style, MOST_SETS, 1, 15)
     shared = set()
     for number in (*range(10), *range(1990, 2000)):
@@ -125,7 +123,5 @@ def test_topics_and_main_conversants_never_come_twice(category: Any, style: Any)
         ("the English countryside", country("GB"), "English"),
     ],
 )
-def test_values_are_found_however_they_are_written(
-    text: str, implicit: ImplicitTuple, found: str | None
-) -> None:
+def test_values_are_found_however_they_are_written(text, implicit, found):
     assert leaked(text, implicit) == found

@@ -1,40 +1,33 @@
 """What is written: the same bytes every time, a collection that reads, and no file of others."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 from engine.collections.readers import read_collection
 from engine.config import ROOT, Settings
 from engine.errors import BadInputError
-from engine.generate.generator import BuiltCollection, Generation, GenerationRequest
+from engine.generate.generator import Generation, GenerationRequest
 from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
 from engine.ingest.formats import detect_format
 from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
-from storage.answers import Answers
 from tests.support import ended, wait_until
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 SMALL = ImplicitRequest("temporal", "multi", 2, 7, 6)
 
 
-def contents(folder: Path) -> Mapping[str, bytes]:
+def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def made(
-    store: Answers, folder: Path, request: ImplicitRequest = SMALL, *, overwrite: bool = False
-) -> BuiltCollection:
+def made(store, folder, request=SMALL, *, overwrite=False):
     asked = GenerationRequest(request, folder, overwrite)
     return Generation(Settings(), store).run(asked).result
 
@@ -53,9 +46,7 @@ for category in CATEGORIES:
 """
 
 
-def test_the_same_seed_gives_the_same_bytes_in_another_process(
-    store: Answers, tmp_path: Path
-) -> None:
+def test_the_same_seed_gives_the_same_bytes_in_another_process(store, tmp_path):
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
     command = [sys.executable, "-c", CODE, str(tmp_path / "there")]
     subprocess.run(command, env=environment, cwd=ROOT, check=True, timeout=60)
@@ -69,7 +60,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(
         assert contents(here)["corpus.jsonl"] != contents(other)["corpus.jsonl"]
 
 
-def test_folder_and_table_are_the_same_collection(store: Answers, tmp_path: Path) -> None:
+def test_folder_and_table_are_the_same_collection(store, tmp_path):
     found = made(store, tmp_path / "out")
     assert found.folder is not None
     assert found.table is not None
@@ -93,7 +84,7 @@ def test_folder_and_table_are_the_same_collection(store: Answers, tmp_path: Path
     assert set(of_folder) == set(folder.qrels)
 
 
-def test_about_says_where_it_is_from(store: Answers, tmp_path: Path) -> None:
+def test_about_says_where_it_is_from(store, tmp_path):
     found = made(store, tmp_path / "out")
     about = json.loads((tmp_path / "out" / "about.json").read_text("utf-8"))
     assert about["name"] == found.name
@@ -110,9 +101,7 @@ def test_about_says_where_it_is_from(store: Answers, tmp_path: Path) -> None:
 # -- folders that are there already ----------------------------------------------------------
 
 
-def test_overwriting_replaces_what_was_generated_and_nothing_else(
-    store: Answers, tmp_path: Path
-) -> None:
+def test_overwriting_replaces_what_was_generated_and_nothing_else(store, tmp_path):
     out, fresh = tmp_path / "out", tmp_path / "fresh"
     made(store, out)
     (out / "notes.txt").write_text("mine", encoding="utf-8")
@@ -126,7 +115,7 @@ def test_overwriting_replaces_what_was_generated_and_nothing_else(
     assert contents(out) == {**contents(fresh), "notes.txt": b"mine"}
 
 
-def test_files_of_a_person_are_never_overwritten(store: Answers, tmp_path: Path) -> None:
+def test_files_of_a_person_are_never_overwritten(store, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "corpus.jsonl").write_text("mine", encoding="utf-8")
@@ -141,7 +130,7 @@ def test_files_of_a_person_are_never_overwritten(store: Answers, tmp_path: Path)
         made(store, out / "corpus.jsonl")
 
 
-def test_what_is_cancelled_writes_nothing(store: Answers, tmp_path: Path) -> None:
+def test_what_is_cancelled_writes_nothing(store, tmp_path):
     generation = Generation(Settings(), store)
     many = ImplicitRequest("arithmetic", "multi", 500)
     job_id = generation.start(GenerationRequest(many, tmp_path / "out"))

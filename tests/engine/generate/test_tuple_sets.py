@@ -1,10 +1,6 @@
 """Tuple sets meet every constraint of the paper."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -12,7 +8,6 @@ from engine.generate.implicit_records import (
     CATEGORIES,
     STYLES,
     ImplicitRequest,
-    TupleSet,
 )
 from engine.generate.scenes import tuple_set
 from engine.generate.tuple_sets import UnsatisfiableError, solve
@@ -23,20 +18,20 @@ SIZES = {("temporal", "uni"): (15, 30, 45)}
 """Elsewhere: any number."""
 
 
-def made(category: Any, style: Any, seed: int = 7, documents: int = 30) -> TupleSet:
+def made(category, style, seed=7, documents=30):
     return tuple_set(ImplicitRequest(category, style, 1, seed, documents), 0)
 
 
 @pytest.mark.parametrize(("category", "style"), KINDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_every_set_meets_every_constraint(category: Any, style: Any, seed: int) -> None:
+def test_every_set_meets_every_constraint(category, style, seed):
     for documents in SIZES.get((category, style), (1, 2, 7, 30, 60)):
         found = made(category, style, seed, documents)
         assert len(found.tuples) == documents
         assert broken(found) == []
 
 
-def test_sets_differ_and_do_not_depend_on_how_many_there_are() -> None:
+def test_sets_differ_and_do_not_depend_on_how_many_there_are():
     few, many = (ImplicitRequest("arithmetic", "multi", sets, 3) for sets in (2, 50))
     assert tuple_set(few, 1) == tuple_set(many, 1) != tuple_set(few, 0)
     assert tuple_set(few, 1) != tuple_set(replace(few, seed=4), 1)
@@ -45,15 +40,15 @@ def test_sets_differ_and_do_not_depend_on_how_many_there_are() -> None:
 # -- the search ----------------------------------------------------------------------------
 
 
-def test_the_search_takes_choices_back() -> None:
-    def fits(slot: str, one: int, before: Sequence[int]) -> bool:
+def test_the_search_takes_choices_back():
+    def fits(slot, one, before):
         return one not in before and not (slot == "last" and before[0] == 1)
 
     choices = {"first": (1, 2), "middle": (1, 3), "last": (4,)}
     assert solve(list(choices), choices.__getitem__, fits, "numbers") == [2, 1, 4]
 
 
-def test_a_search_without_an_answer_says_how_far_it_came() -> None:
+def test_a_search_without_an_answer_says_how_far_it_came():
     with pytest.raises(UnsatisfiableError, match=r"3 pigeons .*2 of 3 could be placed"):
         solve(range(3), lambda _: (1, 2), lambda _, one, before: one not in before, "3 pigeons")
 
@@ -66,11 +61,11 @@ def test_a_search_without_an_answer_says_how_far_it_came() -> None:
     [{"category": "spatial"}, {"style": "duo"}, {"sets": 0}, {"sets": 2001}, {"documents": 61}],
     ids=str,
 )
-def test_requests_out_of_range_are_refused(values: dict[str, Any]) -> None:
+def test_requests_out_of_range_are_refused(values):
     with pytest.raises(ValueError, match=next(iter(values))):
         ImplicitRequest(**{"category": "world", "style": "uni", "sets": 1, **values})
 
 
-def test_a_schedule_has_no_other_number_of_activities() -> None:
+def test_a_schedule_has_no_other_number_of_activities():
     with pytest.raises(UnsatisfiableError, match=r"20 activities.*exactly 15.*the paper has 30"):
         made("temporal", "uni", documents=20)

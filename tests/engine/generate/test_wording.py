@@ -1,7 +1,5 @@
 """What a document says is true: relative days and prices, read back independently."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
 from fractions import Fraction
@@ -44,7 +42,7 @@ SHARES = {
 }  # fmt: skip
 
 
-def offset_of(words: str) -> int:
+def offset_of(words):
     """Days from :data:`BASE`, as a careful reader takes the words."""
     if words in FIXED:
         return FIXED[words]
@@ -58,7 +56,7 @@ def offset_of(words: str) -> int:
     return -number if found[3] in (" ago", " back") else number
 
 
-def multiplier_of(words: str) -> Fraction:
+def multiplier_of(words):
     """How many times the other price, as a careful reader takes the words."""
     if found := re.match(r"(\d+|[a-z-]+) ?(?:%|percent) (more|less) than", words):
         wanted = {in_words(n): n for n in range(1, 100)}
@@ -69,7 +67,7 @@ def multiplier_of(words: str) -> Fraction:
 
 
 @pytest.mark.parametrize("offset", [n for n in range(-14, 15) if n])
-def test_relative_days_mean_the_day_that_was_meant(offset: int) -> None:
+def test_relative_days_mean_the_day_that_was_meant(offset):
     for seed in range(40):
         for plain in (False, True):
             words = days_away(randomness(seed), BASE, BASE + timedelta(offset), plain)
@@ -77,14 +75,14 @@ def test_relative_days_mean_the_day_that_was_meant(offset: int) -> None:
 
 
 @pytest.mark.parametrize("multiplier", sorted(set(MULTIPLIERS)))
-def test_comparisons_mean_the_multiplier_that_was_meant(multiplier: Fraction) -> None:
+def test_comparisons_mean_the_multiplier_that_was_meant(multiplier):
     for seed in range(40):
         rng = randomness(seed)
         for words in (compared(rng, multiplier, "the Reed"), compared_to_that(rng, multiplier)):
             assert multiplier_of(words) == multiplier, words
 
 
-def test_what_stands_around_a_fact_states_none() -> None:
+def test_what_stands_around_a_fact_states_none():
     groups = [*PHRASES.values(), *EXCHANGES.values()]
     lines = [line for group in groups for item in group for line in _strings(item)]
     facts = re.compile(
@@ -97,5 +95,5 @@ def test_what_stands_around_a_fact_states_none() -> None:
     assert [line for line in lines if facts.search(line)] == []
 
 
-def _strings(item: str | tuple[str, ...]) -> tuple[str, ...]:
+def _strings(item):
     return (item,) if isinstance(item, str) else item

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.generate.generator import BuiltCollection, Generation, GenerationRequest
+from engine.generate.generator import Generation, GenerationRequest
 from engine.generate.implicit_records import (
     DateTuple,
     Example,
@@ -24,10 +23,7 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.wording import long_date, money
-from engine.types.models import TaskReport
-from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
-from tests.fakes.model_server import ModelServer
 
 DOCUMENTS = 8
 
@@ -40,13 +36,13 @@ class Author:
         reads: what becomes of the tuple that a careful reader finds.
     """
 
-    def __init__(self, request: ImplicitRequest) -> None:
+    def __init__(self, request):
         self.examples = [e for n in range(request.sets) for e in examples_of(request, n)]
         self.writes: Callable[[Example, list[str], int], Any] = lambda _, lines, __: lines
         self.reads: Callable[[Example, dict[str, Any]], Any] = lambda _, found: found
         self.asked: Counter[str] = Counter()
 
-    def __call__(self, prompt: str, body: Mapping[str, Any]) -> Any:
+    def __call__(self, prompt, body):
         if "This is version" in prompt:
             self.asked["write"] += 1
             return self._write(prompt)
@@ -55,7 +51,7 @@ class Author:
             return self._read(prompt)
         return None
 
-    def _write(self, prompt: str) -> Any:
+    def _write(self, prompt):
         example = next(e for e in self.examples if _opening(e) in prompt)
         attempt = int(re.findall(r"This is version (\d+)", prompt)[0])
         fact = re.findall(r"=== what is said \w+ ===\n(.*)\n=== end", prompt)[0]
@@ -64,7 +60,7 @@ class Author:
         lines.insert(3, fact)
         return {"lines": self.writes(example, lines, attempt)}
 
-    def _read(self, prompt: str) -> Any:
+    def _read(self, prompt):
         text = re.findall(r"=== text \w+ ===\n(.*)\n=== end", prompt, re.DOTALL)[0]
         example = next(e for e in self.examples if _opening(e) in text)
         t = example.scene.implicit
@@ -77,28 +73,22 @@ class Author:
         return self.reads(example, {"written": t.base.isoformat(), "days": days})
 
 
-def _opening(example: Example) -> str:
+def _opening(example):
     return " ".join(example.scene.opening)
 
 
 @pytest.fixture(
     params=[("arithmetic", "multi"), ("world", "uni"), ("temporal", "multi")], ids="-".join
 )
-def asked(request: pytest.FixtureRequest) -> ImplicitRequest:
+def asked(request):
     return ImplicitRequest(*request.param, sets=1, seed=5, documents=DOCUMENTS)
 
 
 @pytest.fixture
-def build(server: ModelServer, store: Answers, tmp_path: Path) -> Iterator[Any]:
+def build(server, store, tmp_path):
     settings = Settings(openai_base_url=server.url, llm_model=MODEL, llm_retries=3)
 
-    def run(
-        author: Author,
-        request: ImplicitRequest,
-        folder: str = "out",
-        most_calls: int | None = None,
-        **options: Any,
-    ) -> TaskReport[BuiltCollection]:
+    def run(author, request, folder="out", most_calls=None, **options):
         server.behaviour.handlers = [author]
         asked = GenerationRequest(request, tmp_path / folder, with_model=True, **options)
         return Generation(settings, store).run(asked, most_calls=most_calls)
@@ -107,13 +97,13 @@ def build(server: ModelServer, store: Answers, tmp_path: Path) -> Iterator[Any]:
     server.behaviour.handlers = []
 
 
-def texts(found: BuiltCollection) -> dict[str, str]:
+def texts(found):
     assert found.folder is not None
     lines = (found.folder / "corpus.jsonl").read_text("utf-8").splitlines()
     return {row["doc_id"]: row["text"] for row in map(json.loads, lines)}
 
 
-def test_verified_documents_are_taken(build: Any, asked: ImplicitRequest) -> None:
+def test_verified_documents_are_taken(build, asked):
     author = Author(asked)
     found = build(author, asked).result
     counts = found.verification
@@ -131,10 +121,8 @@ def test_verified_documents_are_taken(build: Any, asked: ImplicitRequest) -> Non
     assert len(read_collection(found.folder).topics) == DOCUMENTS
 
 
-def test_documents_that_give_the_value_away_are_replaced(
-    build: Any, asked: ImplicitRequest
-) -> None:
-    def says_it(example: Example, lines: list[str], _: int) -> list[str]:
+def test_documents_that_give_the_value_away_are_replaced(build, asked):
+    def says_it(example, lines, _):
         t = example.scene.implicit
         if isinstance(t, PriceTuple):
             said = money(t.queried, example.scene.currency)
@@ -151,10 +139,8 @@ def test_documents_that_give_the_value_away_are_replaced(
     assert texts(found) == {e.scene.doc_id: e.document for e in author.examples}
 
 
-def test_documents_whose_tuple_is_not_recovered_are_written_again(
-    build: Any, asked: ImplicitRequest
-) -> None:
-    def misread(example: Example, found: dict[str, Any]) -> dict[str, Any]:
+def test_documents_whose_tuple_is_not_recovered_are_written_again(build, asked):
+    def misread(example, found):
         t = example.scene.implicit
         if author.asked["read"] > DOCUMENTS:
             return found
@@ -175,8 +161,8 @@ def test_documents_whose_tuple_is_not_recovered_are_written_again(
 MULTI = ImplicitRequest("arithmetic", "multi", 1, 5, DOCUMENTS)
 
 
-def test_a_dropped_name_and_an_unreadable_answer_are_counted_apart(build: Any) -> None:
-    def poorly(example: Example, lines: list[str], attempt: int) -> Any:
+def test_a_dropped_name_and_an_unreadable_answer_are_counted_apart(build):
+    def poorly(example, lines, attempt):
         place = author.examples.index(example)
         if attempt == 1 and place < 3:
             return [line.replace(example.scene.bought, "it") for line in lines]
@@ -190,7 +176,7 @@ def test_a_dropped_name_and_an_unreadable_answer_are_counted_apart(build: Any) -
     assert counts.by_model == DOCUMENTS
 
 
-def test_templates_stand_in_when_the_budget_is_reached(build: Any) -> None:
+def test_templates_stand_in_when_the_budget_is_reached(build):
     found = build(Author(MULTI), MULTI, most_calls=DOCUMENTS + 6)
     counts = found.result.verification
     assert found.stopped == "budget"
@@ -198,7 +184,7 @@ def test_templates_stand_in_when_the_budget_is_reached(build: Any) -> None:
     assert counts.by_model + counts.by_templates == DOCUMENTS == len(texts(found.result))
 
 
-def test_tries_have_limits(build: Any) -> None:
+def test_tries_have_limits(build):
     for tries in (0, 11):
         with pytest.raises(BadInputError, match=f"tries is {tries}"):
             build(Author(MULTI), MULTI, tries=tries)

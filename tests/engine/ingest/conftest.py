@@ -1,20 +1,13 @@
 """Files to read, written by a test."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.engine.ingest.reading_files import Write
-
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def _write(name: str, content: str | bytes) -> Path:
+def write(tmp_path):
+    def _write(name, content):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -24,8 +17,8 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def jsonl(write: Write) -> Callable[..., Path]:
-    def _jsonl(*rows: Any, name: str = "papers.jsonl") -> Path:
+def jsonl(write):
+    def _jsonl(*rows, name="papers.jsonl"):
         return write(name, "".join(json.dumps(row) + "\n" for row in rows))
 
     return _jsonl

@@ -1,14 +1,12 @@
 """Text files are read in the encoding and with the delimiter that they have."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.errors import BadInputError
 from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
-from tests.engine.ingest.reading_files import MAX_CHARS, Write, one
+from tests.engine.ingest.reading_files import MAX_CHARS, one
 
 GERMAN = "id;title;text\r\n1;Größe;Müller zählt „Bienen“ mit Netzen – über Jahre.\r\n"
 FRENCH = "id;title;text\r\n1;Été;L’étude des abeilles à Orléans a été menée.\r\n"
@@ -16,7 +14,7 @@ FRENCH = "id;title;text\r\n1;Été;L’étude des abeilles à Orléans a été m
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
 @pytest.mark.parametrize("text", [GERMAN, FRENCH])
-def test_the_encoding_is_told_by_the_bytes(write: Write, text: str, encoding: str) -> None:
+def test_the_encoding_is_told_by_the_bytes(write, text, encoding):
     source = open_source(write("a.csv", text.encode(encoding)), lens=RESEARCH)
     (document,) = source
     assert document.title == text.split("\r\n")[1].split(";")[1]
@@ -33,11 +31,11 @@ def test_the_encoding_is_told_by_the_bytes(write: Write, text: str, encoding: st
         ("id;text\n1;私たちは網で蜂を数える。結果は少ない。\n", "shift_jis"),
     ],
 )
-def test_other_scripts_are_told_too(write: Write, text: str, encoding: str) -> None:
+def test_other_scripts_are_told_too(write, text, encoding):
     assert one(write("a.csv", text.encode(encoding))).text == text.split(";")[2].strip()
 
 
-def test_a_chosen_encoding_goes_before_the_detected_one_and_must_fit(write: Write) -> None:
+def test_a_chosen_encoding_goes_before_the_detected_one_and_must_fit(write):
     path = write("a.csv", b"id,text\n1,caf\xe9\n")
     for name, text in (("latin-1", "café"), ("cp1251", "cafй"), ("mac-roman", "cafÈ")):
         (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(encoding=name))
@@ -48,7 +46,7 @@ def test_a_chosen_encoding_goes_before_the_detected_one_and_must_fit(write: Writ
         check(open_source(path, lens=RESEARCH, repairs=Repairs(encoding="utf-16")), MAX_CHARS)
 
 
-def test_a_damaged_byte_in_utf8_does_not_turn_the_rest_into_another_encoding(write: Write) -> None:
+def test_a_damaged_byte_in_utf8_does_not_turn_the_rest_into_another_encoding(write):
     text = "id,text\n" + "".join(f"{n},Müller mißt Größe\n" for n in range(9))
     path = write("a.csv", text.encode() + b"9,caf\xe9\n")
     source = open_source(path, lens=RESEARCH)
@@ -71,15 +69,13 @@ def test_a_damaged_byte_in_utf8_does_not_turn_the_rest_into_another_encoding(wri
         ("id,text\r1,a\r2,b\r", ","),
     ],
 )
-def test_the_delimiter_is_told_by_the_first_lines(
-    write: Write, content: str, delimiter: str
-) -> None:
+def test_the_delimiter_is_told_by_the_first_lines(write, content, delimiter):
     source = open_source(write("a.csv", content), lens=RESEARCH)
     assert source.delimiter == delimiter
     assert next(iter(source)).doc_id == "1"
 
 
-def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:
+def test_html_in_cells_becomes_plain_text_and_is_counted(write):
     rows = (
         "id\ttitle\ttext\tauthors\turl\n"
         "1\t<i>E. coli</i> &amp; more\ta < b &lt; c, <img src=x>\tM&uuml;ller, Ann"

@@ -1,12 +1,8 @@
 """Files as other programs and databases export them are read without a choice by the person."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import openpyxl
 import pytest
@@ -15,7 +11,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.ingest.formats import detect_format
 from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
-from tests.engine.ingest.reading_files import MAX_CHARS, Write, one
+from tests.engine.ingest.reading_files import MAX_CHARS, one
 
 TITLE, TEXT = "Crayfish of deep ponds", "We count them. We weigh them."
 
@@ -43,7 +39,7 @@ there is none, all rows have the same."""
 
 
 @pytest.mark.parametrize("database", HEADERS)
-def test_columns_of_well_known_tables_are_fields(write: Write, database: str) -> None:
+def test_columns_of_well_known_tables_are_fields(write, database):
     columns = [column.partition("=") for column in HEADERS[database].split(",")]
     lines = [",".join(name for name, _, _ in columns)]
     for number in (1, 2):
@@ -62,9 +58,7 @@ def test_columns_of_well_known_tables_are_fields(write: Write, database: str) ->
     ['"About the data: exported on May 4, 2025."\n', "Report of crayfish\n\n", '"Found: 2",,,\n'],
 )
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_notes_above_the_header_of_a_table_are_passed_over(
-    write: Write, above: str, mark: str
-) -> None:
+def test_notes_above_the_header_of_a_table_are_passed_over(write, above, mark):
     rows = (("id", "title", "abstract", "year"), ("7", TITLE, TEXT, "2019"))
     table = "".join(mark.join(cells) + "\n" for cells in rows)
     document = one(write("a.csv", above.replace(",,,", 3 * mark) + table))
@@ -74,9 +68,7 @@ def test_notes_above_the_header_of_a_table_are_passed_over(
     )
 
 
-def test_fields_that_no_document_has_are_named_with_the_columns_that_may_hold_them(
-    write: Write,
-) -> None:
+def test_fields_that_no_document_has_are_named_with_the_columns_that_may_hold_them(write):
     path = write("a.csv", f"id,text,Kop,Versheen\n1,{TEXT},{TITLE},2019\n2,More.,Words,2020\n")
     (warning,) = check(open_source(path, lens=RESEARCH), MAX_CHARS).warnings
     assert warning.startswith("No document has authors or title or year; columns that serve")
@@ -186,7 +178,7 @@ ARXIV = {
 }
 
 
-def _lines(*records: object) -> str:
+def _lines(*records):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
@@ -208,9 +200,7 @@ def _lines(*records: object) -> str:
         ("arxiv-snapshot.json", _lines(ARXIV), "1301.0001"),
     ],
 )
-def test_exports_of_databases_are_read_with_their_fields(
-    write: Write, name: str, content: str, doc_id: str
-) -> None:
+def test_exports_of_databases_are_read_with_their_fields(write, name, content, doc_id):
     first, *_ = documents = list(open_source(write(name, content), lens=RESEARCH))
     assert (first.doc_id, first.title, first.text, first.year) == (doc_id, TITLE, TEXT, 2013)
     assert len(first.authors) == (1 if content == MEDLINE else 2)
@@ -219,7 +209,7 @@ def test_exports_of_databases_are_read_with_their_fields(
     assert [d.title for d in documents] == [TITLE] * len(documents)
 
 
-def test_latex_in_texts_of_the_arxiv_snapshot_is_plain_and_its_math_stays(write: Write) -> None:
+def test_latex_in_texts_of_the_arxiv_snapshot_is_plain_and_its_math_stays(write):
     paper = {**ARXIV, "title": 'On M\\"uller', "abstract": "It is $\\alpha_s = 1\\pm2$."}
     document = one(write("a.json", _lines(paper)))
     assert (document.title, document.text) == ("On Müller", "It is $\\alpha_s = 1\\pm2$.")
@@ -234,12 +224,12 @@ def test_latex_in_texts_of_the_arxiv_snapshot_is_plain_and_its_math_stays(write:
         ("zotero.json", json.dumps([{"key": "1", "data": {"title": TITLE, "abstractNote": TEXT}}])),
     ],
 )
-def test_records_of_annotation_tools_are_documents(write: Write, name: str, content: str) -> None:
+def test_records_of_annotation_tools_are_documents(write, name, content):
     document = one(write(name, content))
     assert (document.doc_id, document.title, document.text) == ("1", TITLE, TEXT)
 
 
-def test_a_field_of_an_object_is_mapped_by_its_path(jsonl: Callable[..., Path]) -> None:
+def test_a_field_of_an_object_is_mapped_by_its_path(jsonl):
     path = jsonl({"id": "1", "paper": {"body": {"full": TEXT}}, "data": {"words": "other"}})
     assert one(path, text="paper.body.full").text == TEXT
     assert one(path, text="data.words").text == "other"
@@ -248,7 +238,7 @@ def test_a_field_of_an_object_is_mapped_by_its_path(jsonl: Callable[..., Path]) 
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "really-excel.csv", "a.xls"])
-def test_a_workbook_of_excel_is_read_whatever_it_is_called(write: Write, name: str) -> None:
+def test_a_workbook_of_excel_is_read_whatever_it_is_called(write, name):
     book, content = openpyxl.Workbook(), io.BytesIO()
     for row in (
         ["Exported by hand"],
@@ -274,7 +264,7 @@ def test_a_workbook_of_excel_is_read_whatever_it_is_called(write: Write, name: s
         ("pubmed.xml.gz", PUBMED_XML.replace("24034244", "7")),
     ],
 )
-def test_packed_files_are_read_as_what_is_in_them(write: Write, name: str, content: str) -> None:
+def test_packed_files_are_read_as_what_is_in_them(write, name, content):
     packed = write(name, gzip.compress(content.encode()))
     first, *_ = open_source(packed, lens=RESEARCH)
     assert (first.doc_id, first.text) == ("7", TEXT)
@@ -283,7 +273,7 @@ def test_packed_files_are_read_as_what_is_in_them(write: Write, name: str, conte
         list(open_source(cut, lens=RESEARCH))
 
 
-def test_a_folder_of_files_of_one_format_is_one_source(write: Write) -> None:
+def test_a_folder_of_files_of_one_format_is_one_source(write):
     for n in (2, 1):
         write(f"refs/{n}.ris", f"TY  - JOUR\nID  - {n}\nTI  - {TITLE}\nAB  - {TEXT}\nER  - \n")
     folder = write("refs/read me.txt", "Exported, by hand.").parent
@@ -307,9 +297,7 @@ def test_a_folder_of_files_of_one_format_is_one_source(write: Write) -> None:
         ("text.docx", "Word: save it as PDF"),
     ],
 )
-def test_a_format_that_is_not_read_is_named_with_what_to_export(
-    write: Write, name: str, says: str
-) -> None:
+def test_a_format_that_is_not_read_is_named_with_what_to_export(write, name, says):
     with pytest.raises(UnknownNameError, match=says):
         detect_format(write(name, b"\xd0\xcf\x11\xe0 binary, of course"))
     with pytest.raises(BadInputError, match=r"XML of 'rss'.*Export RIS"):

@@ -1,11 +1,6 @@
 """Every fault of documents that people bring is named, and reading takes little memory."""
 
-from __future__ import annotations
-
 import tracemalloc
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +8,7 @@ from engine.errors import BadInputError
 from engine.ingest.source import check, open_source, preview, unique_documents
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
-from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
+from tests.engine.ingest.reading_files import MAX_CHARS, fault
 
 # --- faults --------------------------------------------------------------------------------
 
@@ -86,9 +81,7 @@ GOOD = '{"id": "1", "text": "a"}\n'
         ("a.parquet", "PAR1 but not really", "cannot be read"),
     ],
 )
-def test_bad_input_names_file_row_and_remedy(
-    write: Write, name: str, content: str, says: str
-) -> None:
+def test_bad_input_names_file_row_and_remedy(write, name, content, says):
     assert says in fault(write(name, content))
 
 
@@ -99,21 +92,19 @@ def test_bad_input_names_file_row_and_remedy(
         ("a.ris", "TY  - JOUR\nID  - 1\nTI  - t\nAB  - a\nER  - \nTY  - JOUR\nAB  - cut o"),
     ],
 )
-def test_a_file_that_was_cut_is_read_up_to_there_where_broken_rows_may_go(
-    write: Write, name: str, content: str
-) -> None:
+def test_a_file_that_was_cut_is_read_up_to_there_where_broken_rows_may_go(write, name, content):
     source = open_source(write(name, content), lens=RESEARCH, repairs=Repairs(skip_broken=True))
     assert [document.doc_id for document in source] == ["1"]
 
 
-def test_the_same_id_with_other_content_names_both_rows(jsonl: Callable[..., Path]) -> None:
+def test_the_same_id_with_other_content_names_both_rows(jsonl):
     path = jsonl({"id": "1", "text": "a"}, {"id": "2", "text": "b"}, {"id": 1, "text": "c"})
     message = fault(path)
     assert "papers.jsonl, row 3:" in message
     assert "papers.jsonl, row 1," in message
 
 
-def test_exact_repeats_are_kept_once_and_counted(jsonl: Callable[..., Path]) -> None:
+def test_exact_repeats_are_kept_once_and_counted(jsonl):
     source = open_source(
         jsonl(*[{"id": "1", "text": "a"}] * 3, {"id": "2", "text": "b"}), lens=RESEARCH
     )
@@ -123,7 +114,7 @@ def test_exact_repeats_are_kept_once_and_counted(jsonl: Callable[..., Path]) -> 
     assert [d.doc_id for d in unique_documents(source)] == ["1", "2"]
 
 
-def test_nothing_at_the_path_or_an_empty_file_is_refused_at_once(write: Write) -> None:
+def test_nothing_at_the_path_or_an_empty_file_is_refused_at_once(write):
     with pytest.raises(BadInputError, match=r"gone\.jsonl does not exist\. Check the path"):
         open_source("/nowhere/gone.jsonl", lens=RESEARCH)
     with pytest.raises(BadInputError, match=r"a\.jsonl is empty"):
@@ -132,7 +123,7 @@ def test_nothing_at_the_path_or_an_empty_file_is_refused_at_once(write: Write) -
         open_source(write("b.csv", "id,text\n").parent, "ris", lens=RESEARCH)
 
 
-def test_a_five_megabyte_document_is_refused_with_both_numbers(jsonl: Callable[..., Path]) -> None:
+def test_a_five_megabyte_document_is_refused_with_both_numbers(jsonl):
     path = jsonl({"id": "1", "text": "word " * 1_000_000})
     message = fault(path)
     assert "row 1" in message
@@ -153,9 +144,7 @@ def test_a_five_megabyte_document_is_refused_with_both_numbers(jsonl: Callable[.
         ({"text": ["A.", 3]}, "a sentence of the text is of type int"),
     ],
 )
-def test_sentences_and_roles_that_do_not_fit_are_refused(
-    jsonl: Callable[..., Path], row: dict[str, Any], says: str
-) -> None:
+def test_sentences_and_roles_that_do_not_fit_are_refused(jsonl, row, says):
     path = jsonl({"id": "1", **row})
     message = fault(path)
     assert "papers.jsonl, row 1: " in message
@@ -169,7 +158,7 @@ def test_sentences_and_roles_that_do_not_fit_are_refused(
     "suffix",
     ["jsonl", "json", "csv", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("bib", "ris"))],
 )
-def test_reading_needs_memory_for_a_document_not_for_the_corpus(write: Write, suffix: str) -> None:
+def test_reading_needs_memory_for_a_document_not_for_the_corpus(write, suffix):
     text = "word " * 2_000
     record = {
         "jsonl": '{{"id": "{n}", "text": "{text}"}}\n',
@@ -190,7 +179,7 @@ def test_reading_needs_memory_for_a_document_not_for_the_corpus(write: Write, su
     assert peak < 2_000_000 < len(body)
 
 
-def test_a_preview_shows_rows_and_lists_their_problems_without_raising(write: Write) -> None:
+def test_a_preview_shows_rows_and_lists_their_problems_without_raising(write):
     lines = ['{"id": "1", "text": "a"}', "{broken", '{"id": "3"}', '{"id": "4", "text": "d"}']
     shown = preview(write("a.jsonl", "\n".join(lines)), rows=4, lens=RESEARCH)
     assert [d.doc_id for d in shown.documents] == ["1", "4"]
@@ -203,9 +192,7 @@ def test_a_preview_shows_rows_and_lists_their_problems_without_raising(write: Wr
 @pytest.mark.parametrize(
     ("name", "content"), [("a.jsonl", b"\n"), ("a.csv", b"\xff\xfe"), ("a.parquet", b"PAR1")]
 )
-def test_a_preview_of_an_unreadable_file_has_problems_and_no_documents(
-    write: Write, name: str, content: bytes
-) -> None:
+def test_a_preview_of_an_unreadable_file_has_problems_and_no_documents(write, name, content):
     shown = preview(write(name, content), lens=RESEARCH)
     assert shown.problems
     assert shown.documents == ()

@@ -1,24 +1,16 @@
 """What becomes of the columns and of the text of documents that people bring."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from engine.errors import UnknownNameError
 from engine.ingest.source import check, content_hash, open_source
 from engine.lenses.definitions import RESEARCH
-from tests.engine.ingest.reading_files import MAX_CHARS, Write, one, passages
+from tests.engine.ingest.reading_files import MAX_CHARS, one, passages
 
 # --- fields --------------------------------------------------------------------------------
 
 
-def test_a_chosen_column_goes_before_the_guess_and_the_guess_becomes_metadata(
-    jsonl: Callable[..., Path],
-) -> None:
+def test_a_chosen_column_goes_before_the_guess_and_the_guess_becomes_metadata(jsonl):
     path = jsonl({"id": "1", "PMID": 99, "text": "short", "Full Text": "long"})
     document = one(path, doc_id="PMID", text="Full Text")
     assert (document.doc_id, document.text) == ("99", "long")
@@ -30,9 +22,7 @@ def test_a_chosen_column_goes_before_the_guess_and_the_guess_becomes_metadata(
     ("mapping", "known"),
     [({"doc_id": "PMID"}, "id, text"), ({"abstract": "text"}, "doc_id, title, text")],
 )
-def test_mapping_to_an_unknown_column_or_field_lists_the_known_ones(
-    jsonl: Callable[..., Path], mapping: dict[str, str], known: str
-) -> None:
+def test_mapping_to_an_unknown_column_or_field_lists_the_known_ones(jsonl, mapping, known):
     with pytest.raises(UnknownNameError, match=known):
         open_source(jsonl({"id": "1", "text": "t"}), mapping=mapping, lens=RESEARCH)
 
@@ -47,7 +37,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("language", HEADERS)
-def test_columns_are_known_in_five_languages(write: Write, language: str) -> None:
+def test_columns_are_known_in_five_languages(write, language):
     row = "A title;We look.;Lovelace, Ada\uff1bTuring, Alan;2017;Nature;7;bees"
     path = write(f"{language}.csv", f"{HEADERS[language]};DOI;id\n{row};10.1000/X;one\n")
     document = one(path)
@@ -60,9 +50,7 @@ def test_columns_are_known_in_five_languages(write: Write, language: str) -> Non
     assert document.metadata == cited
 
 
-def test_a_column_chosen_for_a_citation_has_the_name_of_its_field(
-    jsonl: Callable[..., Path],
-) -> None:
+def test_a_column_chosen_for_a_citation_has_the_name_of_its_field(jsonl):
     path = jsonl({"id": "1", "text": "t", "where": "Nature", "link2": "10.1000/x"})
     document = one(path, venue="where", doi="link2")
     assert document.metadata == {"venue": "Nature", "doi": "10.1000/x"}
@@ -96,13 +84,11 @@ TWO = ("Ada Lovelace", "Alan Turing")
         ("url", "javascript:alert(1)", None),
     ],
 )
-def test_years_names_and_links_are_read_as_people_write_them(
-    jsonl: Callable[..., Path], field: str, given: object, expected: object
-) -> None:
+def test_years_names_and_links_are_read_as_people_write_them(jsonl, field, given, expected):
     assert getattr(one(jsonl({"id": "1", "text": "t", field: given})), field) == expected
 
 
-def test_a_text_in_another_script_is_said_to_need_another_model(jsonl: Callable[..., Path]) -> None:
+def test_a_text_in_another_script_is_said_to_need_another_model(jsonl):
     texts = ("梯田葡萄园干燥不均。", "रात की रेलगाड़ियाँ", "A naïve café.")
     path = jsonl(*({"id": str(n), "text": text} for n, text in enumerate(texts)))
     (warning,) = check(open_source(path, lens=RESEARCH), MAX_CHARS).warnings
@@ -110,7 +96,7 @@ def test_a_text_in_another_script_is_said_to_need_another_model(jsonl: Callable[
     assert "--encoder" in warning
 
 
-def test_roles_are_read_in_every_spelling(jsonl: Callable[..., Path]) -> None:
+def test_roles_are_read_in_every_spelling(jsonl):
     labels = ["background_label", "objective_label", "METHOD", "R", "o", "other_label", None]
     document = one(jsonl({"id": "1", "text": [f"S{n}." for n in range(7)], "roles": labels}))
     assert document.roles == (
@@ -122,9 +108,7 @@ def test_roles_are_read_in_every_spelling(jsonl: Callable[..., Path]) -> None:
 @pytest.mark.parametrize(
     "sentences", [["One  two.", "Three."], [[0, 9], [10, 16]]], ids=["strings", "offsets"]
 )
-def test_given_sentences_become_spans_that_index_the_text_exactly(
-    jsonl: Callable[..., Path], sentences: list[Any]
-) -> None:
+def test_given_sentences_become_spans_that_index_the_text_exactly(jsonl, sentences):
     text = "One  two.\nThree."
     path = jsonl({"id": "1", "text": text, "sentences": sentences, "roles": ["B", "M"]})
     document = one(path)
@@ -132,16 +116,14 @@ def test_given_sentences_become_spans_that_index_the_text_exactly(
     assert document.roles == ("background", "method")
 
 
-def test_sentence_lists_join_with_one_space_and_blank_ones_leave_with_their_role(
-    jsonl: Callable[..., Path],
-) -> None:
+def test_sentence_lists_join_with_one_space_and_blank_ones_leave_with_their_role(jsonl):
     document = one(jsonl({"id": "1", "abstract": ["", " A\x00b. ", " ", "C."], "roles": [*"BMRO"]}))
     assert document.text == "A b. C."
     assert passages(document) == ["A b.", "C."]
     assert document.roles == ("method", "background")
 
 
-def test_labels_and_counts_that_are_no_sentence_fields_stay_metadata(write: Write) -> None:
+def test_labels_and_counts_that_are_no_sentence_fields_stay_metadata(write):
     document = one(write("a.csv", "id,text,labels,sentences\n1,Some text.,politics,4\n"))
     assert document.metadata == {"labels": "politics", "sentences": "4"}
     assert document.roles is None
@@ -154,14 +136,14 @@ def test_labels_and_counts_that_are_no_sentence_fields_stay_metadata(write: Writ
 @pytest.mark.parametrize(
     "text", ["مرحبا بالعالم", "שלום", "👩🏽‍🔬 lab 🧪", "tab\tand\nline", "नमस्ते"]
 )
-def test_right_to_left_text_and_emoji_pass_unchanged(jsonl: Callable[..., Path], text: str) -> None:
+def test_right_to_left_text_and_emoji_pass_unchanged(jsonl, text):
     path = jsonl({"id": "1", "text": text})
     assert one(path).text == text
     warnings = check(open_source(path, lens=RESEARCH), MAX_CHARS).warnings
     assert not [one for one in warnings if "script" not in one]
 
 
-def test_control_characters_become_spaces_and_are_counted(jsonl: Callable[..., Path]) -> None:
+def test_control_characters_become_spaces_and_are_counted(jsonl):
     rows = [{"id": n, "text": t} for n, t in enumerate(["a\x00b\x85c", "d\r\ne", "f\x07"])]
     source = open_source(jsonl(*rows), lens=RESEARCH)
     assert [d.text for d in source] == ["a b c", "d \ne", "f "]
@@ -169,7 +151,7 @@ def test_control_characters_become_spaces_and_are_counted(jsonl: Callable[..., P
     assert warning.startswith("2 documents held control characters")
 
 
-def test_lone_surrogates_become_replacement_characters(write: Write) -> None:
+def test_lone_surrogates_become_replacement_characters(write):
     source = open_source(
         write("a.jsonl", r'{"id": "1", "text": "a\ud83db \ud83d\ude00"}'), lens=RESEARCH
     )

@@ -1,10 +1,7 @@
 """Every format that documents come in is read: tables, JSON, bibliographies, collections."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -17,7 +14,7 @@ from engine.ingest.formats import FORMATS, detect_format
 from engine.ingest.source import check, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
 from storage import parquet_files
-from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, one, passages
+from tests.engine.ingest.reading_files import BIB, MAX_CHARS, one, passages
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 
@@ -38,14 +35,12 @@ SHARED = Path(__file__).parents[4] / "shared" / "data"
         ("export.txt", b'\n[{"id": "1"}]\n', "json"),
     ],
 )
-def test_a_file_is_known_by_its_ending_or_its_first_line(
-    write: Write, name: str, content: bytes, source_format: str
-) -> None:
+def test_a_file_is_known_by_its_ending_or_its_first_line(write, name, content, source_format):
     assert detect_format(write(name, content)) == source_format
     assert source_format in FORMATS
 
 
-def test_folders_and_impliret_files_are_known_by_what_is_in_them(write: Write) -> None:
+def test_folders_and_impliret_files_are_known_by_what_is_in_them(write):
     beir = write("beir/corpus.jsonl", '{"_id": "1", "text": "a"}\n').parent
     write("csf/abstracts-csfcube-preds.jsonl", "{}\n")
     csfcube = write("csf/test-pid2anns-csfcube-method.json", "{}").parent
@@ -53,7 +48,7 @@ def test_folders_and_impliret_files_are_known_by_what_is_in_them(write: Write) -
     assert [detect_format(p) for p in (beir, csfcube, impliret)] == ["beir", "csfcube", "impliret"]
 
 
-def test_an_unknown_ending_or_folder_or_format_names_the_known_ones(write: Write) -> None:
+def test_an_unknown_ending_or_folder_or_format_names_the_known_ones(write):
     path = write("papers.docx", "x")
     for refused in (
         lambda: detect_format(path),
@@ -68,7 +63,7 @@ def test_an_unknown_ending_or_folder_or_format_names_the_known_ones(write: Write
 # --- tables and JSON -----------------------------------------------------------------------
 
 
-def test_csv_values_stay_text_and_fields_may_hold_quotes_commas_and_newlines(write: Write) -> None:
+def test_csv_values_stay_text_and_fields_may_hold_quotes_commas_and_newlines(write):
     path = write("a.csv", '\ufeffID,Title,Abstract,Venue\r\n007,"A, B","say ""hi""\nthere",ACL\r\n')
     document = one(path)
     assert document.doc_id == "007"
@@ -78,7 +73,7 @@ def test_csv_values_stay_text_and_fields_may_hold_quotes_commas_and_newlines(wri
     assert document.where == "a.csv, row 1 (line 2)"
 
 
-def test_parquet_types_arrive_as_fields_and_metadata(tmp_path: Path) -> None:
+def test_parquet_types_arrive_as_fields_and_metadata(tmp_path):
     path = tmp_path / "year=2011" / "a[1]*.parquet"
     path.parent.mkdir()
     table = pa.table(
@@ -107,13 +102,13 @@ def test_parquet_types_arrive_as_fields_and_metadata(tmp_path: Path) -> None:
     assert "labels" in stored[0]
 
 
-def test_nested_metadata_gives_the_year_and_further_fields(jsonl: Callable[..., Path]) -> None:
+def test_nested_metadata_gives_the_year_and_further_fields(jsonl):
     row = {"_id": 12, "text": "t", "metadata": {"year": "2017-03", "venue": "EMNLP", "tags": [1]}}
     document = one(jsonl(row))
     assert (document.doc_id, document.year, document.metadata) == ("12", 2017, {"venue": "EMNLP"})
 
 
-def test_blank_lines_and_line_separators_inside_json_do_not_shift_rows(write: Write) -> None:
+def test_blank_lines_and_line_separators_inside_json_do_not_shift_rows(write):
     path = write("a.jsonl", '{"id": "1", "text": "a\u2028b"}\n\n{"id": "2", "text": "c"}')
     assert [(d.text, d.where) for d in open_source(path, lens=RESEARCH)] == [
         ("a\u2028b", "a.jsonl, row 1"),
@@ -144,7 +139,7 @@ CSL = [
 
 
 @pytest.mark.parametrize("indent", [None, 2], ids=["in one line", "as Zotero writes it"])
-def test_csl_json_items_become_documents(write: Write, indent: int | None) -> None:
+def test_csl_json_items_become_documents(write, indent):
     path = write("library.json", "\ufeff" + json.dumps(CSL, indent=indent))
     first, second = open_source(path, lens=RESEARCH)
     assert (first.doc_id, first.title, first.text, first.year, first.authors, first.url) == (
@@ -166,9 +161,7 @@ def test_csl_json_items_become_documents(write: Write, indent: int | None) -> No
     assert open_source(path, lens=RESEARCH).dois_without_text() == ()
 
 
-def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_said(
-    write: Write,
-) -> None:
+def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_said(write):
     row = {
         "id": "1",
         "title": ["Crayfish of deep ponds"],
@@ -196,7 +189,7 @@ def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_s
     assert any("objects or lists of numbers as fields" in note for note in notes.sentences())
 
 
-def test_bibtex_entries_become_documents(write: Write) -> None:
+def test_bibtex_entries_become_documents(write):
     first, second, third = open_source(write("refs.bib", BIB), lens=RESEARCH)
     assert (first.doc_id, first.title, first.year) == ("smith2020", "BERT for fünf & more", 2020)
     assert first.text == "It is 50% faster, said @all."
@@ -208,7 +201,7 @@ def test_bibtex_entries_become_documents(write: Write) -> None:
     assert third.doc_id.startswith("rec-")
 
 
-def test_a_title_that_stands_in_for_an_abstract_is_counted(write: Write) -> None:
+def test_a_title_that_stands_in_for_an_abstract_is_counted(write):
     report = check(open_source(write("refs.bib", BIB), lens=RESEARCH), MAX_CHARS)
     assert report.documents == 3
     assert report.warnings[0].startswith("2 documents have no text of their own")
@@ -229,7 +222,7 @@ def test_a_title_that_stands_in_for_an_abstract_is_counted(write: Write) -> None
         (r"In <i>vivo</i> {\&}amp; p\&lt;0.1", "In vivo & p<0.1"),
     ],
 )  # fmt: skip
-def test_latex_keeps_its_words(write: Write, written: str, read: str) -> None:
+def test_latex_keeps_its_words(write, written, read):
     assert one(write("a.bib", f"@misc{{a, title = {{{written}}}}}")).title == read
 
 
@@ -245,15 +238,13 @@ def test_latex_keeps_its_words(write: Write, written: str, read: str) -> None:
         '@misc(a, title = {T}, , note = "x,, y")',
     ],
 )
-def test_an_entry_may_be_spread_over_lines_have_no_key_or_two_commas(
-    write: Write, entry: str
-) -> None:
+def test_an_entry_may_be_spread_over_lines_have_no_key_or_two_commas(write, entry):
     document = one(write("a.bib", f"{entry}\n"))
     assert (document.title, document.doc_id[:4]) == ("T", "a" if "a," in entry else "rec-")
     assert document.metadata.get("note") == ("x,, y" if "note" in entry else None)
 
 
-def test_comments_of_bibtex_are_passed_over_outside_of_values(write: Write) -> None:
+def test_comments_of_bibtex_are_passed_over_outside_of_values(write):
     entries = """@preamble{"\\def\\x{%}" # "y"}
 @misc{a, % "of {all
   title = {20% of
@@ -274,7 +265,7 @@ def test_comments_of_bibtex_are_passed_over_outside_of_values(write: Write) -> N
     assert (second.doc_id, second.title) == ("c", "Rivers")
 
 
-def test_an_entry_inherits_what_the_entry_that_it_refers_to_has(write: Write) -> None:
+def test_an_entry_inherits_what_the_entry_that_it_refers_to_has(write):
     entries = """@string{p = {Pond Press}}
 @incollection{child, title = {Crayfish}, crossref = {Ponds}}
 @inproceedings{other, title = {Otters}, xdata = {meeting}, pages = {1--2}}
@@ -291,7 +282,7 @@ def test_an_entry_inherits_what_the_entry_that_it_refers_to_has(write: Write) ->
     assert book.authors == ("A. Lee",)
 
 
-def test_links_of_entries_are_addresses_whatever_field_they_are_in(write: Write) -> None:
+def test_links_of_entries_are_addresses_whatever_field_they_are_in(write):
     fields = {
         "url = {\\url{http://e.org/a\\_b}}": "http://e.org/a_b",
         "url = {http://e.org/a http://e.org/b}": "http://e.org/a",
@@ -331,7 +322,7 @@ ER  -
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_ris_records_become_documents(write: Write, end: str) -> None:
+def test_ris_records_become_documents(write, end):
     first, second = open_source(write("refs.ris", "\ufeff" + RIS.replace("\n", end)), lens=RESEARCH)
     assert (first.doc_id, first.title) == ("42", "A study of many lines")
     assert (first.text, first.year) == ("We study. We find.", 2001)
@@ -359,12 +350,12 @@ def test_ris_records_become_documents(write: Write, end: str) -> None:
     ids=["tabs", "no blank", "one blank", "indented", "no-break", "CR", "no ER", "between"],
 )
 @pytest.mark.parametrize("name", ["a.ris", "a.txt"])
-def test_a_file_that_is_nearly_ris_is_read(write: Write, name: str, content: str) -> None:
+def test_a_file_that_is_nearly_ris_is_read(write, name, content):
     first = next(iter(open_source(write(name, content), lens=RESEARCH)))
     assert (first.doc_id, first.title, first.authors) == ("a", "One", ("A. Lee",))
 
 
-def test_words_that_look_like_a_tag_stay_in_their_value(write: Write) -> None:
+def test_words_that_look_like_a_tag_stay_in_their_value(write):
     record = (
         "TY  - JOUR\nTI  - T\nAB  - Scored as\nER - positive,\nT2 - weighted.\nPY  - 2001\nER  -"
     )
@@ -375,7 +366,7 @@ def test_words_that_look_like_a_tag_stay_in_their_value(write: Write) -> None:
 # --- collections ---------------------------------------------------------------------------
 
 
-def test_a_beir_folder_gives_its_corpus_with_our_own_fields_too(write: Write) -> None:
+def test_a_beir_folder_gives_its_corpus_with_our_own_fields_too(write):
     rows = [
         {"_id": "d1", "title": "T", "text": "Body.", "metadata": {}},
         {"doc_id": "d1x", "_id": "d2", "title": "T2", "text": ""},
@@ -386,7 +377,7 @@ def test_a_beir_folder_gives_its_corpus_with_our_own_fields_too(write: Write) ->
     assert (second.doc_id, second.text) == ("d2", "T2")
 
 
-def test_csfcube_abstracts_keep_sentences_and_roles(write: Write) -> None:
+def test_csfcube_abstracts_keep_sentences_and_roles(write):
     row = {
         "paper_id": "10",
         "title": "T",
@@ -405,7 +396,7 @@ def test_csfcube_abstracts_keep_sentences_and_roles(write: Write) -> None:
         check(source, MAX_CHARS)
 
 
-def test_an_impliret_document_holds_nothing_of_its_question_or_answer(write: Write) -> None:
+def test_an_impliret_document_holds_nothing_of_its_question_or_answer(write):
     header = "id,tuple_set_id,forum_question,pos_document,question,answer,explicit_hint"
     document = one(write("A_Multi.csv", f"{header}\n0,3,forum,The text.,Why?,Because,Hint\n"))
     assert (document.doc_id, document.text, document.title) == ("0", "The text.", "")
@@ -424,9 +415,7 @@ def test_an_impliret_document_holds_nothing_of_its_question_or_answer(write: Wri
         ("impliret-open/W_Multi.csv", "impliret", 750),
     ],
 )
-def test_the_published_collections_are_read_whole(
-    name: str, source_format: str, documents: int
-) -> None:
+def test_the_published_collections_are_read_whole(name, source_format, documents):
     source = open_source(SHARED / name, lens=RESEARCH)
     assert source.format == source_format
     assert check(source, MAX_CHARS).documents == documents

@@ -1,12 +1,7 @@
 """Files that are made to fill the memory or to take for ever: refused, and nothing else suffers."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,13 +19,13 @@ from engine.types import limits
 from engine.types.corpora import ImportRequest, Repairs
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
 from storage.home import Home
-from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
+from tests.engine.ingest.reading_files import MAX_CHARS, fault
 from tests.support import make_explorer
 
 SKIP = Repairs(skip_broken=True)
 
 
-def reading(path: Path, **changes: Any) -> Reading:
+def reading(path, **changes):
     chosen = {"source_format": "auto", "mapping": None, "lens": RESEARCH, "max_chars": MAX_CHARS}
     return Reading(path, **{**chosen, **changes})
 
@@ -38,9 +33,7 @@ def reading(path: Path, **changes: Any) -> Reading:
 @pytest.mark.parametrize(
     ("field", "most"), [("title", TITLE_CHARS), ("id", ID_CHARS)], ids=["title", "id"]
 )
-def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(
-    jsonl: Callable[..., Path], field: str, most: int
-) -> None:
+def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(jsonl, field, most):
     good = {"id": "1", "title": "A title", "text": "One."}
     path = jsonl(good, {**good, "id": "2", field: "x" * 1_000_000}, {**good, "id": "x" * ID_CHARS})
     message = fault(path)
@@ -60,9 +53,7 @@ def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(
         ("b.csv", 'id,text\n1,a\n2,"b\nLINES"\n3,c\n'),
     ],
 )
-def test_a_row_that_would_fill_the_memory_is_passed_over(
-    write: Write, monkeypatch: pytest.MonkeyPatch, name: str, content: str
-) -> None:
+def test_a_row_that_would_fill_the_memory_is_passed_over(write, monkeypatch, name, content):
     for module in ("files", "tables"):
         monkeypatch.setattr(f"engine.ingest.{module}.ROW_BYTES", 500)
     long = {"LONG": "x" * 2_000, "LINES": "some words\n" * 100}
@@ -78,8 +69,8 @@ def test_a_row_that_would_fill_the_memory_is_passed_over(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited elsewhere")
 def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
-) -> None:
+    tmp_path, monkeypatch, home
+):
     """One long text is that of all rows."""
     path = tmp_path / "bomb.parquet"
     texts = pa.DictionaryArray.from_arrays([0] * 32, pa.array(["a" * (8 * MEGABYTE)]))
@@ -93,16 +84,14 @@ def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
         make_explorer(home).library.import_documents(ImportRequest(path, "bomb"))
 
 
-def test_a_file_that_takes_too_long_is_refused(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_takes_too_long_is_refused(write, monkeypatch):
     monkeypatch.setattr(previews, "CHECK_SECONDS", 0.2)
     path = write("a.jsonl", "".join(f'{{"id": "{n}", "text": "a"}}\n' for n in range(100_000)))
     with pytest.raises(BadInputError, match=r"a\.jsonl: reading it takes longer"):
         previews.examine(reading(path))
 
 
-def test_a_process_of_its_own_sees_what_this_one_would(write: Write, tmp_path: Path) -> None:
+def test_a_process_of_its_own_sees_what_this_one_would(write, tmp_path):
     path = write("a.csv", 'key,title,text,year\nk1,A,"One. Two.",2020\nk2,B,,\n')
     assert previews.examine(reading(path)) == examine(open_source(path, lens=RESEARCH), MAX_CHARS)
     shown = previews.preview(reading(path))
@@ -117,9 +106,7 @@ def test_a_process_of_its_own_sees_what_this_one_would(write: Write, tmp_path: P
         previews.preview(reading(tmp_path / "gone.csv"))
 
 
-def test_uploads_have_the_limit_that_the_app_is_started_with(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_uploads_have_the_limit_that_the_app_is_started_with(monkeypatch, tmp_path):
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     assert config["server"]["maxUploadSize"] * MEGABYTE == UPLOAD_BYTES
     assert config["server"]["maxMessageSize"] * MEGABYTE == limits.MESSAGE_BYTES
@@ -129,10 +116,10 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
 
 
 @pytest.mark.nightly
-def test_no_rule_takes_longer_for_a_kilobyte_of_a_longer_text() -> None:
+def test_no_rule_takes_longer_for_a_kilobyte_of_a_longer_text():
     """With the square of the length, ten times as long; what takes long once may be a pause."""
 
-    def grows(rule: Callable[[str], object], pattern: str) -> bool:
+    def grows(rule, pattern):
         tries = (rate(rule, pattern, (10, 100)).growth for _ in range(3))
         return all(growth > GROWTH for growth in tries)
 

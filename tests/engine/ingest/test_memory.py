@@ -1,11 +1,6 @@
 """Rows in memory are read as rows of a file are, whatever holds them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,16 +10,15 @@ import pytest
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest.source import check, content_hash, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
-from engine.types.documents import SourceDocument
 from tests.engine.ingest.reading_files import MAX_CHARS
 from tests.fakes.small_corpus import DOCUMENTS
 
 
-def read(rows: Any, **mapping: str) -> list[SourceDocument]:
+def read(rows, **mapping):
     return list(open_source(rows, mapping=mapping, lens=RESEARCH))
 
 
-def fault(rows: Any) -> str:
+def fault(rows):
     with pytest.raises(BadInputError) as caught:
         check(open_source(rows, lens=RESEARCH), MAX_CHARS)
     assert caught.value.remedy
@@ -43,9 +37,7 @@ def fault(rows: Any) -> str:
     ],
     ids=["dicts", "generator", "frame", "frame of Arrow columns", "Arrow table", "Arrow reader"],
 )
-def test_the_same_documents_whatever_holds_them(
-    holding: Callable[[Any], Any], small_source: Path
-) -> None:
+def test_the_same_documents_whatever_holds_them(holding, small_source):
     in_memory = open_source(holding(DOCUMENTS), lens=RESEARCH)
     of_file = open_source(small_source, lens=RESEARCH)
     expected = [content_hash(d) for d in unique_documents(of_file)]
@@ -54,7 +46,7 @@ def test_the_same_documents_whatever_holds_them(
     assert check(in_memory, MAX_CHARS) == check(of_file, MAX_CHARS)
 
 
-def test_missing_values_and_the_types_of_numpy_and_pandas_are_no_part_of_a_document() -> None:
+def test_missing_values_and_the_types_of_numpy_and_pandas_are_no_part_of_a_document():
     frame = pd.DataFrame(
         {
             "id": [1.0, 2.0],
@@ -74,13 +66,13 @@ def test_missing_values_and_the_types_of_numpy_and_pandas_are_no_part_of_a_docum
     assert (second.doc_id, second.year, second.authors, second.metadata) == ("2", None, (), {})
 
 
-def test_scalars_of_numpy_may_stand_in_dicts() -> None:
+def test_scalars_of_numpy_may_stand_in_dicts():
     day = np.datetime64("2024-03-01T00:00:00", "ns")
     (document,) = read([{"id": np.int64(7), "text": np.str_("One."), "year": day}])
     assert (document.doc_id, document.text, document.year) == ("7", "One.", 2024)
 
 
-def test_columns_are_mapped_as_those_of_a_file() -> None:
+def test_columns_are_mapped_as_those_of_a_file():
     rows = [{"PMID": 7, "Body": "One.", "when": date(2020, 5, 1), "metadata": {"venue": "ACL"}}]
     (document,) = read(rows, doc_id="PMID", text="Body", year="when")
     assert (document.doc_id, document.year, document.metadata) == ("7", 2020, {"venue": "ACL"})
@@ -101,11 +93,11 @@ def test_columns_are_mapped_as_those_of_a_file() -> None:
         (7, "Of type int is not a table"),
     ],
 )
-def test_a_fault_names_its_row(rows: Any, message: str) -> None:
+def test_a_fault_names_its_row(rows, message):
     assert message in fault(rows)
 
 
-def test_columns_of_one_name_are_told_apart_as_in_a_file() -> None:
+def test_columns_of_one_name_are_told_apart_as_in_a_file():
     frame = pd.DataFrame([["a", "One.", "Two."]], columns=["id", "text", "text"])
     for rows in (frame, pa.table([["a"], ["One."], ["Two."]], names=["id", "text", "text"])):
         (document,) = read(rows)

@@ -1,13 +1,10 @@
 """PDFs of papers as documents."""
 
-from __future__ import annotations
-
 import io
 import os
 import zipfile
 from difflib import SequenceMatcher
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -16,14 +13,12 @@ from engine.ingest import isolated, pdf
 from engine.ingest.formats import detect_format
 from engine.ingest.pdf import PDF_MEMORY
 from engine.ingest.pdf.pages import read_pages
-from engine.ingest.pdf.paper import Paper as FoundPaper
 from engine.ingest.pdf.paper import find_paper
 from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
-from engine.types.documents import SourceDocument
 from engine.types.limits import MEGABYTE
-from tests.fakes.pdfs import Column, Made, Paper, Style, thirty
+from tests.fakes.pdfs import Column, Paper, Style, thirty
 
 LEAST_RIGHT = 27
 """Of thirty papers."""
@@ -32,11 +27,11 @@ SAME_ABSTRACT = 0.99
 
 
 @cache
-def found() -> dict[str, tuple[Made, FoundPaper]]:
+def found():
     return {made.name: (made, find_paper(read_pages(made.content))) for made in thirty()}
 
 
-def faults(made: Made, paper: FoundPaper) -> list[str]:
+def faults(made, paper):
     """What is wrong in title, year and abstract."""
     ends = (" ".join(text.split()[-4:]) for text in (paper.abstract, made.abstract))
     begins = (paper.abstract[:25], made.abstract[:25])
@@ -53,7 +48,7 @@ def faults(made: Made, paper: FoundPaper) -> list[str]:
     ]
 
 
-def test_title_year_and_abstract_of_papers_in_many_layouts() -> None:
+def test_title_year_and_abstract_of_papers_in_many_layouts():
     wrong = {name: problems for name, both in found().items() if (problems := faults(*both))}
     assert len(found()) == 30
     assert len(wrong) <= 30 - LEAST_RIGHT, wrong
@@ -61,7 +56,7 @@ def test_title_year_and_abstract_of_papers_in_many_layouts() -> None:
         print(name, *problems, sep="\n  ")  # noqa: T201
 
 
-def test_authors_and_sections_of_most() -> None:
+def test_authors_and_sections_of_most():
     both = found().values()
     authors = sum(set(paper.authors) == set(made.authors) for made, paper in both)
     assert authors >= 27
@@ -80,14 +75,14 @@ OUTSIDE = (
 )  # fmt: skip
 
 
-def test_references_running_heads_and_footnotes_are_no_text() -> None:
+def test_references_running_heads_and_footnotes_are_no_text():
     for name in ("acl-1", "ieee-6", "acm", "iclr", "elsevier"):
         _, paper = found()[name]
         text = paper.abstract + " ".join(section.text for section in paper.sections)
         assert not [words for words in OUTSIDE if words in text], name
 
 
-def of_words(*lines: str, **options: str) -> bytes:
+def of_words(*lines, **options):
     """A PDF of lines one below the other."""
     paper = Paper("times")
     for number, line in enumerate(lines):
@@ -95,7 +90,7 @@ def of_words(*lines: str, **options: str) -> bytes:
     return paper.write(**options)
 
 
-def of_abstract(abstract: str, info: dict[str, str] | None = None) -> FoundPaper:
+def of_abstract(abstract, info=None):
     paper = Paper("times")
     paper.flow("A Study of Small Things", [Column(100, 400, 720, 0)], Style(17, 1, "center"))
     columns = [Column(200, 150, 640, 60)]
@@ -106,7 +101,7 @@ def of_abstract(abstract: str, info: dict[str, str] | None = None) -> FoundPaper
     return find_paper(read_pages(paper.write(info)))
 
 
-def test_hyphens_at_line_ends_go_and_those_of_words_stay() -> None:
+def test_hyphens_at_line_ends_go_and_those_of_words_stay():
     abstract = (
         "Meaning-representation languages serve state-of-the-art parsers of representation. "
         "Considerable dissatisfaction with representational consequences characterises "
@@ -117,18 +112,18 @@ def test_hyphens_at_line_ends_go_and_those_of_words_stay() -> None:
 
 
 @pytest.mark.parametrize("title", ["untitled", "Microsoft Word - x.doc", ""])
-def test_a_files_own_title_that_means_nothing_is_not_taken(title: str) -> None:
+def test_a_files_own_title_that_means_nothing_is_not_taken(title):
     paper = of_abstract("We measured small things carefully. They are small indeed, all of them.",
                         {"Title": title, "Author": ""})  # fmt: skip
     assert paper.title == "A Study of Small Things"
 
 
-def read(path: Path, parts: str = "papers") -> list[SourceDocument]:
+def read(path, parts="papers"):
     return list(open_source(path, lens=RESEARCH, repairs=Repairs(pdf=parts)))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """Two papers, one of them in a folder of its own, and files that cannot be read."""
     folder = tmp_path_factory.mktemp("pdf") / "papers"
     (folder / "older").mkdir(parents=True)
@@ -158,7 +153,7 @@ REASONS = {
 }
 
 
-def test_a_folder_gives_its_papers_and_says_of_each_other_file_why_not(folder: Path) -> None:
+def test_a_folder_gives_its_papers_and_says_of_each_other_file_why_not(folder):
     assert detect_format(folder) == "pdf"
     report = check(open_source(folder, lens=RESEARCH), 10**6)
     assert report.documents == 2
@@ -173,7 +168,7 @@ def test_a_folder_gives_its_papers_and_says_of_each_other_file_why_not(folder: P
     assert second.year == 2016
 
 
-def test_sections_are_documents_where_that_is_chosen(folder: Path) -> None:
+def test_sections_are_documents_where_that_is_chosen(folder):
     documents = read(folder / "acl.pdf", "sections")
     title = found()["acl-1"][0].title
     assert [d.doc_id for d in documents[:2]] == ["acl", "acl#1"]
@@ -182,7 +177,7 @@ def test_sections_are_documents_where_that_is_chosen(folder: Path) -> None:
     assert len({d.doc_id for d in documents}) == len(documents) >= 5
 
 
-def test_a_zip_is_read_as_a_folder_is(folder: Path, tmp_path: Path) -> None:
+def test_a_zip_is_read_as_a_folder_is(folder, tmp_path):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name in ("acl.pdf", "empty.pdf", "notes.txt"):
@@ -196,7 +191,7 @@ def test_a_zip_is_read_as_a_folder_is(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "says"), [(b"PK no", "is no zip"), (None, "holds no PDF")])
-def test_a_zip_without_papers_is_refused(content: bytes | None, says: str, tmp_path: Path) -> None:
+def test_a_zip_without_papers_is_refused(content, says, tmp_path):
     path = tmp_path / "papers.zip"
     if content is None:
         with zipfile.ZipFile(path, "w") as archive:
@@ -207,9 +202,7 @@ def test_a_zip_without_papers_is_refused(content: bytes | None, says: str, tmp_p
         check(open_source(path, lens=RESEARCH), 10**6)
 
 
-def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(folder, monkeypatch):
     assert pdf._isolated(folder, "acl.pdf")[0]
     for process in isolated._idle[PDF_MEMORY // MEGABYTE]:
         process.kill()
@@ -226,6 +219,6 @@ def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(
     assert "takes longer than" in problem
 
 
-def test_papers_of_later_pages_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_papers_of_later_pages_are_counted(monkeypatch):
     monkeypatch.setattr("engine.ingest.pdf.pages.PDF_PAGES", 1)
     assert read_pages(found()["acl-1"][0].content).more_pages == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,8 +13,7 @@ from engine.errors import BadInputError
 from engine.ingest.source import check, examine, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import NO_REPAIRS, Repairs
-from engine.types.documents import SourceDocument
-from tests.engine.ingest.reading_files import MAX_CHARS, Write
+from tests.engine.ingest.reading_files import MAX_CHARS
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "title": "First", "text": "Bees fly."},
@@ -36,45 +34,43 @@ ALL = Repairs(
 )
 
 
-def as_csv(write: Write) -> Path:
+def as_csv(write):
     columns = ["id", "title", "text", "doi", "year"]
     lines = [";".join(columns), *(";".join(row.get(c, "") for c in columns) for row in ROWS)]
     return write("papers.csv", "\r\n".join(lines).encode("cp1252"))
 
 
-def as_jsonl(write: Write) -> Path:
+def as_jsonl(write):
     return write("papers.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
 
 
-def as_parquet(write: Write) -> Path:
+def as_parquet(write):
     path = write("papers.parquet", "")
     pd.DataFrame(ROWS).to_parquet(path)
     return path
 
 
-def in_memory(_: Write) -> Any:
+def in_memory(_):
     return pd.DataFrame(ROWS)
 
 
 KINDS = pytest.mark.parametrize("kind", [as_csv, as_jsonl, as_parquet, in_memory])
 
 
-def read(source: Any, repairs: Repairs = NO_REPAIRS, **options: Any) -> list[SourceDocument]:
+def read(source, repairs=NO_REPAIRS, **options):
     opened = open_source(source, lens=RESEARCH, repairs=repairs, **options)
     assert check(opened, MAX_CHARS).documents == len(list(unique_documents(opened)))
     return list(unique_documents(opened, max_chars=MAX_CHARS))
 
 
-def refusal(source: Any, repairs: Repairs = NO_REPAIRS) -> str:
+def refusal(source, repairs=NO_REPAIRS):
     with pytest.raises(BadInputError) as caught:
         check(open_source(source, lens=RESEARCH, repairs=repairs), MAX_CHARS)
     return str(caught.value)
 
 
 @KINDS
-def test_without_a_choice_all_faults_are_told_at_once_with_the_options(
-    write: Write, kind: Any
-) -> None:
+def test_without_a_choice_all_faults_are_told_at_once_with_the_options(write, kind):
     message = refusal(kind(write))
     assert "row 2" in message
     for words in ("1 more row has no text", "2 rows have no id", "1 row repeats"):
@@ -85,7 +81,7 @@ def test_without_a_choice_all_faults_are_told_at_once_with_the_options(
 
 
 @KINDS
-def test_each_choice_repairs_its_fault(write: Write, kind: Any) -> None:
+def test_each_choice_repairs_its_fault(write, kind):
     prefix = "row" if kind is in_memory else "papers"
     documents = {d.doc_id: d for d in read(kind(write), ALL)}
     assert list(documents) == ["a", "b", "10.1000/x.1", f"{prefix}-6"]
@@ -98,7 +94,7 @@ def test_each_choice_repairs_its_fault(write: Write, kind: Any) -> None:
 
 @pytest.mark.parametrize("duplicates", ["keep-first", "merge", "rename"])
 @KINDS
-def test_what_becomes_of_an_id_that_comes_twice(write: Write, kind: Any, duplicates: Any) -> None:
+def test_what_becomes_of_an_id_that_comes_twice(write, kind, duplicates):
     documents = {d.doc_id: d for d in read(kind(write), replace(ALL, duplicates=duplicates))}
     first = documents["a"]
     if duplicates == "merge":
@@ -110,13 +106,13 @@ def test_what_becomes_of_an_id_that_comes_twice(write: Write, kind: Any, duplica
         assert documents["a-2"].text == "Bees fly, and walk."
 
 
-def test_everything_left_out_is_refused(write: Write) -> None:
+def test_everything_left_out_is_refused(write):
     path = write("a.csv", "id,text\n1,\n2,\n")
     message = refusal(path, Repairs(skip_empty=True))
     assert "No document is left of a.csv. 2 rows without text were left out: row 1" in message
 
 
-def test_the_report_names_what_was_done_and_where(write: Write) -> None:
+def test_the_report_names_what_was_done_and_where(write):
     report = check(open_source(as_csv(write), lens=RESEARCH, repairs=ALL), MAX_CHARS)
     assert report.warnings == (
         "1 document has no text of its own; its title stands in for it.",
@@ -128,7 +124,7 @@ def test_the_report_names_what_was_done_and_where(write: Write) -> None:
     )
 
 
-def test_a_check_counts_faults_whether_or_not_they_are_repaired(write: Write) -> None:
+def test_a_check_counts_faults_whether_or_not_they_are_repaired(write):
     for repairs, refused in ((NO_REPAIRS, [2, 2, 1]), (ALL, [0, 0, 0])):
         report = examine(open_source(as_csv(write), lens=RESEARCH, repairs=repairs), MAX_CHARS)
         found = [(f.kind, f.rows, f.substitutes) for f in report.faults]
@@ -137,7 +133,7 @@ def test_a_check_counts_faults_whether_or_not_they_are_repaired(write: Write) ->
     assert report.faults[0].places == ("row 2 (line 3): No text", "row 7 (line 8): (no title)")
 
 
-def test_a_renamed_document_takes_no_id_that_is_there(write: Write) -> None:
+def test_a_renamed_document_takes_no_id_that_is_there(write):
     path = write("a.csv", "id,text\na,One.\na-2,Two.\na,Three.\na,Three.\na,Four.\n")
     documents = read(path, Repairs(duplicates="rename"))
     assert [(d.doc_id, d.text) for d in documents] == [
@@ -145,7 +141,7 @@ def test_a_renamed_document_takes_no_id_that_is_there(write: Write) -> None:
     ]  # fmt: skip
 
 
-def test_rows_that_cannot_be_read_or_are_too_long_can_be_left_out(write: Write) -> None:
+def test_rows_that_cannot_be_read_or_are_too_long_can_be_left_out(write):
     long = "x" * 50
     path = write("a.csv", f'id,text\n1,a\n2,b,c\n3,"open\n4,d\n5,{long}\n6,"e\nf"\n')
     source = open_source(path, lens=RESEARCH, repairs=Repairs(skip_broken=True))
@@ -165,14 +161,14 @@ def test_rows_that_cannot_be_read_or_are_too_long_can_be_left_out(write: Write) 
     ],
 )
 def test_entries_without_abstract_have_their_title_unless_they_are_to_be_left_out(
-    write: Write, name: str, content: str
-) -> None:
+    write, name, content
+):
     path = write(name, content)
     assert [d.text for d in read(path)] == ["Words", "Text"]
     assert [d.text for d in read(path, Repairs(skip_empty=True))] == ["Text"]
 
 
-def test_choices_that_do_not_exist_are_refused(write: Write) -> None:
+def test_choices_that_do_not_exist_are_refused(write):
     path = as_csv(write)
     for repairs, says in (
         (Repairs(duplicates="keep"), "keep-first, merge, rename"),  # type: ignore[arg-type]

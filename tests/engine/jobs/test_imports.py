@@ -6,7 +6,6 @@ import csv
 import os
 import signal
 import stat
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 
 from engine.corpora.library import Library
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
-from engine.explorer import Explorer
 from engine.jobs.imports import ImportJobs
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import (
@@ -36,7 +34,7 @@ from tests.support import make_explorer, store_job, wait_until
 PATIENCE = 120.0
 
 
-def write_csv(path: Path, documents: int) -> Path:
+def write_csv(path, documents):
     with path.open("w", newline="", encoding="utf-8") as handle:
         writer = csv.writer(handle)
         writer.writerow(["PMID", "title", "abstract", "year"])
@@ -46,24 +44,24 @@ def write_csv(path: Path, documents: int) -> Path:
     return path
 
 
-def wait(jobs: ImportJobs, id_: str, until: Callable[[ImportJob], bool]) -> ImportJob:
+def wait(jobs, id_, until):
 
-    def come() -> ImportJob | None:
+    def come():
         job = jobs.job(id_)
         return job if until(job) else None
 
     return wait_until(come, what=f"the state of job {id_} that is waited for", seconds=PATIENCE)
 
 
-def ended(job: ImportJob) -> bool:
+def ended(job):
     return job.state != "running"
 
 
-def under_way(job: ImportJob) -> bool:
+def under_way(job):
     return ended(job) or (job.progress.phase == "indexing" and job.progress.done > 0)
 
 
-def an_old_job(**changes: object) -> ImportJob:
+def an_old_job(**changes):
     job = ImportJob(
         id="20260101T000000000000-abcdef",
         request=ImportRequest(
@@ -79,13 +77,13 @@ def an_old_job(**changes: object) -> ImportJob:
 
 
 @pytest.fixture
-def jobs(home: Path) -> ImportJobs:
+def jobs(home):
     Home(home).create()
     return ImportJobs(Home(home), Ledger(Home(home).ledger))
 
 
 @pytest.fixture
-def app(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Explorer]:
+def app(home, monkeypatch):
     # Small batches, so that a job can be stopped on its way.
     monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
     explorer = make_explorer(home)
@@ -95,7 +93,7 @@ def app(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Explorer]:
             os.kill(job.pid, signal.SIGKILL)
 
 
-def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: Path) -> None:
+def test_an_import_reaches_its_end_in_another_process(app, tmp_path):
     source = write_csv(tmp_path / "papers.csv", 20)
     job = app.library.jobs.start(ImportRequest(source, "papers", mapping={"doc_id": "PMID"}))
     assert (job.state, job.request.name) == ("running", "papers")
@@ -120,9 +118,7 @@ def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: P
 
 
 @pytest.mark.nightly
-def test_a_cancelled_import_goes_on_where_it_stopped(
-    app: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cancelled_import_goes_on_where_it_stopped(app, tmp_path, monkeypatch):
     source = write_csv(tmp_path / "papers.csv", 120)
     job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
     wait(app.library.jobs, job.id, under_way)
@@ -150,9 +146,7 @@ def test_a_cancelled_import_goes_on_where_it_stopped(
 
 
 @pytest.mark.nightly
-def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
-    app: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(app, tmp_path, monkeypatch):
     source = write_csv(tmp_path / "papers.csv", 120)
     job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
     job = wait(app.library.jobs, job.id, under_way)
@@ -173,7 +167,7 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
     assert job.report.unchanged > 0
 
 
-def test_a_failed_import_says_why_and_what_to_do(app: Explorer, tmp_path: Path) -> None:
+def test_a_failed_import_says_why_and_what_to_do(app, tmp_path):
     source = tmp_path / "papers.csv"
     source.write_text("doc_id,text\na,fine\n,no id here\n", encoding="utf-8")
     job = wait(app.library.jobs, app.library.start_import(source, "papers").id, ended)
@@ -195,14 +189,14 @@ STATES: list[tuple[int, str, datetime | None, str]] = [
 ]
 
 
-def test_a_job_whose_process_is_gone_is_interrupted(jobs: ImportJobs) -> None:
+def test_a_job_whose_process_is_gone_is_interrupted(jobs):
     for number, (pid, machine, renewed, state) in enumerate(STATES):
         job = an_old_job(id=str(number), state="running", pid=pid, machine=machine)
         store_job(jobs, job, renewed)
         assert jobs.job(job.id).state == state, (pid, machine, renewed)
 
 
-def test_jobs_come_back_as_they_were_newest_first(jobs: ImportJobs) -> None:
+def test_jobs_come_back_as_they_were_newest_first(jobs):
     chosen = Repairs(encoding="cp1252", delimiter=";", skip_empty=True, duplicates="merge")
     report = ImportReport("papers", 300, 290, 0, 10, 300, 6.0, ("3 documents had no year.",))
     job = an_old_job(state="failed", error="Zeile 3: „kaputt“", remedy="Mend it.", report=report)
@@ -226,9 +220,7 @@ def test_jobs_come_back_as_they_were_newest_first(jobs: ImportJobs) -> None:
             ask("nothing")
 
 
-def test_an_import_in_this_process_is_listed_while_it_runs_and_keeps_others_out(
-    jobs: ImportJobs, tmp_path: Path
-) -> None:
+def test_an_import_in_this_process_is_listed_while_it_runs_and_keeps_others_out(jobs, tmp_path):
     request = ImportRequest(tmp_path / "papers.csv", "papers")
     # A former run of the same command was killed.
     store_job(jobs, an_old_job(state="running", pid=2**30, request=request))
@@ -247,7 +239,7 @@ def test_an_import_in_this_process_is_listed_while_it_runs_and_keeps_others_out(
     assert jobs.list() == []
 
 
-def test_an_uploaded_file_stays_inside_the_home_under_a_plain_name(fresh: Explorer) -> None:
+def test_an_uploaded_file_stays_inside_the_home_under_a_plain_name(fresh):
     path = fresh.library.save_upload("../../évil name?.csv", b"doc_id,text\n1,x\n")
     assert path.parent.parent == fresh.home.uploads
     assert path.name == "évil name_.csv"
@@ -257,7 +249,7 @@ def test_an_uploaded_file_stays_inside_the_home_under_a_plain_name(fresh: Explor
         assert fresh.library.save_upload(letter * 300 + ".jsonl", b"{}").suffix == ".jsonl"
 
 
-def test_a_suggested_name_is_always_one_that_is_accepted() -> None:
+def test_a_suggested_name_is_always_one_that_is_accepted():
     for text in ("My papers (2020)", "a.b/c", "???", "é" * 200, "x\n", "²"):
         name = Library.suggest_name(text)
         Library.check_name(name)  # raises for a name that an import would refuse

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.jobs.runner import UNEXPECTED, CancelledWorkError, JobRunner
-from engine.types.callbacks import Ask
 from engine.types.jobs import Job
 from tests.support import ended
 
@@ -25,7 +22,7 @@ class Done:
     stopped: str = ""
 
 
-def wait(tell: Callable[[int], None], cancelled: Ask) -> Done:
+def wait(tell, cancelled):
     """Goes on until it is cancelled."""
     tell(1)
     while not cancelled():
@@ -33,14 +30,14 @@ def wait(tell: Callable[[int], None], cancelled: Ask) -> Done:
     return Done("cancelled")
 
 
-def start(jobs: JobRunner) -> str:
+def start(jobs):
     return jobs.start("waiting", wait, 0, request="to wait", owner="Ada")
 
 
-def test_of_many_who_start_the_same_at_once_one_begins_it() -> None:
+def test_of_many_who_start_the_same_at_once_one_begins_it():
     jobs, ready = JobRunner(), threading.Barrier(PEOPLE)
 
-    def person(_: int) -> str:
+    def person(_):
         ready.wait()
         return start(jobs)
 
@@ -59,7 +56,7 @@ def test_of_many_who_start_the_same_at_once_one_begins_it() -> None:
         jobs.job("nothing")
 
 
-def test_a_job_tells_what_was_asked_by_whom_and_how_far_it_is() -> None:
+def test_a_job_tells_what_was_asked_by_whom_and_how_far_it_is():
     jobs = JobRunner()
     job_id = start(jobs)
     job = ended(lambda: jobs.job(job_id), enough=lambda job: job.progress == 1)
@@ -81,12 +78,10 @@ def test_a_job_tells_what_was_asked_by_whom_and_how_far_it_is() -> None:
         (RuntimeError("boom"), "failed", (UNEXPECTED, "")),
     ],
 )
-def test_work_that_raises_ends_its_job_with_words_for_it(
-    error: Exception, state: str, says: tuple[str, str]
-) -> None:
+def test_work_that_raises_ends_its_job_with_words_for_it(error, state, says):
     jobs = JobRunner()
 
-    def work(*_: Any) -> Done:
+    def work(*_):
         raise error
 
     job_id = jobs.start("broken", work, 0)

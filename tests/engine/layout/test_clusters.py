@@ -1,7 +1,5 @@
 """Clusters of positions, and their names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,14 +9,14 @@ TOPICS = {"honey bees pollinate orchards": (0.1, 0.1), "steel bridges crack": (0
           "harbour tides turn": (0.1, 0.9)}  # fmt: skip
 
 
-def scattered(each: int) -> tuple[np.ndarray, list[str]]:
+def scattered(each):
     draw = np.random.default_rng(0)
     places = np.array([*TOPICS.values()], dtype=np.float32).repeat(each, axis=0)
     texts = [f"The {topic} and the data" for topic in TOPICS for _ in range(each)]
     return places + draw.normal(0, 0.02, places.shape).astype(np.float32), texts
 
 
-def test_clusters_are_named_by_the_words_that_tell_them_from_the_others() -> None:
+def test_clusters_are_named_by_the_words_that_tell_them_from_the_others():
     positions, texts = scattered(27)
     coarse, fine = find_clusters(positions)
     assert len(set(coarse.tolist())) == 3
@@ -30,13 +28,13 @@ def test_clusters_are_named_by_the_words_that_tell_them_from_the_others() -> Non
     assert len(set(fine.tolist())) > 3
 
 
-def test_fine_clusters_lie_within_coarse_ones() -> None:
+def test_fine_clusters_lie_within_coarse_ones():
     coarse, fine = find_clusters(np.random.default_rng(3).random((400, 2)).astype(np.float32))
     for one in set(fine.tolist()):
         assert len(set(coarse[fine == one].tolist())) == 1
 
 
-def test_names_differ_even_where_the_words_do_not() -> None:
+def test_names_differ_even_where_the_words_do_not():
     labels = np.arange(9, dtype=np.int32)
     names = name_clusters(labels, ["alpha beta gamma"] * 9)
     assert len(set(names)) == 9
@@ -44,14 +42,14 @@ def test_names_differ_even_where_the_words_do_not() -> None:
     assert len(set(name_clusters(labels, ["the and of 12"] * 9))) == 9
 
 
-def test_forms_of_a_word_do_not_stand_beside_each_other() -> None:
+def test_forms_of_a_word_do_not_stand_beside_each_other():
     texts = ["embeddings embedding embedded vectors", "parsers parse parsed trees"] * 4
     for name in name_clusters(np.array([0, 1] * 4, dtype=np.int32), texts):
         assert len({word[:4] for word in name.split(", ")}) == len(name.split(", "))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
-def test_few_positions_and_none_have_clusters(count: int) -> None:
+def test_few_positions_and_none_have_clusters(count):
     positions = np.full((5, 2), np.nan, dtype=np.float32)
     positions[:count] = np.random.default_rng(0).random((count, 2))
     for labels in find_clusters(positions):
@@ -60,6 +58,6 @@ def test_few_positions_and_none_have_clusters(count: int) -> None:
         assert len(name_clusters(labels, ["bees"] * 5)) == labels.max() + 1
 
 
-def test_documents_at_one_place_are_one_cluster() -> None:
+def test_documents_at_one_place_are_one_cluster():
     for labels in find_clusters(np.full((50, 2), 0.5, dtype=np.float32)):
         assert set(labels.tolist()) == {0}

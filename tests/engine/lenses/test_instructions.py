@@ -1,25 +1,18 @@
 """What people may write instead of picking an aspect, and what it is understood as."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.config import ASSETS
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, SHIPPED, built_in_variants, lens_from_fields
 from engine.lenses.glossary import gloss
-from engine.lenses.instructions import LensWords, Reading
 from engine.search.interpretation import lens_words
-from engine.types.lenses import Lens
 from engine.types.searches import Query
 
 WORDINGS = ASSETS / "wordings"
@@ -28,30 +21,30 @@ SLACK = 0.03
 
 
 @pytest.fixture(scope="module")
-def lenses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LensWords]:
+def lenses(tmp_path_factory):
     folder = tmp_path_factory.mktemp("read")
     return {lens.key: lens_words(lens, folder) for lens in SHIPPED}
 
 
 @pytest.fixture(scope="module")
-def research(lenses: dict[str, LensWords]) -> LensWords:
+def research(lenses):
     return lenses["research"]
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def read_rows(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def wanted(reading: Reading) -> set[str]:
+def wanted(reading):
     return {RESEARCH.aspects[i].key for i in np.flatnonzero(reading.wants)}
 
 
-def avoided(reading: Reading) -> set[str]:
+def avoided(reading):
     return {RESEARCH.aspects[i].key for i in np.flatnonzero(reading.avoids)}
 
 
 @pytest.mark.nightly
-def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses: dict[str, LensWords]) -> None:
+def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses):
     recorded = json.loads((WORDINGS / "reader.json").read_text("utf-8"))["accuracy"]["test"]
     rows = [row for path in WORDINGS.glob("test*.jsonl") for row in read_rows(path)]
     right = {"wants": 0, "avoids": 0, "both": 0}
@@ -69,9 +62,7 @@ def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses: dict[str, L
         assert count / len(rows) >= recorded[part] - SLACK, part
 
 
-def test_the_reverse_wording_rules_out_just_its_aspect_in_a_lens_of_ones_own_too(
-    lenses: dict[str, LensWords], tmp_path: Path
-) -> None:
+def test_the_reverse_wording_rules_out_just_its_aspect_in_a_lens_of_ones_own_too(lenses, tmp_path):
     letters = lens_from_fields(
         {
             "name": "Patient letters",
@@ -95,7 +86,7 @@ def test_the_reverse_wording_rules_out_just_its_aspect_in_a_lens_of_ones_own_too
             assert np.flatnonzero(words.read(reverse.instruction).avoids).tolist() == [i]
 
 
-def test_no_wording_is_both_fitted_on_and_measured_on() -> None:
+def test_no_wording_is_both_fitted_on_and_measured_on():
     fitted = [*WORDINGS.glob("dev*"), WORDINGS / "names.jsonl", WORDINGS / "statements.jsonl"]
     texts = [
         {
@@ -111,9 +102,7 @@ def test_no_wording_is_both_fitted_on_and_measured_on() -> None:
 
 
 @pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
-def test_every_wording_that_ships_is_read_as_its_aspect(
-    lens: Lens, lenses: dict[str, LensWords]
-) -> None:
+def test_every_wording_that_ships_is_read_as_its_aspect(lens, lenses):
     for aspect in lens.aspects:
         for words in (aspect.instruction, aspect.definition, *aspect.paraphrases):
             reading = lenses[lens.key].read(words)
@@ -152,9 +141,7 @@ def test_every_wording_that_ships_is_read_as_its_aspect(
         ("<script>alert(1)</script><b>method</b>", {"method"}, set()),
     ],
 )
-def test_a_wording_wants_some_aspects_and_rules_others_out(
-    words: str, wants: set[str], avoids: set[str], research: LensWords
-) -> None:
+def test_a_wording_wants_some_aspects_and_rules_others_out(words, wants, avoids, research):
     reading = research.read(words)
     assert (wanted(reading), avoided(reading)) == (wants, avoids)
     assert reading.strength == 1.0
@@ -177,7 +164,7 @@ def test_a_wording_wants_some_aspects_and_rules_others_out(
         "; DROP TABLE documents; --",
     ],
 )
-def test_words_that_name_no_aspect_ask_for_none(words: str, research: LensWords) -> None:
+def test_words_that_name_no_aspect_ask_for_none(words, research):
     reading = research.read(words)
     assert (wanted(reading), avoided(reading), reading.strength) == (set(), set(), 0.0)
 
@@ -192,7 +179,7 @@ def test_words_that_name_no_aspect_ask_for_none(words: str, research: LensWords)
         ("an unsupervised procedure", "an unsupervised procedure"),
     ],
 )
-def test_other_languages_are_read_through_a_list_of_words(words: str, english: str) -> None:
+def test_other_languages_are_read_through_a_list_of_words(words, english):
     assert gloss(words) == english
 
 
@@ -206,15 +193,11 @@ def test_other_languages_are_read_through_a_list_of_words(words: str, english: s
         ("trained without labelled data", "trained without labelled data"),
     ],
 )
-def test_what_is_ruled_out_is_no_part_of_what_is_looked_for(
-    words: str, subject: str, research: LensWords
-) -> None:
+def test_what_is_ruled_out_is_no_part_of_what_is_looked_for(words, subject, research):
     assert research.read(words).subject == subject
 
 
-def test_a_wording_that_asks_for_no_aspect_says_so_and_leaves_the_ranking_alone(
-    small: Explorer,
-) -> None:
+def test_a_wording_that_asks_for_no_aspect_says_so_and_leaves_the_ranking_alone(small):
     query = Query("small", seed="bees-network")
     found = small.search(replace(query, instruction="by tomorrow"))
     (note,) = found.notes

@@ -1,13 +1,9 @@
 """Lenses: those that ship, one's own, their roles, and another one for an indexed corpus."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,11 +20,10 @@ from engine.lenses.definitions import (
     lens_to_json,
     lens_to_toml,
 )
-from engine.types.lenses import Lens
 from tests.fakes.small_corpus import OWN
 
 
-def aspect(number: int, **fields: Any) -> dict[str, Any]:
+def aspect(number, **fields):
     base = {"name": f"Aspect {number}", "definition": "What is said.", "examples": ["A.", "B."]}
     return {**base, **fields}
 
@@ -37,7 +32,7 @@ def aspect(number: int, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
-def test_a_shipped_lens_says_enough_of_every_aspect(lens: Lens) -> None:
+def test_a_shipped_lens_says_enough_of_every_aspect(lens):
     assert find_lens(lens.key.upper()) is lens
     assert 3 <= len(lens.aspects) <= 4
     assert len({a.letter for a in lens.aspects}) == len({a.key for a in lens.aspects})
@@ -56,11 +51,11 @@ def test_a_shipped_lens_says_enough_of_every_aspect(lens: Lens) -> None:
 
 
 @pytest.mark.parametrize("lens", [*SHIPPED, lens_from_fields(OWN, "own")], ids=lambda x: x.key)
-def test_a_lens_survives_its_json(lens: Lens) -> None:
+def test_a_lens_survives_its_json(lens):
     assert lens_from_json(lens_to_json(lens)) == lens
 
 
-def test_a_lens_stored_before_there_were_examples_is_read_and_completed() -> None:
+def test_a_lens_stored_before_there_were_examples_is_read_and_completed():
     old = {"key": "research", "name": "Research abstracts", "aspects": []}
     names = ("key", "name", "letter", "definition", "instruction")
     old["aspects"] = [{n: getattr(a, n) for n in names} for a in RESEARCH.aspects]  # type: ignore[assignment]
@@ -72,7 +67,7 @@ def test_a_lens_stored_before_there_were_examples_is_read_and_completed() -> Non
 # Lens files
 
 
-def test_names_definitions_and_examples_make_a_lens(tmp_path: Path) -> None:
+def test_names_definitions_and_examples_make_a_lens(tmp_path):
     path = tmp_path / "letters.json"
     path.write_text(json.dumps(OWN))
     lens = choose_lens(str(path))
@@ -82,7 +77,7 @@ def test_names_definitions_and_examples_make_a_lens(tmp_path: Path) -> None:
     assert lens.aspects[1].phrases == ("care & cure", "care", "cure")
 
 
-def test_keys_and_letters_are_each_used_once_whatever_the_names() -> None:
+def test_keys_and_letters_are_each_used_once_whatever_the_names():
     names = ["Any", "any!", "剂量", "量", "Größe", "Grosse", "123", "Document"]
     lens = lens_from_fields(
         {"name": "Odd", "aspects": [aspect(0, name=name) for name in names]}, "odd"
@@ -95,9 +90,7 @@ def test_keys_and_letters_are_each_used_once_whatever_the_names() -> None:
 
 
 @pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
-def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(
-    lens: Lens, tmp_path: Path
-) -> None:
+def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(lens, tmp_path):
     for name, text in (("a.toml", lens_to_toml(lens)), ("a.json", json.dumps(asdict(lens)))):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
@@ -137,9 +130,7 @@ def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(
         ),
     ],
 )
-def test_a_lens_that_cannot_be_used_is_refused_with_what_and_where(
-    fields: Any, message: str
-) -> None:
+def test_a_lens_that_cannot_be_used_is_refused_with_what_and_where(fields, message):
     with pytest.raises(BadInputError) as caught:
         lens_from_fields(fields, "x")
     assert message in caught.value.message
@@ -150,7 +141,7 @@ def test_a_lens_that_cannot_be_used_is_refused_with_what_and_where(
 @pytest.mark.parametrize(
     ("name", "content"), [("a.json", b"{"), ("a.toml", b"name ="), ("a.toml", b"\xff\xfe")]
 )
-def test_a_file_that_is_no_lens_is_named(name: str, content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_no_lens_is_named(name, content, tmp_path):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(BadInputError, match=rf"{name} is not a lens file"):
@@ -164,14 +155,14 @@ def test_a_file_that_is_no_lens_is_named(name: str, content: bytes, tmp_path: Pa
 # Colours
 
 
-def _luminance(colour: str) -> float:
+def _luminance(colour):
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_as_many_aspects_as_a_lens_may_have_can_be_read_in_colour(theme: str) -> None:
+def test_as_many_aspects_as_a_lens_may_have_can_be_read_in_colour(theme):
     """WCAG 2.2, 1.4.3: text needs a contrast of 4.5:1."""
     style = (ASSETS / "components" / "base.css").read_text("utf-8")
     pairs = re.findall(r"--role-\d: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", style)
@@ -185,7 +176,7 @@ def test_as_many_aspects_as_a_lens_may_have_can_be_read_in_colour(theme: str) ->
             assert (high + 0.05) / (low + 0.05) >= 4.5, (colour, name)
 
 
-def test_a_lens_says_whether_a_sentence_may_have_no_aspect_and_old_ones_stay_as_they_were() -> None:
+def test_a_lens_says_whether_a_sentence_may_have_no_aspect_and_old_ones_stay_as_they_were():
     fields = {"name": "Own", "aspects": [aspect(1), aspect(2)]}
     plain = lens_from_fields(fields, "own")
     lens = lens_from_fields({**fields, "allows_none": True}, "own")

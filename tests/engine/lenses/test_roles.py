@@ -1,10 +1,7 @@
 """The roles that sentences get where the source gives none."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +22,7 @@ ABSTRACT = [
 ]
 
 
-def test_the_probabilities_of_a_sentence_sum_to_one() -> None:
+def test_the_probabilities_of_a_sentence_sum_to_one():
     for sentences in (ABSTRACT, ["", "?", "🐝", "x " * 5000], ["One."] * 200):
         predicted = role_classifier().predict(sentences)
         assert predicted.shape == (len(sentences), 3)
@@ -33,23 +30,23 @@ def test_the_probabilities_of_a_sentence_sum_to_one() -> None:
         assert (predicted > 0).all()
 
 
-def test_a_text_without_sentences_has_no_roles() -> None:
+def test_a_text_without_sentences_has_no_roles():
     assert role_classifier().predict([]).shape == (0, 3)
 
 
-def test_an_easy_abstract_is_read_as_a_person_would() -> None:
+def test_an_easy_abstract_is_read_as_a_person_would():
     predicted = role_classifier().predict(ABSTRACT).argmax(axis=1)
     assert [role_classifier().roles[i] for i in predicted] == ["background", "method", "result"]
 
 
-def test_positions_are_counted_from_both_ends() -> None:
+def test_positions_are_counted_from_both_ends():
     first, middle, last = (position_features(i, 3) for i in range(3))
     assert first == pytest.approx([1 / 6, 1 / 36, 1 / 216, 1, 0, 0, 0, 0.3])
     assert middle == pytest.approx([1 / 2, 1 / 4, 1 / 8, 0, 1, 0, 1 / 6, 0.3])
     assert last == pytest.approx([5 / 6, 25 / 36, 125 / 216, 0, 0, 1, 2 / 6, 0.3])
 
 
-def test_a_sentence_is_read_in_the_light_of_its_neighbours() -> None:
+def test_a_sentence_is_read_in_the_light_of_its_neighbours():
     vague = "Three cases are considered."
     classifier, result = role_classifier(), role_classifier().roles.index("result")
     after = ["We outperform the baseline by 12%.", "Results show significant gains."]
@@ -59,7 +56,7 @@ def test_a_sentence_is_read_in_the_light_of_its_neighbours() -> None:
     assert among_results > 2 * among_background
 
 
-def test_the_chain_gives_the_marginals_of_all_sequences_of_roles() -> None:
+def test_the_chain_gives_the_marginals_of_all_sequences_of_roles():
     rng = np.random.default_rng(7)
     logits, transitions = rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
     expected = np.zeros((4, 3))
@@ -71,14 +68,14 @@ def test_the_chain_gives_the_marginals_of_all_sequences_of_roles() -> None:
     assert chain_marginals(logits, transitions) == pytest.approx(expected)
 
 
-def test_three_in_four_of_csfcubes_labels_are_found(csfcube: Path) -> None:
+def test_three_in_four_of_csfcubes_labels_are_found(csfcube):
     accuracy = fit_roles.accuracy(limit=100)
     assert accuracy is not None
     assert accuracy >= 0.75
 
 
 @pytest.mark.nightly
-def test_the_shipped_weights_are_what_the_shipped_abstracts_give(tmp_path: Path) -> None:
+def test_the_shipped_weights_are_what_the_shipped_abstracts_give(tmp_path):
     fit_roles.fit(tmp_path / "again.json")
     shipped = json.loads(WEIGHTS.read_text("utf-8"))
     again = json.loads((tmp_path / "again.json").read_text("utf-8"))
@@ -97,7 +94,7 @@ def test_the_shipped_weights_are_what_the_shipped_abstracts_give(tmp_path: Path)
         assert found == pytest.approx(expected, abs=0.02)
 
 
-def test_vectors_decide_where_words_do_not() -> None:
+def test_vectors_decide_where_words_do_not():
     unknown = ["Qwx zrt.", "Plm vbn."]
     vectors = np.zeros((2, 384), dtype=np.float32)
     classifier = role_classifier()

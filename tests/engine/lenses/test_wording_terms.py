@@ -1,7 +1,5 @@
 """What words of a wording are read as terms: what documents should mention, and what not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -10,7 +8,6 @@ import pytest
 
 from engine.config import ASSETS
 from engine.lenses.definitions import SHIPPED
-from engine.lenses.instructions import LensWords
 from engine.search.interpretation import lens_words
 
 FOUND = 0.85
@@ -18,12 +15,12 @@ FOUND = 0.85
 
 
 @pytest.fixture(scope="module")
-def lenses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LensWords]:
+def lenses(tmp_path_factory):
     folder = tmp_path_factory.mktemp("read")
     return {lens.key: lens_words(lens, folder) for lens in SHIPPED}
 
 
-def read(lenses: dict[str, LensWords], text: str, lens: str = "research") -> list[str]:
+def read(lenses, text, lens="research"):
     return [str(term) for term in lenses[lens].read(text).terms]
 
 
@@ -44,9 +41,7 @@ def read(lenses: dict[str, LensWords], text: str, lens: str = "research") -> lis
         ("more like this", []),
     ],
 )
-def test_terms_are_told_from_names_of_aspects(
-    lenses: dict[str, LensWords], text: str, terms: list[str]
-) -> None:
+def test_terms_are_told_from_names_of_aspects(lenses, text, terms):
     assert read(lenses, text) == terms
 
 
@@ -60,38 +55,32 @@ def test_terms_are_told_from_names_of_aspects(
         ("−新闻", ["-term:新闻"]),
     ],
 )
-def test_quotes_and_signs_always_count(
-    lenses: dict[str, LensWords], text: str, terms: list[str]
-) -> None:
+def test_quotes_and_signs_always_count(lenses, text, terms):
     assert set(read(lenses, text)) == set(terms)
 
 
-def test_a_quote_that_does_not_close_is_read_as_if_it_were_not_there(
-    lenses: dict[str, LensWords],
-) -> None:
+def test_a_quote_that_does_not_close_is_read_as_if_it_were_not_there(lenses):
     assert read(lenses, 'not about "twitter') == ["-term:twitter"]
 
 
-def test_what_is_asked_for_and_ruled_out_does_not_count(lenses: dict[str, LensWords]) -> None:
+def test_what_is_asked_for_and_ruled_out_does_not_count(lenses):
     found = lenses["research"].read("+crf -crf +lstm")
     assert [str(term) for term in found.terms] == ["+term:lstm"]
     assert found.contradicted == ("crf",)
 
 
-def test_words_that_are_not_used_are_named(lenses: dict[str, LensWords]) -> None:
+def test_words_that_are_not_used_are_named(lenses):
     assert lenses["research"].read("more papers please").unused == ()
     assert "tomorrow" in lenses["research"].read("find me something by tomorrow").unused
 
 
-def test_aspects_are_read_from_what_is_left_without_the_terms(
-    lenses: dict[str, LensWords],
-) -> None:
+def test_aspects_are_read_from_what_is_left_without_the_terms(lenses):
     found = lenses["research"].read("same problem, solved with tree kernels")
     assert np.flatnonzero(found.wants).tolist() == [0], "Background, not Method"
 
 
 @pytest.mark.nightly
-def test_terms_of_wordings_nobody_fitted_on_are_found(lenses: dict[str, LensWords]) -> None:
+def test_terms_of_wordings_nobody_fitted_on_are_found(lenses):
     lines = Path(ASSETS / "wordings" / "terms-test.jsonl").read_text("utf-8").splitlines()
     hits = total = 0
     for row in map(json.loads, lines):

@@ -1,22 +1,15 @@
 """What an endpoint may do wrong: repeats where they help, an end where they do not."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
 
 from engine.llm.endpoints import Budget, EndpointError, RefusedError
-from engine.llm.judges import ModelJudge
-from storage.answers import Answers
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import OTHERS, PAIRS, compared, judged
 
 
 @pytest.mark.parametrize("fault", ["429", "503", "cut", "malformed"])
-def test_a_passing_fault_costs_a_repeat_and_no_answer(
-    server: ModelServer, store: Answers, fault: str
-) -> None:
+def test_a_passing_fault_costs_a_repeat_and_no_answer(server, store, fault):
     server.behaviour.faults = {fault: 0.3}
     outcome = compared(server, store, retries=11)
     assert all((p or 0) > 0.9 for p in outcome.value[0])
@@ -25,9 +18,7 @@ def test_a_passing_fault_costs_a_repeat_and_no_answer(
     assert outcome.usage.calls == server.seen.requests
 
 
-def test_a_request_that_is_never_answered_is_given_up_and_sent_again(
-    server: ModelServer, store: Answers
-) -> None:
+def test_a_request_that_is_never_answered_is_given_up_and_sent_again(server, store):
     compared(server, store)
     server.behaviour.faults = {"timeout": 0.2}
     swapped = [(b, a) for a, b in PAIRS]
@@ -36,7 +27,7 @@ def test_a_request_that_is_never_answered_is_given_up_and_sent_again(
     assert outcome.usage.repeats > 0
 
 
-def test_a_pause_that_the_endpoint_asks_for_is_kept(server: ModelServer, store: Answers) -> None:
+def test_a_pause_that_the_endpoint_asks_for_is_kept(server, store):
     compared(server, store)
     server.behaviour.faults = {"429": 0.1}
     server.behaviour.retry_after = 0.3
@@ -46,7 +37,7 @@ def test_a_pause_that_the_endpoint_asks_for_is_kept(server: ModelServer, store: 
     assert time.monotonic() - began > 0.3
 
 
-def test_a_pause_of_an_hour_is_not_waited_for(server: ModelServer, store: Answers) -> None:
+def test_a_pause_of_an_hour_is_not_waited_for(server, store):
     server.behaviour.faults = {"429": 1.0}
     server.behaviour.retry_after = 3600
     with pytest.raises(EndpointError, match=r"is busy.*Run again later"):
@@ -54,9 +45,7 @@ def test_a_pause_of_an_hour_is_not_waited_for(server: ModelServer, store: Answer
     assert server.seen.requests == 1
 
 
-def test_an_answer_that_cannot_be_read_is_asked_for_once_more_then_nobodys(
-    server: ModelServer, store: Answers
-) -> None:
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_then_nobodys(server, store):
     compared(server, store)
     server.behaviour.faults = {"prose": 0.7, "empty": 0.3}
     swapped = [(b, a) for a, b in PAIRS]
@@ -72,9 +61,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more_then_nobodys(
     assert None not in again.value[0]
 
 
-def test_with_a_third_of_all_calls_failing_for_good_the_rest_is_right(
-    server: ModelServer, store: Answers
-) -> None:
+def test_with_a_third_of_all_calls_failing_for_good_the_rest_is_right(server, store):
     compared(server, store, budget=Budget(calls=1))  # tries the endpoint out
     server.behaviour.faults = {"500": 0.3}
     outcome = compared(server, store, retries=0)
@@ -90,9 +77,7 @@ def test_with_a_third_of_all_calls_failing_for_good_the_rest_is_right(
     assert None not in again.value[0]
 
 
-def test_an_endpoint_that_is_set_up_wrongly_stops_the_run_at_the_first_call(
-    server: ModelServer, store: Answers
-) -> None:
+def test_an_endpoint_that_is_set_up_wrongly_stops_the_run_at_the_first_call(server, store):
     with pytest.raises(RefusedError, match=r"has no model 'gpt-0'.*It offers: judge\."):
         compared(server, store, model="gpt-0")
     assert server.seen.requests == 1
@@ -104,9 +89,7 @@ def test_an_endpoint_that_is_set_up_wrongly_stops_the_run_at_the_first_call(
         compared("http://127.0.0.1:9/v1", store)
 
 
-def test_when_the_endpoint_goes_away_what_was_answered_stays(
-    server: ModelServer, store: Answers
-) -> None:
+def test_when_the_endpoint_goes_away_what_was_answered_stays(server, store):
     server.behaviour.most_requests = 12
     outcome = compared(server, store, concurrency=4)
     found = outcome.value[0]
@@ -115,7 +98,7 @@ def test_when_the_endpoint_goes_away_what_was_answered_stays(
     assert outcome.usage.answered == sum(p is not None for p in found) == 11
     assert outcome.usage.calls < 12 + 4 * 12, "it is not asked for every pair in vain"
 
-    async def ask(judge: ModelJudge) -> object:
+    async def ask(judge):
         await judge.grade_each(OTHERS)
         assert judge.stopped == "endpoint"
         return await judge.compare(PAIRS)

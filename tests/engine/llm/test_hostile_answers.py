@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,9 +28,7 @@ LONG = 100_000
         (lambda text: read_citations(text, (), complete=False), "a" + " \t" * LONG + "b"),
     ],
 )  # fmt: skip
-def test_the_time_to_read_an_answer_grows_with_its_length_alone(
-    read: Callable[[str], object], text: str
-) -> None:
+def test_the_time_to_read_an_answer_grows_with_its_length_alone(read, text):
     began = time.process_time()
     read(text)
     assert time.process_time() - began < 1.5
@@ -50,11 +47,11 @@ def test_the_time_to_read_an_answer_grows_with_its_length_alone(
         ("<|channel|>analysis a<|channel|>final<|message|>b", "b"),
     ],
 )
-def test_what_stands_around_an_answer_is_taken_off(answer: str, left: str) -> None:
+def test_what_stands_around_an_answer_is_taken_off(answer, left):
     assert json_text(answer) == left
 
 
-def test_alternatives_and_usage_that_cannot_be_read_are_left_aside() -> None:
+def test_alternatives_and_usage_that_cannot_be_read_are_left_aside():
     odd: list[Any] = [{"a": 1}, [5], [{"token": "A", "top_logprobs": [{"token": "A"}]}]]
     for content in odd:
         reply = StreamedReply(("A", "B"))

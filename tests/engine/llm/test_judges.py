@@ -1,12 +1,7 @@
 """A model as judge: right answers, from whatever an endpoint accepts and gives."""
 
-from __future__ import annotations
-
 import pytest
 
-from engine.llm.judges import ModelJudge
-from storage.answers import Answers
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import (
     ALIKE,
     OTHERS,
@@ -18,10 +13,8 @@ from tests.fakes.model_sessions import (
 )
 
 
-def test_pairs_lists_and_single_documents_are_judged_by_the_criterion(
-    server: ModelServer, store: Answers
-) -> None:
-    async def ask(judge: ModelJudge) -> None:
+def test_pairs_lists_and_single_documents_are_judged_by_the_criterion(server, store):
+    async def ask(judge):
         assert all((p or 0) > 0.9 for p in await judge.compare(PAIRS))
         assert all((p or 1) < 0.1 for p in await judge.compare([(b, a) for a, b in PAIRS]))
         grades = await judge.grade_each([*ALIKE, *OTHERS])
@@ -40,15 +33,13 @@ def test_pairs_lists_and_single_documents_are_judged_by_the_criterion(
     assert asked < usage.input_tokens < asked + 100, "trying it out counts as well"
 
 
-def test_requests_go_out_together_but_never_more_than_allowed(
-    server: ModelServer, store: Answers
-) -> None:
+def test_requests_go_out_together_but_never_more_than_allowed(server, store):
     server.behaviour.latency = 0.05
     compared(server, store, concurrency=6)
     assert server.seen.most_at_once == 6
 
 
-def test_a_preference_for_the_first_place_is_reported(server: ModelServer, store: Answers) -> None:
+def test_a_preference_for_the_first_place_is_reported(server, store):
     server.behaviour.bias = 9.0
     both = [*PAIRS, *((b, a) for a, b in PAIRS)]
     report = judged(server, store, lambda judge: judge.compare(both)).value[1]
@@ -56,13 +47,11 @@ def test_a_preference_for_the_first_place_is_reported(server: ModelServer, store
     assert report.first_share > 0.95
 
 
-def test_equal_texts_are_a_tie_and_empty_ones_no_answer_without_a_question(
-    server: ModelServer, store: Answers
-) -> None:
+def test_equal_texts_are_a_tie_and_empty_ones_no_answer_without_a_question(server, store):
     texts = {**TEXTS, "blank": " \n", "nothing": ""}
     pairs = [("twin-a", "twin-b"), ("blank", SEED), ("blank", "nothing"), (ALIKE[0], ALIKE[0])]
 
-    async def ask(judge: ModelJudge) -> object:
+    async def ask(judge):
         assert await judge.grade_each(["blank"]) == [None]
         assert await judge.order([["blank", ALIKE[0]], []]) == [None, None]
         return await judge.compare(pairs)
@@ -73,9 +62,7 @@ def test_equal_texts_are_a_tie_and_empty_ones_no_answer_without_a_question(
     assert server.seen.questions == 0
 
 
-def test_a_candidate_longer_than_the_context_is_cut_and_named(
-    server: ModelServer, store: Answers
-) -> None:
+def test_a_candidate_longer_than_the_context_is_cut_and_named(server, store):
     server.behaviour.context = 1200
     texts = {**TEXTS, ALIKE[0]: TEXTS[ALIKE[0]] + " More was said about it." * 20_000}
     pair = [(ALIKE[0], OTHERS[0])]
@@ -85,9 +72,7 @@ def test_a_candidate_longer_than_the_context_is_cut_and_named(
     assert len(server.seen.prompts[0]) < 4 * 1200
 
 
-def test_a_context_that_the_endpoint_kept_to_itself_is_met_with_shorter_texts(
-    server: ModelServer, store: Answers
-) -> None:
+def test_a_context_that_the_endpoint_kept_to_itself_is_met_with_shorter_texts(server, store):
     compared(server, store)  # tried out while it had no limit
     server.behaviour.context = 700
     texts = {d: t + " More was said about it." * 500 for d, t in TEXTS.items()}
@@ -114,9 +99,7 @@ def test_a_context_that_the_endpoint_kept_to_itself_is_met_with_shorter_texts(
     ],
     ids=lambda names: "+".join(sorted(names)),
 )
-def test_what_an_endpoint_does_not_accept_is_left_out_for_good(
-    server: ModelServer, store: Answers, refuses: set[str]
-) -> None:
+def test_what_an_endpoint_does_not_accept_is_left_out_for_good(server, store, refuses):
     server.behaviour.refuses = frozenset(refuses)
     assert all((p or 0) > 0.9 for p in compared(server, store).value[0])
     assert server.seen.questions == len(PAIRS)
@@ -127,9 +110,7 @@ def test_what_an_endpoint_does_not_accept_is_left_out_for_good(
     assert again.usage.calls == 1
 
 
-def test_a_model_that_thinks_first_is_given_room_and_understood(
-    server: ModelServer, store: Answers
-) -> None:
+def test_a_model_that_thinks_first_is_given_room_and_understood(server, store):
     server.behaviour.thinks = True
     outcome = compared(server, store)
     assert outcome.value[0] == [1.0] * len(PAIRS)
@@ -137,14 +118,12 @@ def test_a_model_that_thinks_first_is_given_room_and_understood(
     assert server.seen.bodies[0]["max_tokens"] > 1000
 
 
-def test_log_probabilities_dropped_without_a_word_leave_plain_answers(
-    server: ModelServer, store: Answers
-) -> None:
+def test_log_probabilities_dropped_without_a_word_leave_plain_answers(server, store):
     server.behaviour.logprobs = False
     assert compared(server, store).value[0] == [1.0] * len(PAIRS)
     assert "logprobs" not in server.seen.bodies[0]
 
 
-def test_an_answer_by_another_model_is_noted(server: ModelServer, store: Answers) -> None:
+def test_an_answer_by_another_model_is_noted(server, store):
     server.behaviour.faults = {"wrong-model": 1.0}
     assert "another" in compared(server, store).usage.notes[0]

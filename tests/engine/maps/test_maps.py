@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,11 +16,10 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import PoolRequest
 from engine.types.corpora import ImportRequest, Progress
-from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT, CorpusMap
+from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT
 from engine.types.people import Person
 from engine.types.searches import Query
 from storage.maps import FILE
@@ -33,31 +31,31 @@ ADA = Person("ada@example.org", "Ada", "annotator")
 
 
 @pytest.fixture(scope="module")
-def mapped(mapped_home: Path) -> Explorer:
+def mapped(mapped_home):
     return make_explorer(mapped_home)
 
 
 @pytest.fixture
-def mapped_copy(mapped_home: Path, home: Path) -> Explorer:
+def mapped_copy(mapped_home, home):
     shutil.copytree(mapped_home, home)
     return make_explorer(home)
 
 
 @pytest.fixture
-def few(home: Path) -> Explorer:
+def few(home):
     """A corpus of twelve documents, whose map takes no time."""
     explorer = make_explorer(home)
     explorer.library.add("few", DOCUMENTS[:12])
     return explorer
 
 
-def seen(explorer: Explorer, corpus: str = "small") -> CorpusMap:
+def seen(explorer, corpus="small"):
     found = explorer.maps.view(corpus)
     assert found is not None
     return found
 
 
-def file_of(explorer: Explorer) -> Path:
+def file_of(explorer):
     """The map of ``few``."""
     row = explorer.ledger.corpus("few")
     assert row is not None
@@ -67,7 +65,7 @@ def file_of(explorer: Explorer) -> Path:
 # -- what is kept --------------------------------------------------------------------------
 
 
-def test_a_corpus_without_a_map_says_so(small: Explorer) -> None:
+def test_a_corpus_without_a_map_says_so(small):
     assert small.maps.view("small") is None
     with pytest.raises(BadInputError, match="seedlens map small"):
         small.maps.values("small", "cluster")
@@ -75,7 +73,7 @@ def test_a_corpus_without_a_map_says_so(small: Explorer) -> None:
         small.maps.view("nothing")
 
 
-def test_there_is_a_layout_of_whole_documents_and_one_for_each_aspect(mapped: Explorer) -> None:
+def test_there_is_a_layout_of_whole_documents_and_one_for_each_aspect(mapped):
     found, opened = seen(mapped), mapped.library.open("small")
     assert [*found.layouts] == [WHOLE_DOCUMENT, *opened.aspects]
     assert (found.doc_ids, found.titles) == (tuple(opened.doc_ids), tuple(opened.titles))
@@ -95,7 +93,7 @@ def test_there_is_a_layout_of_whole_documents_and_one_for_each_aspect(mapped: Ex
     assert np.isnan(found.layouts["method"].positions).any(), "one has no method"
 
 
-def test_a_map_is_the_same_object_until_it_is_made_anew(few: Explorer) -> None:
+def test_a_map_is_the_same_object_until_it_is_made_anew(few):
     few.maps.build("few")
     first = seen(few, "few")
     assert few.maps.build("few").layouts == (), "nothing is new"
@@ -109,7 +107,7 @@ def test_a_map_is_the_same_object_until_it_is_made_anew(few: Explorer) -> None:
         assert [level.names for level in layout.levels] == [level.names for level in kept.levels]
 
 
-def test_new_documents_are_placed_and_the_others_stay(mapped_copy: Explorer) -> None:
+def test_new_documents_are_placed_and_the_others_stay(mapped_copy):
     before = seen(mapped_copy)
     texts = {one["doc_id"]: one for one in DOCUMENTS}
     new = [{**texts[SEED], "doc_id": "new"}, {"doc_id": "insects", "text": "Bees are insects."}]
@@ -132,7 +130,7 @@ def test_new_documents_are_placed_and_the_others_stay(mapped_copy: Explorer) -> 
         assert np.abs(np.diff(twins, axis=0)).max() < 0.02
 
 
-def test_a_document_whose_text_changed_is_placed_anew(mapped_copy: Explorer) -> None:
+def test_a_document_whose_text_changed_is_placed_anew(mapped_copy):
     before = seen(mapped_copy)
     other = next(one for one in DOCUMENTS if one["doc_id"] == "bridges-survey")
     mapped_copy.library.add("small", [{**other, "doc_id": SEED}])
@@ -146,7 +144,7 @@ def test_a_document_whose_text_changed_is_placed_anew(mapped_copy: Explorer) -> 
     )
 
 
-def test_a_damaged_map_is_named_and_made_anew(few: Explorer) -> None:
+def test_a_damaged_map_is_named_and_made_anew(few):
     few.maps.build("few")
     file_of(few).write_bytes(b"PAR1 and no more")
     with pytest.raises(StorageError, match="cannot be read") as refused:
@@ -157,7 +155,7 @@ def test_a_damaged_map_is_named_and_made_anew(few: Explorer) -> None:
     assert seen(few, "few").missing == 0
 
 
-def test_a_map_that_is_cancelled_changes_nothing(few: Explorer) -> None:
+def test_a_map_that_is_cancelled_changes_nothing(few):
     few.maps.build("few")
     kept = file_of(few).read_bytes()
     report = few.maps.build("few", ended=lambda: True, rebuild=True)
@@ -165,7 +163,7 @@ def test_a_map_that_is_cancelled_changes_nothing(few: Explorer) -> None:
     assert file_of(few).read_bytes() == kept
 
 
-def test_a_map_is_made_in_the_background(few: Explorer) -> None:
+def test_a_map_is_made_in_the_background(few):
     maps = few.maps
     job_id = maps.start("few", owner="Grace")
     done = ended(lambda: maps.jobs.job(job_id))
@@ -184,13 +182,13 @@ def test_a_map_is_made_in_the_background(few: Explorer) -> None:
 @pytest.mark.parametrize(
     "texts", [["Bees sleep."], ["Bees sleep at night."] * 3], ids=["one", "the same"]
 )
-def test_an_import_ends_with_the_map(home: Path, tmp_path: Path, texts: list[str]) -> None:
+def test_an_import_ends_with_the_map(home, tmp_path, texts):
     explorer = make_explorer(home, maps=True)
     rows = [{"doc_id": f"d{at}", "text": text} for at, text in enumerate(texts)]
     told: list[Progress] = []
     states: list[str] = []
 
-    def tell(progress: Progress) -> None:
+    def tell(progress):
         told.append(progress)
         if progress.phase == "mapping":
             states.append(explorer.library.corpus("few").state)
@@ -204,13 +202,11 @@ def test_an_import_ends_with_the_map(home: Path, tmp_path: Path, texts: list[str
     assert not np.isnan(found.layouts[WHOLE_DOCUMENT].positions).any()
 
 
-def test_an_import_stands_where_its_map_fails_or_is_cancelled(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_stands_where_its_map_fails_or_is_cancelled(home, tmp_path, monkeypatch):
     explorer = make_explorer(home, maps=True)
     request = ImportRequest(write_jsonl(tmp_path / "few.jsonl", DOCUMENTS[:12]), "few")
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise MemoryError
 
     monkeypatch.setattr(map_making, "find_positions", fail)
@@ -221,7 +217,7 @@ def test_an_import_stands_where_its_map_fails_or_is_cancelled(
     monkeypatch.undo()
     in_map: list[bool] = []
 
-    def watch(progress: Progress) -> None:
+    def watch(progress):
         in_map.append(progress.phase == "mapping")
 
     report = explorer.library.import_documents(request, watch, lambda: any(in_map))
@@ -231,7 +227,7 @@ def test_an_import_stands_where_its_map_fails_or_is_cancelled(
     assert explorer.maps.view("few") is not None
 
 
-def test_a_corpus_that_more_than_doubles_is_laid_out_anew(home: Path) -> None:
+def test_a_corpus_that_more_than_doubles_is_laid_out_anew(home):
     explorer = make_explorer(home, maps=True)
     explorer.library.add("few", DOCUMENTS[:1])
     explorer.library.add("few", DOCUMENTS[:12])
@@ -242,7 +238,7 @@ def test_a_corpus_that_more_than_doubles_is_laid_out_anew(home: Path) -> None:
 # -- values and overlays -------------------------------------------------------------------
 
 
-def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped: Explorer) -> None:
+def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped):
     maps, opened = mapped.maps, mapped.library.open("small")
     years = maps.values("small", "year").numbers
     assert years is not None
@@ -270,7 +266,7 @@ def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped: Ex
         )
 
 
-def test_judged_documents_pools_and_results_are_laid_over(mapped_copy: Explorer) -> None:
+def test_judged_documents_pools_and_results_are_laid_over(mapped_copy):
     maps, annotation = mapped_copy.maps, mapped_copy.annotation
     project, query = annotation.project("small"), Query("small", seed=SEED, aspect="method")
     other, third = [one for one in seen(mapped_copy).doc_ids if one != SEED][:2]
@@ -298,7 +294,7 @@ def test_judged_documents_pools_and_results_are_laid_over(mapped_copy: Explorer)
     assert ada.overlay("small", "judged", project=project).rows.tolist() == [row_of[third]]
 
 
-def test_what_is_needed_and_was_not_given_is_named(mapped: Explorer) -> None:
+def test_what_is_needed_and_was_not_given_is_named(mapped):
     maps = mapped.maps
     for refused, match in (
         (lambda: maps.values("small", "likeness"), "seed"),
@@ -324,9 +320,7 @@ def test_what_is_needed_and_was_not_given_is_named(mapped: Explorer) -> None:
 # -- another lens ----------------------------------------------------------------------------
 
 
-def test_under_another_lens_whole_documents_stay_and_the_maps_by_aspect_are_made(
-    few: Explorer,
-) -> None:
+def test_under_another_lens_whole_documents_stay_and_the_maps_by_aspect_are_made(few):
     few.maps.build("few")
     before = seen(few, "few")
     few.library.set_lens("few", POSTS)

@@ -1,10 +1,7 @@
 """Every number on a page is what its definition says, worked by hand and by someone else's code."""
 
-from __future__ import annotations
-
 import math
 import random
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -23,12 +20,12 @@ from engine.types.searches import Ranking
 # The measures of ir_measures
 
 
-def measured(doc_ids: list[str], grades: dict[str, int]) -> dict[str, float]:
+def measured(doc_ids, grades):
     ranking = Ranking("q", tuple(doc_ids), tuple(-float(i) for i in range(len(doc_ids))))
     return measure_runs({"q": grades}, [ranking])["q"]
 
 
-def test_measures_by_hand() -> None:
+def test_measures_by_hand():
     values = measured(["x", "a", "zero", "b"], {"a": 3, "b": 1, "c": 2, "zero": 0})
     ideal = 3 + 2 / math.log2(3) + 1 / math.log2(4)
     ndcg = (3 / math.log2(3) + 1 / math.log2(5)) / ideal
@@ -43,7 +40,7 @@ def test_measures_by_hand() -> None:
     }
 
 
-def test_equal_scores_keep_our_order() -> None:
+def test_equal_scores_keep_our_order():
     """Evaluators break ties by id, backwards; ours are broken already."""
     for order in (("a", "b"), ("b", "a")):
         ranking = Ranking("q", order, (0.5, 0.5))
@@ -51,7 +48,7 @@ def test_equal_scores_keep_our_order() -> None:
         assert rr == pytest.approx(1 / (order.index("a") + 1))
 
 
-def test_a_query_without_judgments_scores_zero_rather_than_going_missing() -> None:
+def test_a_query_without_judgments_scores_zero_rather_than_going_missing():
     values = measure_runs({}, [Ranking("q", ("a",), (1.0,)), Ranking("empty", (), ())])
     assert set(values) == {"q", "empty"}
     for row in values.values():
@@ -71,9 +68,7 @@ def test_a_query_without_judgments_scores_zero_rather_than_going_missing() -> No
     ],
     ids=["ir_measures", "csfcube", "judged", "p-MRR here", "p-MRR there", "human"],
 )
-def test_a_document_ranked_twice_is_refused_rather_than_counted(
-    measure: Callable[[list[str]], object],
-) -> None:
+def test_a_document_ranked_twice_is_refused_rather_than_counted(measure):
     with pytest.raises(ValueError, match="'a' is there 2 times"):
         measure(["b", "a", "a"])
 
@@ -81,7 +76,7 @@ def test_a_document_ranked_twice_is_refused_rather_than_counted(
 # nDCG as CSFCube has it
 
 
-def test_csfcubes_ndcg_by_hand() -> None:
+def test_csfcubes_ndcg_by_hand():
     # Ranks 1 and 2 count in full, rank 3 by 1 / log2(3).
     found = csfcube_ndcg(["zero", "a", "b"], {"a": 3, "b": 1, "zero": 0})
     assert found == pytest.approx((0 + 3 + 1 / math.log2(3)) / (3 + 1))
@@ -91,10 +86,10 @@ def test_csfcubes_ndcg_by_hand() -> None:
     assert csfcube_ndcg([], {}) == 0.0
 
 
-def test_csfcubes_ndcg_is_that_of_the_release() -> None:
+def test_csfcubes_ndcg_is_that_of_the_release():
     """``rel[0] + sum(rel[1:] / log2(2 .. n))``, as the release's script computes it."""
 
-    def dcg(grades: list[int]) -> float:
+    def dcg(grades):
         rel = np.array(grades[:20], dtype=float)
         return float(rel[0] + np.sum(rel[1:] / np.log2(np.arange(2, rel.size + 1))))
 
@@ -110,7 +105,7 @@ def test_csfcubes_ndcg_is_that_of_the_release() -> None:
 # p-MRR
 
 
-def test_p_mrr_by_hand() -> None:
+def test_p_mrr_by_hand():
     # a: 4 there, 1 here: 1 - 1/4. b: 1 there, 2 here: 1/2 - 1. e: 5 and 5.
     # c is not relevant here, and d is relevant for the other aspect too.
     here, there = ["a", "b", "c", "d", "e"], ["b", "c", "d", "a", "e"]
@@ -122,9 +117,7 @@ def test_p_mrr_by_hand() -> None:
     assert p_mrr(here, grades, there, other) == pytest.approx((0.75 - 0.5 + 0) / 3)
 
 
-def slow_p_mrr(
-    ranking: list[str], grades: dict[str, int], other_ranking: list[str], other: dict[str, int]
-) -> float | None:
+def slow_p_mrr(ranking, grades, other_ranking, other):
     """The definition, word by word, one document after another."""
     total, count = 0.0, 0
     for document in sorted(set(ranking) | set(other_ranking)):
@@ -143,7 +136,7 @@ def slow_p_mrr(
     return total / count if count else None
 
 
-def test_p_mrr_is_its_definition_over_unequal_pools_and_missing_grades() -> None:
+def test_p_mrr_is_its_definition_over_unequal_pools_and_missing_grades():
     chance = random.Random(7)  # noqa: S311 - not for secrets
     ids = [f"d{i}" for i in range(60)]
     defined = 0
@@ -158,7 +151,7 @@ def test_p_mrr_is_its_definition_over_unequal_pools_and_missing_grades() -> None
     assert defined > 100
 
 
-def test_a_ranking_that_ignores_the_aspect_obeys_exactly_zero() -> None:
+def test_a_ranking_that_ignores_the_aspect_obeys_exactly_zero():
     ids = [f"d{i}" for i in range(1000)]
     grades, other = dict.fromkeys(ids, 2), dict.fromkeys(ids, 0)
     assert p_mrr(ids, grades, ids, other) == 0.0
@@ -178,21 +171,19 @@ def test_a_ranking_that_ignores_the_aspect_obeys_exactly_zero() -> None:
     ],
     ids=str,
 )
-def test_p_mrr_is_undefined_when_no_document_tells(
-    grades: dict[str, int], other: dict[str, int]
-) -> None:
+def test_p_mrr_is_undefined_when_no_document_tells(grades, other):
     assert p_mrr(["a", "b"], grades, ["b", "a"], other) is None
     assert p_mrr_by_document(["a", "b"], grades, ["b", "a"], other) == {}
 
 
-def test_p_mrr_of_an_aspect_is_the_mean_over_the_other_judged_aspects_of_the_seed() -> None:
+def test_p_mrr_of_an_aspect_is_the_mean_over_the_other_judged_aspects_of_the_seed():
     judgments = {"method": {"a": 2, "x": 0}, "result": {"a": 0, "x": 1}, "topic": {"a": 0, "x": 0}}
     ranked = {"result": ["x", "a"], "topic": ["a", "x"]}
     found = p_mrr_of_aspect(["a", "new", "x"], ranked, "method", judgments)
     assert found == pytest.approx(((1 - 1 / 2) + 0) / 2)
 
 
-def test_rank_gain_is_between_two_rankings_for_one_aspect() -> None:
+def test_rank_gain_is_between_two_rankings_for_one_aspect():
     judgments = {"method": {"a": 2, "x": 0}, "result": {"a": 0, "x": 1}}
     assert rank_gain(["a", "x"], ["x", "a"], "method", judgments) == pytest.approx(0.5)
     assert rank_gain(["a", "x"], ["a", "x"], "method", judgments) == 0.0
@@ -202,7 +193,7 @@ def test_rank_gain_is_between_two_rankings_for_one_aspect() -> None:
 # Robustness
 
 
-def test_robustness_takes_the_worst_wording_of_each_query() -> None:
+def test_robustness_takes_the_worst_wording_of_each_query():
     wordings = [{"q1": 0.9, "q2": 0.2}, {"q1": 0.4, "q2": 0.8}]
     assert robustness(wordings) == pytest.approx((0.4 + 0.2) / 2)
     assert robustness(wordings[:1]) == pytest.approx((0.9 + 0.2) / 2)
@@ -212,7 +203,7 @@ def test_robustness_takes_the_worst_wording_of_each_query() -> None:
 # The human ceiling
 
 
-def test_an_annotators_ranking_is_by_grade_and_ties_are_the_tie_breakers() -> None:
+def test_an_annotators_ranking_is_by_grade_and_ties_are_the_tie_breakers():
     pool = ["e", "d", "c", "b", "a", "unjudged"]
     grades = {"a": 3, "b": 1, "c": 3, "d": 0, "e": 0, "outside": 3}
     assert ranking_by_grades(grades, pool) == ["c", "a", "b", "e", "d", "unjudged"]
@@ -220,7 +211,7 @@ def test_an_annotators_ranking_is_by_grade_and_ties_are_the_tie_breakers() -> No
     assert ranking_by_grades(grades, []) == []
 
 
-def test_a_mean_is_over_what_is_defined() -> None:
+def test_a_mean_is_over_what_is_defined():
     assert mean([0.5, None, 1.0]) == 0.75
     assert mean([0.0]) == 0.0
     assert mean([None]) is None

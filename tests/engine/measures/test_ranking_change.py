@@ -1,10 +1,7 @@
 """What is said about two rankings is what the definitions say, worked by hand and the long way."""
 
-from __future__ import annotations
-
 import math
 import random
-from collections.abc import Callable
 
 import pytest
 from scipy import stats
@@ -20,7 +17,7 @@ from engine.measures.ranking_change import (
 )
 
 
-def random_pairs(count: int) -> list[tuple[list[str], list[str]]]:
+def random_pairs(count):
     """Rankings of 1 to 30 documents each, of unequal lengths, some in common."""
     chance = random.Random(3)  # noqa: S311 - not for secrets
     ids = [f"d{i}" for i in range(40)]
@@ -33,13 +30,13 @@ def random_pairs(count: int) -> list[tuple[list[str], list[str]]]:
 # All of them together
 
 
-def test_equal_rankings_are_exactly_one_by_every_measure() -> None:
+def test_equal_rankings_are_exactly_one_by_every_measure():
     for count in (2, 20, 1000):
         ids = [f"d{i}" for i in range(count)]
         assert compare_rankings(ids, tuple(ids)) == RankingChange(1.0, 1.0, 1.0)
 
 
-def test_nothing_against_nothing_is_undefined_and_against_something_disjoint() -> None:
+def test_nothing_against_nothing_is_undefined_and_against_something_disjoint():
     assert compare_rankings([], []) == RankingChange(None, None, None)
     assert compare_rankings(["a", "b"], []) == RankingChange(0.0, None, 0.0)
     assert compare_rankings(["a"], ["a"]) == RankingChange(1.0, None, 1.0)
@@ -50,9 +47,7 @@ def test_nothing_against_nothing_is_undefined_and_against_something_disjoint() -
     [rank_biased_overlap, kendall_tau, overlap, lambda a, b: movers(a, b, 3)],
     ids=["rbo", "tau", "overlap", "movers"],
 )
-def test_a_document_ranked_twice_is_refused(
-    measure: Callable[[list[str], list[str]], object],
-) -> None:
+def test_a_document_ranked_twice_is_refused(measure):
     for pair in ((["b", "a", "a"], ["b"]), (["b"], ["b", "a", "a"])):
         with pytest.raises(ValueError, match="'a' is there 2 times"):
             measure(*pair)
@@ -61,7 +56,7 @@ def test_a_document_ranked_twice_is_refused(
 # Rank-biased overlap
 
 
-def test_rbo_of_equally_long_rankings_by_hand() -> None:
+def test_rbo_of_equally_long_rankings_by_hand():
     # Shares in common at depth 1, 2, 3: 0, 1, 1; all beyond as at 3.
     # (1 - p) x (0 + p + p^2) + p^3 = .1 x (.9 + .81) + .729
     assert rank_biased_overlap(["x", "y", "z"], ["y", "x", "z"]) == pytest.approx(0.9)
@@ -70,7 +65,7 @@ def test_rbo_of_equally_long_rankings_by_hand() -> None:
     assert rank_biased_overlap(["x", "y", "z"], ["x", "z", "y"]) == pytest.approx(0.955)
 
 
-def test_rbo_of_unequally_long_rankings_by_hand() -> None:
+def test_rbo_of_unequally_long_rankings_by_hand():
     # In common at depth 1 to 4: 0, 1, 2, 2. The short one ends at 2, sharing one in two, which
     # is taken to go on: 2 + 1/2 of 3 at depth 3, 2 + 2/2 of 4 at depth 4, 3/4 beyond.
     # p = 1/2: 0/2 + 1/2/4 + 5/6/8 + 3/4/16 + 3/4/16
@@ -78,10 +73,10 @@ def test_rbo_of_unequally_long_rankings_by_hand() -> None:
     assert rank_biased_overlap(["x", "y"], ["y", "z", "x", "w"], p=0.5) == pytest.approx(expected)
 
 
-def test_rbo_is_the_sum_over_all_depths() -> None:
+def test_rbo_is_the_sum_over_all_depths():
     """Term by term until the weights vanish, without the closed form."""
 
-    def the_long_way(a: list[str], b: list[str], p: float) -> float:
+    def the_long_way(a, b, p):
         short, long = sorted((a, b), key=len)
         share_at_end = len(set(short) & set(long[: len(short)])) / len(short)
         total, agreement = 0.0, 0.0
@@ -99,7 +94,7 @@ def test_rbo_is_the_sum_over_all_depths() -> None:
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, -0.1, 90])
-def test_rbo_wants_a_probability(p: float) -> None:
+def test_rbo_wants_a_probability(p):
     with pytest.raises(ValueError, match=f"it is {p}"):
         rank_biased_overlap(["a"], ["a"], p)
 
@@ -107,7 +102,7 @@ def test_rbo_wants_a_probability(p: float) -> None:
 # Kendall's tau
 
 
-def test_tau_by_hand() -> None:
+def test_tau_by_hand():
     # One of six pairs is the other way round: (5 - 1) / 6.
     assert kendall_tau(["a", "b", "c", "d"], ["a", "c", "b", "d"]) == pytest.approx(4 / 6)
     assert kendall_tau(["a", "b", "c"], ["c", "b", "a"]) == pytest.approx(-1.0)
@@ -117,7 +112,7 @@ def test_tau_by_hand() -> None:
     assert kendall_tau(["a", "b"], ["x", "y"]) == pytest.approx(-4 / math.sqrt(5 * 5))
 
 
-def test_tau_of_permutations_is_scipys() -> None:
+def test_tau_of_permutations_is_scipys():
     chance = random.Random(5)  # noqa: S311 - not for secrets
     for count in (2, 3, 10, 50, 200):
         ids = [f"d{i}" for i in range(count)]
@@ -129,7 +124,7 @@ def test_tau_of_permutations_is_scipys() -> None:
 # Overlap
 
 
-def test_overlap_is_of_the_first_k_whatever_their_order() -> None:
+def test_overlap_is_of_the_first_k_whatever_their_order():
     a, b = ["a", "b", "c", "d"], ["b", "a", "x", "c"]
     assert overlap(a, b, k=1) == 0.0
     assert overlap(a, b, k=2) == 1.0
@@ -143,7 +138,7 @@ def test_overlap_is_of_the_first_k_whatever_their_order() -> None:
 # Movers
 
 
-def test_movers_by_hand() -> None:
+def test_movers_by_hand():
     before, after = ["a", "b", "c", "d", "e"], ["b", "a", "c", "e", "d"]
     # Between ranks 1 and 2: 1 - 1 / log2(3). Between 4 and 5: 1 / log2(5) - 1 / log2(6).
     top, deep = 1 - 1 / math.log2(3), 1 / math.log2(5) - 1 / math.log2(6)
@@ -158,7 +153,7 @@ def test_movers_by_hand() -> None:
     assert movers(before, before, 10) == ()
 
 
-def test_who_comes_and_goes_stands_behind_the_last_rank() -> None:
+def test_who_comes_and_goes_stands_behind_the_last_rank():
     found = {m.doc_id: m for m in movers(["a", "gone"], ["new", "a"], 10)}
     third = 1 / math.log2(4)
     assert found["new"] == Move("new", None, 1, pytest.approx(1 - third))

@@ -1,7 +1,5 @@
 """SICR and WISE are what InfoSearch defines, worked by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -11,7 +9,7 @@ from engine.measures.p_mrr import sicr, wise
 PLAIN = ["x", "a", "b", "c", "d", "y"]
 
 
-def test_sicr_counts_documents_that_rise_with_the_instruction_and_fall_with_its_reverse() -> None:
+def test_sicr_counts_documents_that_rise_with_the_instruction_and_fall_with_its_reverse():
     # a: 2, 1, 3 obeys. b: 3, 3, 4 does not rise. c: 4, 2, 2 rises with both. d: 5, 4, 5 stays.
     with_it, reverse = ["a", "c", "b", "d", "x", "y"], ["x", "c", "a", "b", "d", "y"]
     assert sicr(["a", "b", "c", "d"], PLAIN, with_it, reverse) == 0.25
@@ -37,7 +35,7 @@ def test_sicr_counts_documents_that_rise_with_the_instruction_and_fall_with_its_
         ((5, 5, 5), 0.0),
     ],
 )
-def test_wise_weighs_how_far_a_document_obeys(ranks: tuple[int, ...], expected: float) -> None:
+def test_wise_weighs_how_far_a_document_obeys(ranks, expected):
     plain, with_it, reverse = (
         [*(f"x{i}" for i in range(rank - 1)), "a", *(f"x{i}" for i in range(rank - 1, 29))]
         for rank in ranks
@@ -45,7 +43,7 @@ def test_wise_weighs_how_far_a_document_obeys(ranks: tuple[int, ...], expected: 
     assert wise(["a"], plain, with_it, reverse, candidates=4) == pytest.approx(expected)
 
 
-def test_wise_is_the_mean_over_what_is_relevant() -> None:
+def test_wise_is_the_mean_over_what_is_relevant():
     # a: 2, 1, 3 is 1. b: 3, 4, 1 is -1.
     found = wise(["a", "b"], PLAIN, ["a", "x", "c", "b"], ["b", "x", "a"], candidates=6)
     assert found == 0.0

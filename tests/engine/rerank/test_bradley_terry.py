@@ -1,7 +1,5 @@
 """The Bradley-Terry fit under reranking, and which pairs it asks about."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -22,7 +20,7 @@ from engine.rerank.rounds import Asking
 from tests.engine.rerank.test_rerank import ByUtility, hashed
 
 
-def played(strengths: np.ndarray, first: float, games: int, seed: int) -> list[Answer]:
+def played(strengths, first, games, seed):
     """Hard answers drawn from the model itself."""
     dice = np.random.default_rng(seed)
     n = len(strengths)
@@ -34,11 +32,11 @@ def played(strengths: np.ndarray, first: float, games: int, seed: int) -> list[A
     return answers
 
 
-def asking_of(n: int) -> Asking:
+def asking_of(n):
     return Asking([f"d{i}" for i in range(n)], ByUtility(hashed), Options(top=10), None)
 
 
-def test_the_fit_is_the_most_probable_one() -> None:
+def test_the_fit_is_the_most_probable_one():
     """An independent optimiser of the same posterior finds nothing better and nothing else."""
     n = 12
     answers = played(np.linspace(2, -2, n)[::-1], 0.8, 60, seed=3)
@@ -48,7 +46,7 @@ def test_the_fit_is_the_most_probable_one() -> None:
     z = BradleyTerry(n).fit([]).values / TRUST
     precision = np.linalg.inv(SPREAD * np.eye(n) + TRUST_SPREAD * np.outer(z, z))
 
-    def loss(x: np.ndarray) -> float:
+    def loss(x):
         off = x[:n] - TRUST * z
         value = off @ precision @ off / 2 + x[n] ** 2 / FIRST_SPREAD / 2
         for a, b, won, weight in answers:
@@ -62,21 +60,21 @@ def test_the_fit_is_the_most_probable_one() -> None:
     assert found.covariance == pytest.approx(np.linalg.inv(bend)[:n, :n], abs=1e-3)
 
 
-def _bend(loss, x, i: int, j: int, h: float = 1e-3) -> float:  # type: ignore[no-untyped-def]
+def _bend(loss, x, i, j, h=1e-3):  # type: ignore[no-untyped-def]
     """Second derivative by finite differences."""
     di, dj = np.eye(len(x))[i] * h, np.eye(len(x))[j] * h
     four = loss(x + di + dj) - loss(x + di - dj) - loss(x - di + dj) + loss(x - di - dj)
     return float(four / (4 * h * h))
 
 
-def test_the_position_term_is_found_however_strong() -> None:
+def test_the_position_term_is_found_however_strong():
     strengths = np.linspace(2, -2, 30)
     for first in (-2.0, 0.0, 1.0, 3.0):
         found = BradleyTerry(30).fit(played(strengths, first, 3000, seed=5))
         assert found.first == pytest.approx(first, abs=0.35)
 
 
-def test_the_first_round_joins_all_documents_in_one_ring() -> None:
+def test_the_first_round_joins_all_documents_in_one_ring():
     for n in (3, 4, 9, 50):
         pairs = neighbours(n)
         assert len({frozenset(pair) for pair in pairs}) == n
@@ -89,7 +87,7 @@ def test_the_first_round_joins_all_documents_in_one_ring() -> None:
         assert reached == set(range(n))
 
 
-def test_a_round_asks_new_pairs_around_the_top_and_nobody_too_often() -> None:
+def test_a_round_asks_new_pairs_around_the_top_and_nobody_too_often():
     asking = asking_of(40)
     asking.pairs.update(dict.fromkeys(neighbours(40)))
     pairs = most_telling(asking, BradleyTerry(40).fit([]), 20)
@@ -99,7 +97,7 @@ def test_a_round_asks_new_pairs_around_the_top_and_nobody_too_often() -> None:
     assert np.median(ends) < 15
 
 
-def test_everybody_is_shown_first_about_as_often_as_second() -> None:
+def test_everybody_is_shown_first_about_as_often_as_second():
     asking = asking_of(30)
     for pairs in (neighbours(30), most_telling(asking, BradleyTerry(30).fit([]), 40)):
         asking.pairs.update(dict.fromkeys(oriented(asking, pairs)))
@@ -109,13 +107,13 @@ def test_everybody_is_shown_first_about_as_often_as_second() -> None:
         assert abs(first - second) <= 2
 
 
-def test_a_pair_asked_before_is_shown_the_other_way_round() -> None:
+def test_a_pair_asked_before_is_shown_the_other_way_round():
     asking = asking_of(5)
     asking.pairs.update(dict.fromkeys([(0, 1), (3, 2)]))
     assert oriented(asking, [(0, 1), (2, 3)]) == [(1, 0), (2, 3)]
 
 
-def test_every_pair_is_used_up_before_one_is_missing() -> None:
+def test_every_pair_is_used_up_before_one_is_missing():
     asking = asking_of(6)
     for _ in range(2):
         pairs = most_telling(asking, BradleyTerry(6).fit([]), 99)

@@ -1,9 +1,6 @@
 """Every way to rerank, with judges that err, prefer a position, or say nothing."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -27,16 +24,16 @@ FITTED = ["pairwise", "pairwise-lite", "pairwise-thorough"]
 class Same:
     """Gives one answer to everything."""
 
-    def __init__(self, answer: float | None):
+    def __init__(self, answer):
         self.answer = answer
 
-    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+    async def compare(self, pairs):
         return [self.answer] * len(pairs)
 
-    async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
+    async def grade_each(self, doc_ids):
         return [self.answer] * len(doc_ids)
 
-    async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
+    async def order(self, lists):
         """As shown for 1, reversed for 0."""
         if self.answer not in (0.0, 1.0):
             return [None] * len(lists)
@@ -46,29 +43,29 @@ class Same:
 class Lossy(ByUtility):
     """Loses the answers to ``share`` of the questions, by their hash."""
 
-    def __init__(self, utility: Callable[[str], float], share: float):
+    def __init__(self, utility, share):
         super().__init__(utility)
         self.share = share
 
-    def lost(self, question: object) -> bool:
+    def lost(self, question):
         return fraction(repr(question)) < self.share
 
-    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+    async def compare(self, pairs):
         answers = await super().compare(pairs)
         return [None if self.lost(p) else a for p, a in zip(pairs, answers, strict=True)]
 
-    async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
+    async def grade_each(self, doc_ids):
         answers = await super().grade_each(doc_ids)
         return [None if self.lost(d) else a for d, a in zip(doc_ids, answers, strict=True)]
 
-    async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
+    async def order(self, lists):
         answers = await super().order(lists)
         return [None if self.lost(x) else a for x, a in zip(lists, answers, strict=True)]
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("answer", [None, math.nan, math.inf, -1.0, 7.0, 0.5, 1.0, 0.0])
-def test_a_judge_that_knows_nothing_leaves_the_first_stage(mode: str, answer: float) -> None:
+def test_a_judge_that_knows_nothing_leaves_the_first_stage(mode, answer):
     """No answer, nonsense, ties everywhere, always the first shown, always the second shown."""
     lists = MODES[mode].asks == "order"
     for n in (5, 40) if lists and answer == 0 else (2, 5, 40):
@@ -79,7 +76,7 @@ def test_a_judge_that_knows_nothing_leaves_the_first_stage(mode: str, answer: fl
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_third_of_the_answers_missing_still_helps(mode: str) -> None:
+def test_a_third_of_the_answers_missing_still_helps(mode):
     docs = candidates(60)
     found = run(Lossy(hashed, 0.3), mode, docs)
     assert sorted(found.order) == sorted(docs)
@@ -92,7 +89,7 @@ def test_a_third_of_the_answers_missing_still_helps(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", COMPARING)
-def test_a_preference_for_the_first_is_seen_and_cancelled(mode: str) -> None:
+def test_a_preference_for_the_first_is_seen_and_cancelled(mode):
     docs = candidates(40)
     fair = run(ByUtility(informed, bias=0.0, soft=1.0), mode, docs)
     leaning = run(ByUtility(informed, bias=1.5, soft=1.0), mode, docs)
@@ -106,7 +103,7 @@ def test_a_preference_for_the_first_is_seen_and_cancelled(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", [*FITTED, "heapsort", "allpair", "listwise"])
-def test_confidence_is_least_at_the_cut(mode: str) -> None:
+def test_confidence_is_least_at_the_cut(mode):
     found = run(ByUtility(informed), mode, 70)
     sure = [found.confidence[d] for d in found.order]
     assert all(0.5 <= value <= 1 for value in sure)
@@ -114,13 +111,13 @@ def test_confidence_is_least_at_the_cut(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["pointwise", "tournament"])
-def test_what_was_not_compared_claims_no_confidence(mode: str) -> None:
+def test_what_was_not_compared_claims_no_confidence(mode):
     found = run(ByUtility(hashed), mode)
     assert found.position_bias is None
     assert not found.confidence
 
 
-def test_with_a_judge_that_errs_the_default_beats_heapsort_at_half_the_questions() -> None:
+def test_with_a_judge_that_errs_the_default_beats_heapsort_at_half_the_questions():
     """Behind a first stage about as good as a dense ranking: its nDCG@20 is some 0.5."""
     gained, calls = {"pairwise": 0.0, "heapsort": 0.0}, {"pairwise": 0, "heapsort": 0}
     for query in map(str, range(12)):

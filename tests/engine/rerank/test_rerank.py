@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from engine.llm.client import finish
 from engine.rerank.modes import MODES, estimate, rerank
-from engine.rerank.protocols import Options, Progress, Reranked, StopAsking
+from engine.rerank.protocols import Options, Progress, StopAsking
 
 COMPARING = [name for name, mode in MODES.items() if mode.asks == "compare"]
 SEQUENTIAL = ["heapsort", "sliding"]
@@ -25,57 +24,57 @@ class ByUtility:
         soft: answers with probabilities of these log-odds per unit; 0 for hard answers.
     """
 
-    def __init__(self, utility: Callable[[str], float], bias: float = 0.0, soft: float = 0.0):
+    def __init__(self, utility, bias=0.0, soft=0.0):
         self.utility, self.bias, self.soft = utility, bias, soft
         self.rounds: list[list[Any]] = []
 
-    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+    async def compare(self, pairs):
         self.rounds.append(list(pairs))
         return [self.answer(*pair) for pair in pairs]
 
-    def answer(self, first: str, second: str) -> float | None:
+    def answer(self, first, second):
         margin = self.utility(first) - self.utility(second) + self.bias
         if self.soft:
             return 1 / (1 + math.exp(-margin * self.soft))
         return 0.5 if margin == 0 else float(margin > 0)
 
-    async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
+    async def grade_each(self, doc_ids):
         self.rounds.append(list(doc_ids))
         return [self.utility(doc_id) / 1000 for doc_id in doc_ids]
 
-    async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
+    async def order(self, lists):
         self.rounds.append([tuple(each) for each in lists])
         return [sorted(each, key=self.utility, reverse=True) for each in lists]
 
 
-def fraction(text: str) -> float:
+def fraction(text):
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2**48
 
 
-def hashed(doc_id: str) -> float:
+def hashed(doc_id):
     """A utility, 0 to 1000, that has nothing to do with the first stage."""
     return 1000 * fraction(doc_id)
 
 
-def informed(doc_id: str) -> float:
+def informed(doc_id):
     """A utility that goes roughly with the first stage, as a reranker's pool does."""
     return 6 * (1 - int(doc_id[1:]) / 100) + 4 * fraction(doc_id)
 
 
-def candidates(n: int) -> list[str]:
+def candidates(n):
     return [f"d{i}" for i in range(n)]
 
 
-def run(judge: Any, mode: str, docs: Sequence[str] | int = 60, **more: Any) -> Reranked:
+def run(judge, mode, docs=60, **more):
     docs = candidates(docs) if isinstance(docs, int) else docs
     return finish(rerank(docs, judge, mode, **more))
 
 
-def best(docs: Sequence[str], utility: Callable[[str], float]) -> list[str]:
+def best(docs, utility):
     return sorted(docs, key=utility, reverse=True)
 
 
-def swaps(order: Sequence[str], utility: Callable[[str], float]) -> float:
+def swaps(order, utility):
     """Share of the pairs that stand the wrong way round."""
     values = [utility(d) for d in order]
     pairs = [(a, b) for i, a in enumerate(values) for b in values[i + 1 :]]
@@ -86,13 +85,13 @@ def swaps(order: Sequence[str], utility: Callable[[str], float]) -> float:
     ("mode", "exact"),
     [("heapsort", 20), ("allpair", 20), ("sliding", 20), ("pointwise", 60), ("tournament", 10)],
 )
-def test_a_judge_without_error_gives_the_exact_top(mode: str, exact: int) -> None:
+def test_a_judge_without_error_gives_the_exact_top(mode, exact):
     found = run(ByUtility(hashed), mode, options=Options(top=min(exact, 20)))
     assert list(found.order[:exact]) == best(candidates(60), hashed)[:exact]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_few_documents_are_ordered_exactly_by_a_judge_without_error(mode: str) -> None:
+def test_few_documents_are_ordered_exactly_by_a_judge_without_error(mode):
     assert run(ByUtility(hashed), mode, 0).order == ()
     for n in (1, 2, 3, 4, 5, 7):
         found = run(ByUtility(hashed), mode, n)
@@ -102,7 +101,7 @@ def test_few_documents_are_ordered_exactly_by_a_judge_without_error(mode: str) -
 @pytest.mark.parametrize(("mode", "missed"), [
     ("pairwise-lite", 2), ("pairwise", 1), ("pairwise-thorough", 0), ("listwise", 2),
 ])  # fmt: skip
-def test_few_questions_find_nearly_all_of_the_top(mode: str, missed: int) -> None:
+def test_few_questions_find_nearly_all_of_the_top(mode, missed):
     docs = candidates(100)
     found = run(ByUtility(informed), mode, docs)
     wanted = best(docs, informed)
@@ -111,7 +110,7 @@ def test_few_questions_find_nearly_all_of_the_top(mode: str, missed: int) -> Non
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_identical_repeats_ask_identical_questions_and_none_twice(mode: str) -> None:
+def test_identical_repeats_ask_identical_questions_and_none_twice(mode):
     first, second = ByUtility(hashed, soft=0.01), ByUtility(hashed, soft=0.01)
     assert run(first, mode, 50) == run(second, mode, 50)
     assert first.rounds == second.rounds
@@ -120,7 +119,7 @@ def test_identical_repeats_ask_identical_questions_and_none_twice(mode: str) -> 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_cost_told_before_is_the_cost(mode: str) -> None:
+def test_the_cost_told_before_is_the_cost(mode):
     for n in (1, 2, 3, 4, 5, 6, 13, 20, 21, 50):
         judge = ByUtility(hashed)
         found = run(judge, mode, n)
@@ -135,7 +134,7 @@ def test_the_cost_told_before_is_the_cost(mode: str) -> None:
             assert told.rounds == pytest.approx(found.rounds, rel=0.25, abs=2)
 
 
-def test_the_default_takes_half_of_heapsorts_questions_in_a_fiftieth_of_its_rounds() -> None:
+def test_the_default_takes_half_of_heapsorts_questions_in_a_fiftieth_of_its_rounds():
     default, heapsort = estimate("pairwise", 100), estimate("heapsort", 100)
     assert default.calls <= 0.55 * heapsort.calls
     assert default.rounds <= heapsort.rounds / 50
@@ -143,10 +142,10 @@ def test_the_default_takes_half_of_heapsorts_questions_in_a_fiftieth_of_its_roun
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_stopping_returns_the_order_of_the_last_round(mode: str) -> None:
+def test_stopping_returns_the_order_of_the_last_round(mode):
     told: list[Progress] = []
 
-    def second_round(progress: Progress) -> bool:
+    def second_round(progress):
         told.append(progress)
         return progress.rounds == 2
 
@@ -158,9 +157,9 @@ def test_stopping_returns_the_order_of_the_last_round(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_judge_that_gives_up_leaves_the_best_order_so_far(mode: str) -> None:
+def test_a_judge_that_gives_up_leaves_the_best_order_so_far(mode):
     class Tired(ByUtility):
-        async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        async def compare(self, pairs):
             if len(self.rounds) == 3:
                 raise StopAsking
             return await super().compare(pairs)
@@ -172,7 +171,7 @@ def test_a_judge_that_gives_up_leaves_the_best_order_so_far(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_documents_behind_the_depth_stay_where_they_are(mode: str) -> None:
+def test_documents_behind_the_depth_stay_where_they_are(mode):
     judge = ByUtility(hashed)
     found = run(judge, mode, 30, options=Options(depth=12))
     assert list(found.order[12:]) == candidates(30)[12:]
@@ -182,7 +181,7 @@ def test_documents_behind_the_depth_stay_where_they_are(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_documents_of_the_same_text_are_judged_once_and_stay_together(mode: str) -> None:
+def test_documents_of_the_same_text_are_judged_once_and_stay_together(mode):
     texts = {"d3": "a copy", "d17": "a copy", "d5": "another", "d7": "", "d9": ""}
     judge = ByUtility(hashed)
     found = run(judge, mode, 30, options=Options(texts=texts))
@@ -192,9 +191,9 @@ def test_documents_of_the_same_text_are_judged_once_and_stay_together(mode: str)
     assert len(found.order) == 30
 
 
-def test_lists_may_come_back_with_strangers_repeats_and_gaps() -> None:
+def test_lists_may_come_back_with_strangers_repeats_and_gaps():
     class Careless(ByUtility):
-        async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
+        async def order(self, lists):
             answers = await super().order(lists)
             return [["?", *(x or [])[:5], (x or [""])[0]] for x in answers]
 
@@ -204,7 +203,7 @@ def test_lists_may_come_back_with_strangers_repeats_and_gaps() -> None:
         assert found.order[0] == best(candidates(60), hashed)[0]
 
 
-def test_what_cannot_be_reranked_is_refused_at_once() -> None:
+def test_what_cannot_be_reranked_is_refused_at_once():
     with pytest.raises(ValueError, match="'a' is a candidate twice"):
         run(ByUtility(hashed), "pairwise", ["a", "b", "a"])
     with pytest.raises(ValueError, match="no reranking mode 'bogo'; there are pairwise"):
@@ -215,7 +214,7 @@ def test_what_cannot_be_reranked_is_refused_at_once() -> None:
         estimate("heapsort", 0)
 
     class Short(ByUtility):
-        async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        async def compare(self, pairs):
             return [1.0]
 
     with pytest.raises(ValueError, match="1 answers to 12 questions"):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 from engine.encode.loaders import load_encoder
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.scenarios.aspect_training import CARD, FEWEST_GROUPS, check_tuning, split, train
 from engine.scenarios.pair_grading import questions_for
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import AspectGroup, PairRequest, Tuning
 from tests.fakes.model_answers import MODEL, grades_pairs, in_title
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
 from tests.fakes.small_corpus import METHODS, PROBLEMS
 from tests.support import make_explorer
@@ -26,22 +23,20 @@ needs_extra = pytest.mark.skipif(find_spec("peft") is None, reason="needs the ex
 
 
 @pytest.fixture(scope="module")
-def judge() -> Iterator[ModelServer]:
+def judge():
     with serving(knowledge(), handlers=[grades_pairs(in_title)]) as running:
         yield running
 
 
 @pytest.fixture
-def tiny(home: Path, small_source: Path, tiny_model: Path) -> Explorer:
+def tiny(home, small_source, tiny_model):
     """The small corpus, indexed by an encoder that knows nothing."""
     explorer = make_explorer(home)
     explorer.library.import_documents(ImportRequest(small_source, "tiny", encoder=str(tiny_model)))
     return explorer
 
 
-def test_each_aspect_of_a_seed_is_compared_with_the_nearest_by_it_and_by_topic(
-    small: Explorer,
-) -> None:
+def test_each_aspect_of_a_seed_is_compared_with_the_nearest_by_it_and_by_topic(small):
     corpus = small.library.open("small")
     questions = questions_for(corpus, PairRequest("small", 12, 6))
     assert len({q.seed for q in questions}) <= 12
@@ -57,7 +52,7 @@ def test_each_aspect_of_a_seed_is_compared_with_the_nearest_by_it_and_by_topic(
     assert fewer == questions[: len(fewer)], "answers to a smaller request are used again"
 
 
-def test_pairs_are_estimated_graded_and_kept(small: Explorer, judge: ModelServer) -> None:
+def test_pairs_are_estimated_graded_and_kept(small, judge):
     explorer = make_explorer(small.settings.home, openai_base_url=judge.url, llm_model=MODEL)
     request = PairRequest("small", 6, 4)
     estimate = explorer.pair_grading.estimate(request)
@@ -73,7 +68,7 @@ def test_pairs_are_estimated_graded_and_kept(small: Explorer, judge: ModelServer
     assert explorer.pair_grading.run(request).result == report.result
 
 
-def _groups(alike: str) -> list[AspectGroup]:
+def _groups(alike):
     """Graded pairs about the method, of which some are alike: by "method", or by "problem"."""
     ids = [(problem, method) for problem in PROBLEMS for method in METHODS]
     place = 0 if alike == "problem" else 1
@@ -93,9 +88,7 @@ def _groups(alike: str) -> list[AspectGroup]:
 
 @pytest.mark.nightly
 @needs_extra
-def test_an_encoder_learns_what_the_grades_say_and_is_loaded_from_its_folder(
-    tiny: Explorer, tmp_path: Path
-) -> None:
+def test_an_encoder_learns_what_the_grades_say_and_is_loaded_from_its_folder(tiny, tmp_path):
     corpus, out = tiny.library.open("tiny"), tmp_path / "tuned"
     told: list[tuple[int, int]] = []
     tuning = Tuning(epochs=1, learning_rate=3e-2, keep=0.0)
@@ -117,7 +110,7 @@ def test_an_encoder_learns_what_the_grades_say_and_is_loaded_from_its_folder(
         check_tuning(trained, out)
 
 
-def test_seeds_measured_by_are_nowhere_in_training() -> None:
+def test_seeds_measured_by_are_nowhere_in_training():
     parts = split(_groups("method"))
     measured = {group.seed for group in parts.held_out}
     assert len(measured) == len(_groups("method")) // 4
@@ -125,7 +118,7 @@ def test_seeds_measured_by_are_nowhere_in_training() -> None:
         assert not measured & {group.seed, *group.grades}
 
 
-def test_grades_that_say_nothing_are_too_few() -> None:
+def test_grades_that_say_nothing_are_too_few():
     with pytest.raises(BadInputError, match=f"few.*{FEWEST_GROUPS}") as refused:
         split([AspectGroup(str(n), "method", {"x": 1, "y": 1}) for n in range(30)])
     assert "--documents" in refused.value.remedy

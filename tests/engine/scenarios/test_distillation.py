@@ -1,21 +1,15 @@
 """A small model learns from a large one's scenarios, and then writes for the corpus itself."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.scenarios.distillation import distill, question, read_answer, split
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest, Training
 from tests.fakes.model_answers import MODEL, shown_document
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
 from tests.support import make_explorer, write_jsonl
 
@@ -33,7 +27,7 @@ THINGS = {
 }
 
 
-def briefly(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
+def briefly(prompt, _):
     """A teacher of few words, so that a tiny model can learn them by heart."""
     title, _text = shown_document(prompt)
     entry = {"key_aspect": "use", "information_need": f"Use of {title}?", "explanation": "It says."}
@@ -41,13 +35,13 @@ def briefly(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 @pytest.fixture(scope="module")
-def teacher() -> Iterator[ModelServer]:
+def teacher():
     with serving(knowledge(), handlers=[briefly]) as running:
         yield running
 
 
 @pytest.fixture
-def taught(home: Path, tmp_path: Path, teacher: ModelServer) -> Explorer:
+def taught(home, tmp_path, teacher):
     """Six short documents, for which a model has written scenarios."""
     rows = [{"doc_id": k, "title": k.title(), "text": text} for k, text in THINGS.items()]
     explorer = make_explorer(home, openai_base_url=teacher.url, llm_model=MODEL)
@@ -57,7 +51,7 @@ def taught(home: Path, tmp_path: Path, teacher: ModelServer) -> Explorer:
     return explorer
 
 
-def test_lessons_hold_the_document_and_the_teachers_answer(taught: Explorer) -> None:
+def test_lessons_hold_the_document_and_the_teachers_answer(taught):
     found = taught.scenarios.lessons("things")
     assert [lesson.doc_id for lesson in found] == list(THINGS)
     for lesson in found:
@@ -71,9 +65,7 @@ def test_lessons_hold_the_document_and_the_teachers_answer(taught: Explorer) -> 
 
 
 @needs_extra
-def test_distilling_refuses_what_it_cannot_use(
-    taught: Explorer, small: Explorer, tmp_path: Path
-) -> None:
+def test_distilling_refuses_what_it_cannot_use(taught, small, tmp_path):
     with pytest.raises(BadInputError, match="seedlens scenarios small"):
         small.scenarios.lessons("small")
     found = taught.scenarios.lessons("things")

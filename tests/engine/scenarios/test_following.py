@@ -1,13 +1,8 @@
 """Scenarios follow the documents that they are of, and go when they are told to."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
@@ -15,8 +10,8 @@ from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS
 
 
 def test_scenarios_of_a_document_that_has_changed_are_left_aside_until_they_are_written_anew(
-    small_copy: Explorer,
-) -> None:
+    small_copy,
+):
     small_copy.scenarios.run(EXTRACTS)
     text = "Glass is blown by hand. The furnace never goes out."
     small_copy.library.add("small", [{"doc_id": "plain", "title": "Glass", "text": text}])
@@ -29,9 +24,7 @@ def test_scenarios_of_a_document_that_has_changed_are_left_aside_until_they_are_
     assert small_copy.scenarios.status("small").outdated == 0
 
 
-def test_scenarios_go_with_their_corpus_and_come_back_with_it(
-    small_copy: Explorer, small_source: Path
-) -> None:
+def test_scenarios_go_with_their_corpus_and_come_back_with_it(small_copy, small_source):
     written = small_copy.scenarios.run(EXTRACTS).result.scenarios
     small_copy.scenarios.set_weight("small", 0.4)
     small_copy.library.delete("small")
@@ -48,7 +41,7 @@ def test_scenarios_go_with_their_corpus_and_come_back_with_it(
     assert small_copy.scenarios.status("small").scenarios == 0
 
 
-def test_requests_that_cannot_be_met_are_refused_at_the_door(small_copy: Explorer) -> None:
+def test_requests_that_cannot_be_met_are_refused_at_the_door(small_copy):
     for request, said in (
         (ScenarioRequest("small", "extractive", weight=1.5), "1.5"),
         (ScenarioRequest("small", "extractive", limit=0), "limit is 0"),

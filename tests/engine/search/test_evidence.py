@@ -1,7 +1,5 @@
 """Which passages stand for a likeness: none that are close to everything, none by chance."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 
@@ -10,8 +8,7 @@ import pytest
 
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.corpora.opened import OpenCorpus
-from engine.explorer import Explorer
-from engine.numeric import FloatArray, unit
+from engine.numeric import unit
 from engine.search.evidence import (
     FEWEST,
     EvidenceFinder,
@@ -29,7 +26,7 @@ from engine.types.searches import Query
 WIDTH = 16
 
 
-def document(sentences: FloatArray, roles: list[tuple[float, ...]] | None = None) -> Seed:
+def document(sentences, roles=None):
     """A document whose sentences have these vectors, and the words "s0", "s1" ..."""
     words = [f"s{i}" for i in range(len(sentences))]
     text = " ".join(words)
@@ -46,14 +43,14 @@ def document(sentences: FloatArray, roles: list[tuple[float, ...]] | None = None
     return Seed(Document("", "", text, parts), vector, sentences, no_tokens, starts, idf)
 
 
-def around(centroid: FloatArray, documents: list[FloatArray]) -> Surroundings:
+def around(centroid, documents):
     counts = np.array([len(d) for d in documents], dtype=np.intp)
     sentences = np.concatenate([np.zeros((0, WIDTH), np.float32), *documents])
     roles, starts = np.ones((len(sentences), 1), np.float32), np.cumsum(counts) - counts
     return Surroundings(centroid, sentences, roles, starts, chance=0.0)
 
 
-def axes(*weighted: dict[int, float]) -> FloatArray:
+def axes(*weighted):
     """Unit vectors that point along these axes."""
     rows = np.zeros((len(weighted), WIDTH), dtype=np.float32)
     for row, weights in zip(rows, weighted, strict=True):
@@ -62,16 +59,16 @@ def axes(*weighted: dict[int, float]) -> FloatArray:
     return unit(rows)
 
 
-def evenly_rare(_: str) -> float:
+def evenly_rare(_):
     return 1.0
 
 
-def found(seed: Seed, other: Seed, surroundings: Surroundings) -> list[tuple[str, str]]:
+def found(seed, other, surroundings):
     like = EvidenceFinder(seed, None, surroundings, evenly_rare, 1.0).find(other)
     return [(pair.seed_text, pair.doc_text) for pair in like.evidence]
 
 
-def test_a_sentence_that_is_close_to_all_around_the_seed_does_not_come_first() -> None:
+def test_a_sentence_that_is_close_to_all_around_the_seed_does_not_come_first():
     # Sentence 0 says what all documents around say; sentence 1 has what only this one shares.
     seed = document(axes({0: 1.0}, {1: 1.0, 2: 0.6}))
     other = document(axes({0: 1.0, 3: 0.6}, {1: 1.0, 4: 0.7}))
@@ -81,7 +78,7 @@ def test_a_sentence_that_is_close_to_all_around_the_seed_does_not_come_first() -
     assert found(seed, other, near) == [("s1", "s1"), ("s0", "s0")]
 
 
-def test_a_pair_that_documents_of_no_likeness_reach_too_is_not_shown() -> None:
+def test_a_pair_that_documents_of_no_likeness_reach_too_is_not_shown():
     seed = document(axes({0: 1.0}))
     centroid = np.zeros(WIDTH, dtype=np.float32)
     others = [axes({0: 0.1 + 0.02 * n, 5: 1.0}, {6: 1.0}) for n in range(FEWEST)]
@@ -92,13 +89,13 @@ def test_a_pair_that_documents_of_no_likeness_reach_too_is_not_shown() -> None:
     assert found(seed, weak, few) == [("s0", "s0")], "too few to tell chance by"
 
 
-def test_documents_without_sentences_have_no_evidence() -> None:
+def test_documents_without_sentences_have_no_evidence():
     empty, seed = document(np.zeros((0, WIDTH), np.float32)), document(axes({0: 1.0}))
     surroundings = around(np.zeros(WIDTH, dtype=np.float32), [])
     assert found(empty, seed, surroundings) == found(seed, empty, surroundings) == []
 
 
-def test_where_nothing_stands_out_the_explanation_says_so(explorer: Explorer) -> None:
+def test_where_nothing_stands_out_the_explanation_says_so(explorer):
     lens = explorer.library.lens("demo")
     seed = document(axes({0: 1.0}))
     method = Focus(np.ones(1), np.array([0.0, 1.0, 0.0]), np.zeros(3))
@@ -107,22 +104,22 @@ def test_where_nothing_stands_out_the_explanation_says_so(explorer: Explorer) ->
 
 
 @pytest.mark.parametrize("word", ["Here", "by", "Surprisingly", "recently", "quite", "Contains"])
-def test_words_that_hold_a_sentence_together_are_not_marked(word: str) -> None:
+def test_words_that_hold_a_sentence_together_are_not_marked(word):
     assert not root(word)
 
 
 @pytest.mark.parametrize("word", ["networks", "family", "Assembly", "fly", "Bees", "דבורים"])
-def test_words_that_say_what_a_sentence_is_about_may_be_marked(word: str) -> None:
+def test_words_that_say_what_a_sentence_is_about_may_be_marked(word):
     assert root(word)
 
 
-def test_stop_words_are_those_of_scikit_learn() -> None:
+def test_stop_words_are_those_of_scikit_learn():
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     assert stop_words() == ENGLISH_STOP_WORDS
 
 
-def test_a_number_is_marked_whole(explorer: Explorer) -> None:
+def test_a_number_is_marked_whole(explorer):
     said = explorer.document("demo", "demo-0001").sentences
     sentence = next(one.text for one in said if re.search(r"\d,\d{3}", one.text))
     first = explorer.search(Query("demo", text=sentence)).results[0]
@@ -130,9 +127,7 @@ def test_a_number_is_marked_whole(explorer: Explorer) -> None:
     assert re.search(r"\d+,\d{3}", sentence)[0] in marked, "such as 48,200"
 
 
-def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_marked(
-    explorer: Explorer,
-) -> None:
+def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_marked(explorer):
     opened = explorer.library.open("demo")
     seeds = opened.seeds(opened.doc_ids[5::9])
     passages = [find_words(s, s.document.sentences[1].span, opened.words.rarity) for s in seeds]
@@ -145,7 +140,7 @@ def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_ma
     assert marked < 0.01 * words
 
 
-def test_evidence_is_the_same_for_corpora_in_memory_and_on_disk(small: Explorer) -> None:
+def test_evidence_is_the_same_for_corpora_in_memory_and_on_disk(small):
     opened = small.library.open("small")
     seed = opened.seed("bees-network")
     resident = opened.surroundings(seed).centroid

@@ -1,16 +1,12 @@
 """Documents are found by what they imply, and the page says how that was worked out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from engine.corpora.registry import store_of
 from engine.corpora.stored_facts import FACT_COLUMNS, facts_of
-from engine.explorer import Explorer
 from engine.search.systems.facts_system import topic_words
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
@@ -22,7 +18,7 @@ FIRST_OF_MARCH = {"walk", "cake", "choir", "boiler"}
 
 
 @pytest.fixture(scope="module")
-def messages(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+def messages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("messages")
     explorer = make_explorer(folder / "home")
     source = write_jsonl(folder / "messages.jsonl", LETTERS)
@@ -30,7 +26,7 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
     return explorer
 
 
-def ask(explorer: Explorer, text: str, system: str = "facts") -> list[str]:
+def ask(explorer, text, system="facts"):
     return [r.doc_id for r in explorer.search(Query("messages", text=text, system=system)).results]
 
 
@@ -46,26 +42,24 @@ def ask(explorer: Explorer, text: str, system: str = "facts") -> list[str]:
         ("Who sat in a park in Japan?", "museum"),
     ],
 )
-def test_the_document_that_only_implies_the_answer_comes_first(
-    messages: Explorer, question: str, answer: str
-) -> None:
+def test_the_document_that_only_implies_the_answer_comes_first(messages, question, answer):
     assert ask(messages, question)[0] == answer
 
 
-def test_facts_narrow_before_the_topic_decides(messages: Explorer) -> None:
+def test_facts_narrow_before_the_topic_decides(messages):
     found = ask(messages, "Who walked along the coast on 1 March 2024?")
     assert set(found[:4]) == FIRST_OF_MARCH
     assert "later" in found[4:6]
 
 
 @pytest.mark.parametrize("system", ["hybrid+facts", "aspect+facts"])
-def test_other_systems_go_by_facts_too(messages: Explorer, system: str) -> None:
+def test_other_systems_go_by_facts_too(messages, system):
     question = "Who walked along the coast on 1 March 2024?"
     assert set(ask(messages, question, system)[:4]) == FIRST_OF_MARCH
     assert set(ask(messages, question, system.removesuffix("+facts"))[:4]) != FIRST_OF_MARCH
 
 
-def test_a_result_says_which_fact_answers_and_how_it_was_worked_out(messages: Explorer) -> None:
+def test_a_result_says_which_fact_answers_and_how_it_was_worked_out(messages):
     query = Query("messages", text="Who walked along the coast on 1 March 2024?", system="facts")
     first = messages.search(query).results[0]
     (match,) = first.facts
@@ -78,26 +72,26 @@ def test_a_result_says_which_fact_answers_and_how_it_was_worked_out(messages: Ex
     )
 
 
-def test_a_query_without_facts_is_ranked_by_topic_and_says_so(messages: Explorer) -> None:
+def test_a_query_without_facts_is_ranked_by_topic_and_says_so(messages):
     found = messages.search(Query("messages", text="A walk by the sea", system="facts"))
     assert any("topic decides" in note for note in found.notes)
     assert all(not result.facts for result in found.results)
     assert {found.results[0].doc_id, found.results[1].doc_id} <= {"walk", "later", "plain"}
 
 
-def test_a_stored_seed_asks_for_its_own_facts(messages: Explorer) -> None:
+def test_a_stored_seed_asks_for_its_own_facts(messages):
     found = messages.search(Query("messages", seed="walk", system="facts"))
     assert {r.doc_id for r in found.results[:3]} == FIRST_OF_MARCH - {"walk"}
 
 
-def test_a_wording_can_name_the_fact(messages: Explorer) -> None:
+def test_a_wording_can_name_the_fact(messages):
     query = Query("messages", seed="plain", instruction="on 1 March 2024", system="facts")
     assert {r.doc_id for r in messages.search(query).results[:4]} == FIRST_OF_MARCH
     plain = messages.search(replace(query, instruction=None))
     assert plain.results[0].doc_id in {"walk", "later"}
 
 
-def test_the_facts_of_a_wording_take_no_words_from_the_text(messages: Explorer) -> None:
+def test_the_facts_of_a_wording_take_no_words_from_the_text(messages):
     text = "My grandmother grows enormous pumpkins on her farm in the hills"
     query = Query("messages", text=text, instruction="from 12 March 2024 please", system="facts")
     searcher = messages.searcher("messages")
@@ -106,9 +100,7 @@ def test_the_facts_of_a_wording_take_no_words_from_the_text(messages: Explorer) 
     assert topic_words(request) == text.lower()
 
 
-def test_importing_again_finds_facts_of_an_older_version_anew(
-    fresh: Explorer, tmp_path: Path
-) -> None:
+def test_importing_again_finds_facts_of_an_older_version_anew(fresh, tmp_path):
     source = write_jsonl(tmp_path / "messages.jsonl", LETTERS[:3])
     request = ImportRequest(source, "messages")
     fresh.library.import_documents(request)
@@ -125,7 +117,7 @@ def test_importing_again_finds_facts_of_an_older_version_anew(
     assert fresh.library.open("messages").facts(["walk"])["walk"]
 
 
-def test_a_table_without_the_columns_gets_them(messages: Explorer, tmp_path: Path) -> None:
+def test_a_table_without_the_columns_gets_them(messages, tmp_path):
     table = DocumentTable.open(store_of(messages.home, messages.ledger.corpora()[0]))
     schema = table.schema
     old = schema

@@ -1,7 +1,5 @@
 """Rankings that learn from liked and rejected documents."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

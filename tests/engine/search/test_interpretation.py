@@ -1,7 +1,5 @@
 """From what a person asks for to weights over the seed's sentences and the lens's aspects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +9,9 @@ from engine.collections.readers import read_collection
 from engine.config import DEMO
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.instructions import Reading
 from engine.measures.p_mrr import p_mrr
-from engine.numeric import FloatArray
 from engine.queries import parse_reading
 from engine.search.interpretation import (
     avoid,
@@ -23,18 +19,17 @@ from engine.search.interpretation import (
     focus_on_reading,
 )
 from engine.types.documents import Document, Sentence
-from engine.types.lenses import Aspect
 from engine.types.searches import WHOLE, Query
 
 BACKGROUND, METHOD, RESULT = range(3)
 BEES = Query("small", seed="bees-network", k=100)
 
 
-def row(*values: float) -> FloatArray:
+def row(*values):
     return np.array(values, dtype=np.float32)
 
 
-def make_seed(*roles: tuple[float, float, float]) -> Seed:
+def make_seed(*roles):
     """A seed whose sentence i points along axis i, with these role probabilities."""
     count = len(roles)
     sentences = tuple(Sentence((i, i + 1), "x", role) for i, role in enumerate(roles))
@@ -49,7 +44,7 @@ PURE = make_seed((1, 0, 0), (0, 1, 0), (0, 0, 1))
 MIXED = make_seed((0.6, 0.4, 0), (0, 0.9, 0.1))
 
 
-def test_sentences_weigh_by_how_far_they_serve_the_aspect() -> None:
+def test_sentences_weigh_by_how_far_they_serve_the_aspect():
     focus = focus_on_aspect(MIXED, RESEARCH, RESEARCH.aspects[METHOD])
     assert focus is not None
     assert focus.sentence_weights == pytest.approx([0.4 / 1.3, 0.9 / 1.3])
@@ -57,7 +52,7 @@ def test_sentences_weigh_by_how_far_they_serve_the_aspect() -> None:
     assert (focus.avoided.tolist(), focus.strength) == ([0, 0, 0], 1.0)
 
 
-def test_what_is_ruled_out_takes_weight_from_the_sentences_that_serve_it() -> None:
+def test_what_is_ruled_out_takes_weight_from_the_sentences_that_serve_it():
     level = row(0, 0, 0, 1)  # as close to one sentence as to the other
     wants, nothing = row(0, 1, 0), row(0, 0, 0)
     plain = focus_on_reading(MIXED, RESEARCH, Reading(wants, nothing, 1.0, ""), level)
@@ -68,13 +63,13 @@ def test_what_is_ruled_out_takes_weight_from_the_sentences_that_serve_it() -> No
     assert ruled.avoided.tolist() == [1, 0, 0]
 
 
-def test_what_the_aspect_asks_for_cannot_be_ruled_out_by_its_wording() -> None:
+def test_what_the_aspect_asks_for_cannot_be_ruled_out_by_its_wording():
     focus = focus_on_aspect(PURE, RESEARCH, RESEARCH.aspects[METHOD])
     assert focus is not None
     assert avoid(focus, row(1, 1, 0)).avoided.tolist() == [1, 0, 0]
 
 
-def test_a_reading_that_the_seed_cannot_serve_gives_no_focus() -> None:
+def test_a_reading_that_the_seed_cannot_serve_gives_no_focus():
     only_problem = make_seed((1, 0, 0), (1, 0, 0))
     reading = Reading(row(0, 1, 0), row(0, 0, 0), 1.0, "same method")
     assert focus_on_reading(only_problem, RESEARCH, reading, row(0, 0, 0, 1)) is None
@@ -84,11 +79,11 @@ def test_a_reading_that_the_seed_cannot_serve_gives_no_focus() -> None:
 
 
 @pytest.mark.nightly
-def test_documents_that_are_alike_only_in_what_is_ruled_out_fall(explorer: Explorer) -> None:
+def test_documents_that_are_alike_only_in_what_is_ruled_out_fall(explorer):
     searcher = explorer.searcher("demo")
     judged = read_collection(DEMO).qrels
 
-    def ranked(seed: str, words: str) -> list[str]:
+    def ranked(seed, words):
         query = Query("demo", seed=seed, instruction=words)
         return [s.doc_id for s in searcher.rank(query, searcher.seed(query))]
 
@@ -106,9 +101,7 @@ def test_documents_that_are_alike_only_in_what_is_ruled_out_fall(explorer: Explo
 
 
 @pytest.mark.parametrize("sentence", range(3))
-def test_a_wording_that_quotes_a_sentence_is_about_that_sentence(
-    small: Explorer, sentence: int
-) -> None:
+def test_a_wording_that_quotes_a_sentence_is_about_that_sentence(small, sentence):
     text = small.document("small", "bees-network").sentences[sentence].text
     found = small.search(replace(BEES, instruction=text))
     assert int(np.argmax(found.weights)) == sentence
@@ -116,7 +109,7 @@ def test_a_wording_that_quotes_a_sentence_is_about_that_sentence(
     assert found.notes == ()
 
 
-def test_aspect_and_wording_that_disagree_are_told_apart(small: Explorer) -> None:
+def test_aspect_and_wording_that_disagree_are_told_apart(small):
     asked = replace(BEES, aspect="method", instruction="Which papers came to the same result?")
     found = small.search(asked)
     (note,) = found.notes
@@ -130,15 +123,13 @@ def test_aspect_and_wording_that_disagree_are_told_apart(small: Explorer) -> Non
 # What decides: a correction, the aspect, or the words
 
 
-def ranked(small: Explorer, **asked: object) -> list[str]:
+def ranked(small, **asked):
     query = Query("small", seed="bees-network", k=100, **asked)  # type: ignore[arg-type]
     return [r.doc_id for r in small.search(query).results]
 
 
 @pytest.mark.parametrize("aspect", RESEARCH.aspects, ids=lambda aspect: aspect.key)
-def test_the_exact_words_of_a_built_in_wording_mean_its_aspect(
-    small: Explorer, aspect: Aspect
-) -> None:
+def test_the_exact_words_of_a_built_in_wording_mean_its_aspect(small, aspect):
     chosen = small.search(replace(BEES, aspect=aspect.key))
     written = small.search(replace(BEES, instruction=f" {aspect.instruction} "))
     assert [(r.doc_id, r.score) for r in written.results] == [
@@ -148,7 +139,7 @@ def test_the_exact_words_of_a_built_in_wording_mean_its_aspect(
     assert written.weights == chosen.weights
 
 
-def test_what_a_search_was_read_as_is_a_correction_that_changes_nothing(small: Explorer) -> None:
+def test_what_a_search_was_read_as_is_a_correction_that_changes_nothing(small):
     for words in ("ignore the topic", "the same method, whatever the topic", ""):
         for aspect in ("method", None):
             asked = replace(BEES, instruction=words, aspect=aspect)
@@ -161,7 +152,7 @@ def test_what_a_search_was_read_as_is_a_correction_that_changes_nothing(small: E
             assert again.avoided == found.avoided
 
 
-def test_a_correction_takes_the_place_of_aspect_and_wording(small: Explorer) -> None:
+def test_a_correction_takes_the_place_of_aspect_and_wording(small):
     asked = replace(BEES, aspect="method", instruction="ignore the topic", reading=("+result",))
     found = small.search(asked)
     assert (found.understood, found.avoided) == ((("Result", 1.0),), ())
@@ -171,13 +162,13 @@ def test_a_correction_takes_the_place_of_aspect_and_wording(small: Explorer) -> 
     assert (picked.sentences, picked.avoided) == ((1,), ("Background",))
 
 
-def test_ruling_every_aspect_out_is_told(small: Explorer) -> None:
+def test_ruling_every_aspect_out_is_told(small):
     asked = replace(BEES, reading=("-background", "-method", "-result"))
     (note,) = small.search(asked).notes
     assert "Every aspect is ruled out" in note
 
 
-def test_a_correction_of_the_reading_is_checked(small: Explorer) -> None:
+def test_a_correction_of_the_reading_is_checked(small):
     with pytest.raises(UnknownNameError, match="There is no aspect 'taste'"):
         small.search(replace(BEES, reading=("+taste",)))
     for text in ("method,-method", "any,method", "+"):
@@ -185,7 +176,7 @@ def test_a_correction_of_the_reading_is_checked(small: Explorer) -> None:
             parse_reading(text)
 
 
-def test_a_model_is_told_what_a_correction_says(small: Explorer) -> None:
+def test_a_model_is_told_what_a_correction_says(small):
     searcher = small.searcher("small")
     seed = searcher.seed(BEES)
     chosen = searcher.criterion(replace(BEES, aspect="method"), seed)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.support import make_explorer, write_jsonl
@@ -22,7 +21,7 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def explorer(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+def explorer(tmp_path_factory):
     folder = tmp_path_factory.mktemp("languages")
     rows = [{"doc_id": doc_id, "text": text} for doc_id, text in TEXTS.items()]
     path: Path = write_jsonl(folder / "languages.jsonl", rows)
@@ -42,8 +41,6 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
         ("crayfishes", "en"),
     ],
 )
-def test_a_word_finds_its_document_in_every_script(
-    explorer: Explorer, words: str, doc_id: str
-) -> None:
+def test_a_word_finds_its_document_in_every_script(explorer, words, doc_id):
     found = explorer.search(Query("languages", text=words, system="bm25"))
     assert [result.doc_id for result in found.results][:1] == [doc_id]

@@ -1,7 +1,5 @@
 """Transport between sentences is the cheapest way to make one document of another."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 
 from engine.corpora.contracts import Focus, Request
-from engine.numeric import FloatArray, unit
+from engine.numeric import unit
 from engine.search.systems.optimal_transport import (
     FARTHEST,
     REGULARISATION,
@@ -18,31 +16,31 @@ from engine.search.systems.optimal_transport import (
 )
 
 if TYPE_CHECKING:
-    from engine.explorer import Explorer
+    pass
 
 
-def rows(*values: list[float]) -> FloatArray:
+def rows(*values):
     return unit(np.array(values, dtype=np.float32))
 
 
-def sentences(generator: np.random.Generator, count: int, width: int = 24) -> FloatArray:
+def sentences(generator, count, width=24):
     """Sentences of one document: unlike each other, but about one thing."""
     about = generator.standard_normal(width)
     return unit((generator.standard_normal((count, width)) + about).astype(np.float32))
 
 
-def softmax(values: np.ndarray) -> np.ndarray:
+def softmax(values):
     powers = np.exp(values - values.max())
     return powers / powers.sum()
 
 
-def marginals(query: FloatArray, document: FloatArray) -> tuple[np.ndarray, ...]:
+def marginals(query, document):
     """Distances and both sides' shares, straight from the paper."""
     distances = np.linalg.norm(query[:, None].astype(float) - document[None], axis=2)
     return distances, softmax(-distances.min(axis=1)), softmax(-distances.min(axis=0))
 
 
-def test_two_sentences_move_to_two_by_hand() -> None:
+def test_two_sentences_move_to_two_by_hand():
     """Right angles: each sentence stays where it is, or moves by sqrt(2).
 
     Nothing has to move between two alike; where the document lacks one of the two sentences,
@@ -55,7 +53,7 @@ def test_two_sentences_move_to_two_by_hand() -> None:
     assert lacking == pytest.approx((1 - near) * np.sqrt(2), abs=1e-5)
 
 
-def test_the_cost_is_that_of_pots_solver_for_one_document() -> None:
+def test_the_cost_is_that_of_pots_solver_for_one_document():
     import ot
 
     generator = np.random.default_rng(4)
@@ -66,7 +64,7 @@ def test_the_cost_is_that_of_pots_solver_for_one_document() -> None:
     assert transport_costs(query, [document])[0] == pytest.approx(expected, abs=1e-5)
 
 
-def test_many_documents_cost_what_each_costs_alone() -> None:
+def test_many_documents_cost_what_each_costs_alone():
     generator = np.random.default_rng(5)
     query = sentences(generator, 7)
     documents = [sentences(generator, int(n)) for n in generator.integers(1, 40, 60)]
@@ -74,7 +72,7 @@ def test_many_documents_cost_what_each_costs_alone() -> None:
     assert transport_costs(query, documents) == pytest.approx(alone, abs=1e-5)
 
 
-def test_only_sentences_with_weight_take_part() -> None:
+def test_only_sentences_with_weight_take_part():
     generator = np.random.default_rng(6)
     query, document = sentences(generator, 5), sentences(generator, 6)
     weights = np.array([0.0, 0.6, 0.0, 0.4, 0.0], dtype=np.float32)
@@ -87,7 +85,7 @@ def test_only_sentences_with_weight_take_part() -> None:
     assert cost != pytest.approx(alone, abs=1e-5)
 
 
-def test_what_has_no_sentences_is_farthest() -> None:
+def test_what_has_no_sentences_is_farthest():
     generator = np.random.default_rng(7)
     query, document = sentences(generator, 3), sentences(generator, 4)
     empty, wordless = document[:0], np.zeros_like(document)
@@ -100,7 +98,7 @@ def test_what_has_no_sentences_is_farthest() -> None:
     assert transport_costs(query, [padded])[0] == pytest.approx(costs[0], abs=1e-6)
 
 
-def test_the_system_ranks_by_the_sentences_in_focus(small: Explorer) -> None:
+def test_the_system_ranks_by_the_sentences_in_focus(small):
     corpus = small.library.open("small")
     seed = corpus.seed("bees-network")
     request = Request(seed, None, corpus.scope(without="bees-network"))

@@ -1,14 +1,11 @@
 """Queries, filters and what was found, written down and read back."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
 import pytest
 
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, lens_from_json, lens_to_json
 from engine.queries import (
     parse_filter,
@@ -23,7 +20,7 @@ from engine.types.searches import Filter, Query
 BEES = Query("small", seed="bees-network", aspect="method", k=100)
 
 
-def test_a_query_survives_being_written_down() -> None:
+def test_a_query_survives_being_written_down():
     filters = (Filter("venue", "=", "x' OR '1'='1"), Filter("year", ">=", "2010"))
     for query in (
         BEES,
@@ -35,12 +32,12 @@ def test_a_query_survives_being_written_down() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"corpus": "c", "sede": "x"}', '{"focus": 3}'])
-def test_a_text_that_is_no_query_is_refused(text: str) -> None:
+def test_a_text_that_is_no_query_is_refused(text):
     with pytest.raises(BadInputError, match="cannot be read"):
         query_from_json(text)
 
 
-def test_a_query_is_named_by_seed_and_aspect() -> None:
+def test_a_query_is_named_by_seed_and_aspect():
     assert query_id(BEES) == "bees-network_method"
     assert query_id(replace(BEES, aspect=None)) == "bees-network_any"
     pasted = Query("small", text="Bees.", aspect="result")
@@ -59,7 +56,7 @@ def test_a_query_is_named_by_seed_and_aspect() -> None:
 @pytest.mark.parametrize(
     "values", [("ACL",), ("ACL", "EMNLP"), ("A|B", "C; D", "back\\slash", "end\\"), ("x=y",)]
 )
-def test_values_of_a_filter_survive_being_written_into_a_link(values: tuple[str, ...]) -> None:
+def test_values_of_a_filter_survive_being_written_into_a_link(values):
     filter_ = Filter.any_of("venue", values)
     assert filter_.values == values
     assert parse_filters(f"year>=2010; {filter_};") == (Filter("year", ">=", "2010"), filter_)
@@ -68,20 +65,20 @@ def test_values_of_a_filter_survive_being_written_into_a_link(values: tuple[str,
 
 
 @pytest.mark.parametrize("field", ["a=b", "p<0.05", "x >= y", "a;b|c", "back\\slash", "end\\"])
-def test_fields_of_any_name_survive_being_written_into_a_link(field: str) -> None:
+def test_fields_of_any_name_survive_being_written_into_a_link(field):
     filter_ = Filter.any_of(field, ["1", "2=3"])
     assert parse_filters(f"year>=2010; {filter_}") == (Filter("year", ">=", "2010"), filter_)
     query = replace(BEES, filters=(filter_,))
     assert query_from_json(query_to_json(query)) == query
 
 
-def test_several_values_are_written_with_bars_between_them() -> None:
+def test_several_values_are_written_with_bars_between_them():
     assert str(Filter.any_of("venue", ["ACL", "EMNLP"])) == "venue=ACL|EMNLP"
     assert parse_filter("venue = ACL | EMNLP ").values == ("ACL", "EMNLP")
     assert Filter("venue", "=", "ACL|EMNLP").words == "venue = ACL or EMNLP"
 
 
-def test_what_each_filter_leaves_tells_which_one_leaves_nothing(small: Explorer) -> None:
+def test_what_each_filter_leaves_tells_which_one_leaves_nothing(small):
     filters = (parse_filter("venue=Parva"), parse_filter("year>=2021"))
     query = replace(BEES, filters=filters)
     assert not small.search(query).results
@@ -92,16 +89,16 @@ def test_what_each_filter_leaves_tells_which_one_leaves_nothing(small: Explorer)
 
 
 @pytest.mark.parametrize("text", ["year", "=x", "venue=", "venue=|", "year>2010", ""])
-def test_a_filter_that_cannot_be_read_is_quoted(text: str) -> None:
+def test_a_filter_that_cannot_be_read_is_quoted(text):
     with pytest.raises(BadInputError, match=f"'{text}' cannot be read"):
         parse_filter(text)
 
 
-def test_a_lens_survives_being_written_down() -> None:
+def test_a_lens_survives_being_written_down():
     assert lens_from_json(lens_to_json(RESEARCH)) == RESEARCH
 
 
-def test_a_search_report_is_json_with_spans_into_the_stored_text(small: Explorer) -> None:
+def test_a_search_report_is_json_with_spans_into_the_stored_text(small):
     found = small.search(replace(BEES, k=3, filters=(parse_filter("year>=2001"),)))
     report = json.loads(json.dumps(search_report(found)))
     assert {"corpus", "query", "system", "seconds", "results", "truncated"} <= set(report)

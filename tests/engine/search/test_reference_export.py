@@ -1,11 +1,8 @@
 """Reading lists as bibliographies: what is exported is read back, and other programs read it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pypandoc
@@ -22,7 +19,7 @@ from engine.explorations.exports import (
 )
 from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
-from engine.types.documents import Document, SourceDocument
+from engine.types.documents import Document
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 TEXT = "We count birds. Models see 50% of them & more."
@@ -30,23 +27,23 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "csl-data.json").read_
 
 
 def document(
-    title: str = "A title",
-    authors: tuple[str, ...] = ("Ada Lovelace",),
-    year: int | None = 1843,
+    title="A title",
+    authors=("Ada Lovelace",),
+    year=1843,
     *,
-    doc_id: str = "d1",
-    url: str | None = None,
-    text: str = TEXT,
-    **metadata: Any,
-) -> Document:
+    doc_id="d1",
+    url=None,
+    text=TEXT,
+    **metadata,
+):
     return Document(doc_id, title, text, (), year, authors, url, metadata)
 
 
-def kept(*documents: Document, note: str = "") -> list[KeptDocument]:
+def kept(*documents, note=""):
     return [KeptDocument("papers", one, note) for one in documents]
 
 
-def read_back(tmp_path: Path, name: str, content: str) -> list[SourceDocument]:
+def read_back(tmp_path, name, content):
     path = tmp_path / name
     path.write_text(content, "utf-8")
     return list(open_source(path, lens=RESEARCH))
@@ -98,18 +95,16 @@ CITED = [
 @pytest.mark.parametrize(
     ("name", "write"), [("a.json", to_csl_json), ("a.bib", to_bibtex), ("a.ris", to_ris)]
 )
-def test_what_citations_need_is_imported_and_exported_again(
-    tmp_path: Path, name: str, write: Any
-) -> None:
+def test_what_citations_need_is_imported_and_exported_again(tmp_path, name, write):
     common = {"author": [{"family": "Lee", "given": "Ann"}], "issued": {"date-parts": [[2020]]}}
     given = [{"id": f"d{n}", **item, **common, "abstract": TEXT} for n, item in enumerate(CITED)]
 
-    def imported(file: str, content: str) -> list[KeptDocument]:
+    def imported(file, content):
         read = read_back(tmp_path, file, content)
         own = [(d.doc_id, d.title, d.text, (), d.year, d.authors, d.url, d.metadata) for d in read]
         return kept(*(Document(*fields) for fields in own))
 
-    def cited(read: list[KeptDocument]) -> list[dict[str, Any]]:
+    def cited(read):
         without = ("id", "genre")  # BibTeX has a kind of thesis
         return [{k: v for k, v in one.items() if k not in without} for one in csl_items(read)]
 
@@ -119,7 +114,7 @@ def test_what_citations_need_is_imported_and_exported_again(
 
 
 @pytest.mark.parametrize(("name", "write"), [("a.bib", to_bibtex), ("a.ris", to_ris)])
-def test_what_is_exported_is_read_back_the_same(tmp_path: Path, name: str, write: Any) -> None:
+def test_what_is_exported_is_read_back_the_same(tmp_path, name, write):
     wanted = [
         *(document(title, venue="Proc. of {Odd} & Co_1") for title in TITLES),
         *(document("Names", authors) for authors in AUTHORS),
@@ -140,7 +135,7 @@ def test_what_is_exported_is_read_back_the_same(tmp_path: Path, name: str, write
     assert found[-1].url in (wanted[-1].url, "https://example.org/a_b?x=1&y=%7B2%7D")
 
 
-def test_references_of_a_database_keep_their_names_pages_and_keywords(tmp_path: Path) -> None:
+def test_references_of_a_database_keep_their_names_pages_and_keywords(tmp_path):
     table = (
         "Authors,Title,Year,Source title,Volume,Issue,Page start,Page end,Author Keywords,DOI,"
         "Abstract\nLiu F.; Sa-Ambo J.M.; van der Berg J.-P.; O'Neil P.,Soil and rain,2026,Digital "
@@ -162,7 +157,7 @@ def test_references_of_a_database_keep_their_names_pages_and_keywords(tmp_path: 
     assert names in to_citations(one, "apa")
 
 
-def test_family_names_of_several_words_and_organisations_stay_whole(tmp_path: Path) -> None:
+def test_family_names_of_several_words_and_organisations_stay_whole(tmp_path):
     entry = """@misc{a, title = {Soil}, author = {de la Garcia Lopez, Maria and {Otter Watch}
     and Berg Olsen, Per}, abstract = {We dig.}}"""
     record = "TY  - JOUR\nTI  - Soil\nAB  - We dig.\nAU  - Garcia Lopez M.\nAU  - Lee A.\nER  - \n"
@@ -204,16 +199,14 @@ def test_family_names_of_several_words_and_organisations_stay_whole(tmp_path: Pa
         ({}, "document", "misc", "GEN"),
     ],
 )  # fmt: skip
-def test_entries_have_the_type_of_what_they_are(
-    known: dict[str, str], kind: str, bibtex: str, ris: str
-) -> None:
+def test_entries_have_the_type_of_what_they_are(known, kind, bibtex, ris):
     one = kept(document(**known))
     assert csl_items(one)[0]["type"] == kind
     assert to_bibtex(one).startswith(f"@{bibtex}{{")
     assert to_ris(one).lstrip().startswith(f"TY  - {ris}\n")
 
 
-def test_keys_are_author_year_word_and_each_once() -> None:
+def test_keys_are_author_year_word_and_each_once():
     items = csl_items(kept(
         document("On the Étude of x"), document("The étude again"), document("A 2nd", (), None),
         document("漢字", ("李 小龙",), 2020), document("漢字", ("李 小龙",), 2020),
@@ -223,7 +216,7 @@ def test_keys_are_author_year_word_and_each_once() -> None:
     ]  # fmt: skip
 
 
-def test_csl_json_is_what_its_schema_asks_for() -> None:
+def test_csl_json_is_what_its_schema_asks_for():
     documents = [document(t, a) for t, a in zip(TITLES, AUTHORS, strict=False)]
     documents += [document("", (), None, url="https://example.org", pages="3", language="en")]
     items = json.loads(to_csl_json(kept(*documents, note="read\nthis")))
@@ -237,7 +230,7 @@ def test_csl_json_is_what_its_schema_asks_for() -> None:
 
 
 @pytest.mark.parametrize(("kind", "write"), [("bibtex", to_bibtex), ("ris", to_ris)])
-def test_another_program_reads_the_same_references(kind: str, write: Any) -> None:
+def test_another_program_reads_the_same_references(kind, write):
     wanted = kept(
         document(TITLES[3], AUTHORS[0], venue="Journal of Birds", doi="10.1000/xyz"),
         document("A report", AUTHORS[1], venue="NAACL", url="https://example.org/a_b"),
@@ -252,7 +245,7 @@ def test_another_program_reads_the_same_references(kind: str, write: Any) -> Non
     assert read[0]["DOI"] == "10.1000/xyz"
 
 
-def test_citations_are_formatted_by_their_style() -> None:
+def test_citations_are_formatted_by_their_style():
     one = kept(
         document("Notes on the engine", venue="Journal of Engines", volume="3", pages="1-9"),
         document("World health", ("World Health Organization",), None),
@@ -272,7 +265,7 @@ def test_citations_are_formatted_by_their_style() -> None:
         assert "Notes on the" in to_citations(one, style).replace("\n", " "), style
 
 
-def test_a_title_makes_no_markup_in_a_citation() -> None:
+def test_a_title_makes_no_markup_in_a_citation():
     one = kept(document("[x](http://e.org) <script>a</script> *b* @c", url="javascript:alert(1)"))
     text, page = to_citations(one, "apa"), to_citations(one, "apa", page=True)
     assert "[x](http://e.org) <script>a</script> *b* @c" in text
@@ -280,7 +273,7 @@ def test_a_title_makes_no_markup_in_a_citation() -> None:
     assert 'href="javascript' not in page
 
 
-def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:
+def test_titles_and_notes_make_no_link_html_or_list_in_markdown():
     hostile = "1. [x](http://evil.org) ![i](a) <b>b</b> www.evil.org https://evil.org `c` &amp; *d*"
     search = Query("papers", text=hostile, instruction=hostile)
     one = [
@@ -307,7 +300,7 @@ def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:
     ["https://e.org/a> <b>x</b>", "https://e.org/a}, note = {x", "https://e.org/\\input{x}",
      'https://e.org/"a`b|c^d', "https://e.org/\u202egpj.exe"],
 )  # fmt: skip
-def test_an_address_ends_neither_its_link_nor_its_field(address: str, tmp_path: Path) -> None:
+def test_an_address_ends_neither_its_link_nor_its_field(address, tmp_path):
     one = kept(document("A title", url=address))
     (found,) = read_back(tmp_path, "a.bib", to_bibtex(one))
     assert "note" not in found.metadata
@@ -318,7 +311,7 @@ def test_an_address_ends_neither_its_link_nor_its_field(address: str, tmp_path: 
     assert all(re.fullmatch(r"[!-~]*", link) for link in re.findall(r'href="([^"]*)"', html))
 
 
-def test_no_field_of_a_document_forges_a_field_of_its_record(tmp_path: Path) -> None:
+def test_no_field_of_a_document_forges_a_field_of_its_record(tmp_path):
     forged = "x\nER  - \r\nTY  - JOUR\u2028UR  - javascript:alert(1)"
     command = r"\href{javascript:alert(1)}{y}}, url = {javascript:alert(1)"
     for words in (forged, command):
@@ -339,7 +332,7 @@ def test_no_field_of_a_document_forges_a_field_of_its_record(tmp_path: Path) -> 
             assert read.url is None
 
 
-def test_every_form_can_be_made_of_nothing_and_an_unknown_one_is_refused() -> None:
+def test_every_form_can_be_made_of_nothing_and_an_unknown_one_is_refused():
     for kind in EXPORT_FORMATS:
         assert isinstance(export_kept(kind, [], {}), str)
     with pytest.raises(UnknownNameError, match="no format 'docx'"):

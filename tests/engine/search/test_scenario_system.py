@@ -1,22 +1,16 @@
 """The system ``scenario`` finds what documents only imply, and says by which scenario."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from engine.corpora.scenario_store import embed
-from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
-from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
-from engine.types.scenarios import COMPONENTS, Component, ScenarioRequest
+from engine.types.scenarios import COMPONENTS, ScenarioRequest
 from engine.types.searches import Query
 from tests.fakes.model_answers import IMPLIED, MODEL, writes_scenarios
-from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
@@ -25,16 +19,14 @@ FERRIES = "A timetable of ferries: when may a ferry leave, and how late can it b
 
 
 @pytest.fixture(scope="module")
-def writer() -> Iterator[ModelServer]:
+def writer():
     """A model that writes scenarios for the small corpus."""
     with serving(knowledge(), handlers=[writes_scenarios]) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def profiled_home(
-    small_home: Path, writer: ModelServer, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def profiled_home(small_home, writer, tmp_path_factory):
     """A home with the small corpus and its scenarios. For reading only."""
     home = tmp_path_factory.mktemp("profiled") / "home"
     shutil.copytree(small_home, home)
@@ -43,24 +35,22 @@ def profiled_home(
 
 
 @pytest.fixture
-def profiled(profiled_home: Path, home: Path, writer: ModelServer) -> Explorer:
+def profiled(profiled_home, home, writer):
     """The same, to be written to."""
     shutil.copytree(profiled_home, home)
     return connected(home, writer)
 
 
-def connected(home: Path, writer: ModelServer, **settings: int) -> Explorer:
+def connected(home, writer, **settings):
     return make_explorer(home, openai_base_url=writer.url, llm_model=MODEL, **settings)
 
 
-def places(explorer: Explorer, text: str, system: str) -> list[str]:
+def places(explorer, text, system):
     found = explorer.search(Query("small", text=text, system=system, k=len(DOCUMENTS)))
     return [result.doc_id for result in found.results]
 
 
-def test_a_document_is_found_by_what_it_only_implies_and_the_result_says_why(
-    profiled: Explorer,
-) -> None:
+def test_a_document_is_found_by_what_it_only_implies_and_the_result_says_why(profiled):
     assert not any("ferr" in str(d).lower() for d in DOCUMENTS), "nobody says it"
     dense, scenario = (places(profiled, FERRIES, s) for s in ("dense", "scenario"))
     assert scenario[0] == "tides-sensor"
@@ -74,7 +64,7 @@ def test_a_document_is_found_by_what_it_only_implies_and_the_result_says_why(
     assert first.evidence, "and the passages are shown as ever"
 
 
-def test_the_score_is_the_weighted_sum_of_document_and_best_scenario(profiled: Explorer) -> None:
+def test_the_score_is_the_weighted_sum_of_document_and_best_scenario(profiled):
     found = profiled.search(Query("small", seed="bees-network", system="scenario"))
     dense = profiled.search(Query("small", seed="bees-network", system="dense", k=40))
     own = {r.doc_id: r.score for r in dense.results}
@@ -87,7 +77,7 @@ def test_the_score_is_the_weighted_sum_of_document_and_best_scenario(profiled: E
     assert scores == sorted(scores, reverse=True)
 
 
-def test_the_weight_can_be_set_and_holds_from_the_next_search(profiled: Explorer) -> None:
+def test_the_weight_can_be_set_and_holds_from_the_next_search(profiled):
     profiled.scenarios.set_weight("small", 1.0)
     alone = places(profiled, FERRIES, "scenario")
     assert alone == places(profiled, FERRIES, "dense")
@@ -97,9 +87,7 @@ def test_the_weight_can_be_set_and_holds_from_the_next_search(profiled: Explorer
 
 
 @pytest.mark.parametrize("component", [COMPONENTS[0], COMPONENTS[-1]])
-def test_each_component_can_be_embedded_without_asking_again(
-    profiled: Explorer, writer: ModelServer, encoder: OnePassEncoder, component: Component
-) -> None:
+def test_each_component_can_be_embedded_without_asking_again(profiled, writer, encoder, component):
     asked = writer.seen.questions
     request = ScenarioRequest("small", "generated", component)
     estimate = profiled.scenarios.estimate(request)
@@ -116,9 +104,7 @@ def test_each_component_can_be_embedded_without_asking_again(
         assert result.scenario.score == pytest.approx(float(vector @ query), abs=2e-3)
 
 
-def test_a_document_without_scenarios_keeps_its_own_score(
-    small_copy: Explorer, writer: ModelServer
-) -> None:
+def test_a_document_without_scenarios_keeps_its_own_score(small_copy, writer):
     explorer = connected(small_copy.home.root, writer)
     explorer.scenarios.run(ScenarioRequest("small", limit=3))
     query = Query("small", seed="bees-network", system="scenario", k=40)
@@ -131,12 +117,12 @@ def test_a_document_without_scenarios_keeps_its_own_score(
         assert found[result.doc_id].score == pytest.approx(result.score, abs=1e-5)
 
 
-def test_a_corpus_without_scenarios_says_how_to_write_them(small: Explorer) -> None:
+def test_a_corpus_without_scenarios_says_how_to_write_them(small):
     with pytest.raises(BadInputError, match="seedlens scenarios small"):
         small.search(Query("small", seed="bees-network", system="scenario"))
 
 
-def test_searches_see_at_once_what_is_written_and_removed(small_copy: Explorer) -> None:
+def test_searches_see_at_once_what_is_written_and_removed(small_copy):
     query = Query("small", seed="bees-network", system="scenario")
     small_copy.scenarios.run(ScenarioRequest("small", "extractive"))
     first = small_copy.search(query).results[0]
@@ -149,9 +135,7 @@ def test_searches_see_at_once_what_is_written_and_removed(small_copy: Explorer) 
     assert small_copy.search(query).results[0].scenario == first.scenario
 
 
-def test_a_changed_document_is_not_found_by_its_old_scenarios(
-    profiled: Explorer, tmp_path: Path
-) -> None:
+def test_a_changed_document_is_not_found_by_its_old_scenarios(profiled, tmp_path):
     rows = [
         {"doc_id": d["doc_id"], "title": d["title"], "text": "Hens lay fewer eggs in winter."}
         if d["doc_id"] == "tides-sensor"
@@ -166,9 +150,7 @@ def test_a_changed_document_is_not_found_by_its_old_scenarios(
     assert changed.rank > 1
 
 
-def test_scenarios_that_do_not_fit_into_memory_rank_alike(
-    profiled_home: Path, writer: ModelServer
-) -> None:
+def test_scenarios_that_do_not_fit_into_memory_rank_alike(profiled_home, writer):
     inside = connected(profiled_home, writer)
     outside = connected(profiled_home, writer, resident_megabytes=0)
     for query in (

@@ -1,10 +1,7 @@
 """What a page of results promises: its evidence, its changes of rank, its errors."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,18 +10,17 @@ import engine.search.systems.aspect_system
 from engine.collections.readers import read_collection
 from engine.config import DEMO as DEMO_FOLDER
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.search.systems import SYSTEMS
 from engine.types.limits import LONGEST_INSTRUCTION, PASTED_CHARS
-from engine.types.searches import Query, SearchResults
+from engine.types.searches import Query
 
 every_system = pytest.mark.parametrize("system", list(SYSTEMS))
 BEES = Query("small", seed="bees-network", aspect="method", k=100)
 DEMO = Query("demo", seed="demo-0001", aspect="method")
 
 
-def ids(found: SearchResults) -> list[str]:
+def ids(found):
     return [r.doc_id for r in found.results]
 
 
@@ -33,9 +29,7 @@ def ids(found: SearchResults) -> list[str]:
 
 @every_system
 @pytest.mark.parametrize("aspect", [None, "method"])
-def test_evidence_quotes_the_stored_texts_exactly(
-    explorer: Explorer, system: str, aspect: str | None
-) -> None:
+def test_evidence_quotes_the_stored_texts_exactly(explorer, system, aspect):
     found = explorer.search(replace(DEMO, system=system, aspect=aspect))
     assert found.seed == explorer.document("demo", "demo-0001")
     for result in found.results:
@@ -53,7 +47,7 @@ def test_evidence_quotes_the_stored_texts_exactly(
             assert len(set(spans)) == len(spans), "no sentence is shown twice"
 
 
-def test_marked_words_lie_within_their_passages(explorer: Explorer) -> None:
+def test_marked_words_lie_within_their_passages(explorer):
     marks = 0
     for seed in ("demo-0001", "demo-0100", "demo-0200"):
         found = explorer.search(replace(DEMO, seed=seed))
@@ -66,7 +60,7 @@ def test_marked_words_lie_within_their_passages(explorer: Explorer) -> None:
     assert marks > 20
 
 
-def assert_words(text: str, span: tuple[int, int], marks: tuple[tuple[int, int], ...]) -> None:
+def assert_words(text, span, marks):
     assert list(marks) == sorted(set(marks))
     for start, end in marks:
         assert span[0] <= start < end <= span[1]
@@ -76,7 +70,7 @@ def assert_words(text: str, span: tuple[int, int], marks: tuple[tuple[int, int],
         assert word.lower() not in {"the", "and", "of", "is"}
 
 
-def test_under_an_aspect_the_best_evidence_is_of_that_aspect(explorer: Explorer) -> None:
+def test_under_an_aspect_the_best_evidence_is_of_that_aspect(explorer):
     for index, aspect in enumerate(("background", "method", "result")):
         found = explorer.search(replace(DEMO, aspect=aspect, steer=1.0))
         shown = [result for result in found.results if result.evidence]
@@ -86,7 +80,7 @@ def test_under_an_aspect_the_best_evidence_is_of_that_aspect(explorer: Explorer)
             assert result.evidence[0].role == index
 
 
-def test_the_explanation_says_how_strong_the_aspect_is_and_the_move(explorer: Explorer) -> None:
+def test_the_explanation_says_how_strong_the_aspect_is_and_the_move(explorer):
     found = explorer.search(DEMO)
     said = r"(Mostly the same topic; method {0}|({0})ly similar in method) \(cosine 0\.\d\d\)"
     strengths = set()
@@ -103,9 +97,7 @@ def test_the_explanation_says_how_strong_the_aspect_is_and_the_move(explorer: Ex
     assert all("ignores the aspect; method " in str(r.explanation) for r in ignoring.results)
 
 
-def test_a_first_visit_finds_the_method_where_the_whole_document_does_not(
-    explorer: Explorer,
-) -> None:
+def test_a_first_visit_finds_the_method_where_the_whole_document_does_not(explorer):
     """The demo's first seed: the first three results are right, in other words, on other topics."""
     seed, aspect = explorer.starting_point("demo")
     grades = read_collection(DEMO_FOLDER).qrels[f"{seed}_{aspect}"]
@@ -123,9 +115,7 @@ def test_a_first_visit_finds_the_method_where_the_whole_document_does_not(
 # What the aspect changed
 
 
-def test_rank_change_is_the_difference_to_the_search_at_steer_0(
-    small: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rank_change_is_the_difference_to_the_search_at_steer_0(small, monkeypatch):
     monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 12)
     before = {r.doc_id: r.rank for r in small.search(replace(BEES, steer=0.0)).results}
     found = small.search(BEES)
@@ -139,7 +129,7 @@ def test_rank_change_is_the_difference_to_the_search_at_steer_0(
     assert found.instruction_following
 
 
-def test_at_steer_0_nothing_moves(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_steer_0_nothing_moves(small, monkeypatch):
     monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 4)
     found = small.search(replace(BEES, steer=0.0))
     assert {r.rank_change for r in found.results} == {0}
@@ -147,24 +137,20 @@ def test_at_steer_0_nothing_moves(small: Explorer, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("system", ["bm25", "dense", "late-interaction", "hybrid"])
-def test_a_system_that_ignores_the_aspect_is_shown_as_insensitive(
-    small: Explorer, system: str
-) -> None:
+def test_a_system_that_ignores_the_aspect_is_shown_as_insensitive(small, system):
     found = small.search(replace(BEES, system=system))
     assert {r.rank_change for r in found.results} == {0}
     assert found.instruction_following == 0.0
 
 
-def test_without_an_aspect_there_is_nothing_to_obey(small: Explorer) -> None:
+def test_without_an_aspect_there_is_nothing_to_obey(small):
     found = small.search(replace(BEES, aspect=None))
     assert found.instruction_following is None
     assert {r.rank_change for r in found.results} == {None}
     assert found.weights == ()
 
 
-def test_a_seed_without_a_sentence_of_the_aspect_is_ranked_as_a_whole_and_says_so(
-    small: Explorer,
-) -> None:
+def test_a_seed_without_a_sentence_of_the_aspect_is_ranked_as_a_whole_and_says_so(small):
     found = small.search(Query("small", seed="no-method", aspect="method", k=100))
     assert found.notes == (
         "The seed has no Method sentence, so the ranking follows the whole text.",
@@ -178,7 +164,7 @@ def test_a_seed_without_a_sentence_of_the_aspect_is_ranked_as_a_whole_and_says_s
 
 
 @every_system
-def test_the_text_of_a_stored_document_finds_that_document(explorer: Explorer, system: str) -> None:
+def test_the_text_of_a_stored_document_finds_that_document(explorer, system):
     doc_id = "demo-0123"
     text = explorer.document("demo", doc_id).text
     found = explorer.search(Query("demo", text=text, system=system))
@@ -189,7 +175,7 @@ def test_the_text_of_a_stored_document_finds_that_document(explorer: Explorer, s
 
 @pytest.mark.parametrize("text", ["🐝", "הדבורים מתות", "a" * 20_000, "\x00"])
 @every_system
-def test_any_text_may_be_pasted(small: Explorer, system: str, text: str) -> None:
+def test_any_text_may_be_pasted(small, system, text):
     found = small.search(Query("small", text=text, aspect="method", system=system))
     assert found.seed.text == text
     assert all(np.isfinite(r.score) for r in found.results)
@@ -198,7 +184,7 @@ def test_any_text_may_be_pasted(small: Explorer, system: str, text: str) -> None
 # Instructions and single sentences
 
 
-def test_an_instruction_shifts_weight_among_the_sentences_of_the_aspect(explorer: Explorer) -> None:
+def test_an_instruction_shifts_weight_among_the_sentences_of_the_aspect(explorer):
     query = replace(DEMO, seed="demo-0008")
     plain = explorer.search(query)
     worded = explorer.search(replace(query, instruction="How much data was collected, and whose?"))
@@ -212,7 +198,7 @@ def test_an_instruction_shifts_weight_among_the_sentences_of_the_aspect(explorer
     assert ids(worded) != ids(plain)
 
 
-def test_a_wording_without_an_aspect_is_read_for_one(explorer: Explorer) -> None:
+def test_a_wording_without_an_aspect_is_read_for_one(explorer):
     wording = RESEARCH.aspects[2].definition
     found = explorer.search(replace(DEMO, aspect=None, instruction=wording))
     assert sum(found.weights) == pytest.approx(1.0)
@@ -221,7 +207,7 @@ def test_a_wording_without_an_aspect_is_read_for_one(explorer: Explorer) -> None
 
 
 @pytest.mark.parametrize("sentence", range(3))
-def test_one_sentence_may_be_the_focus(small: Explorer, sentence: int) -> None:
+def test_one_sentence_may_be_the_focus(small, sentence):
     found = small.search(replace(BEES, aspect=None, focus=(sentence,), steer=1.0))
     assert found.weights == tuple(float(i == sentence) for i in range(3))
     text = small.document("small", "bees-network").sentences[sentence].text
@@ -231,7 +217,7 @@ def test_one_sentence_may_be_the_focus(small: Explorer, sentence: int) -> None:
     assert all(r.evidence[0].seed_text == text for r in found.results if r.evidence)
 
 
-def test_two_sentences_share_the_focus_and_go_before_the_aspect(small: Explorer) -> None:
+def test_two_sentences_share_the_focus_and_go_before_the_aspect(small):
     found = small.search(replace(BEES, focus=(2, 0)))
     assert found.weights == (0.5, 0.0, 0.5)
     assert found.results == small.search(replace(BEES, aspect=None, focus=(0, 2))).results
@@ -241,7 +227,7 @@ def test_two_sentences_share_the_focus_and_go_before_the_aspect(small: Explorer)
 
 
 @every_system
-def test_pages_follow_each_other_without_a_gap(explorer: Explorer, system: str) -> None:
+def test_pages_follow_each_other_without_a_gap(explorer, system):
     query = replace(DEMO, system=system)
     first, second = explorer.search(query), explorer.search(replace(query, offset=20))
     whole = explorer.search(replace(query, k=40))
@@ -250,13 +236,13 @@ def test_pages_follow_each_other_without_a_gap(explorer: Explorer, system: str) 
     assert [r.rank for r in whole.results] == list(range(1, 41))
 
 
-def test_a_page_beyond_the_end_is_empty_and_still_says_how_many_there_are(small: Explorer) -> None:
+def test_a_page_beyond_the_end_is_empty_and_still_says_how_many_there_are(small):
     beyond = small.search(replace(BEES, offset=39))
     assert (beyond.results, beyond.total, beyond.corpus_size) == ((), 39, 40)
     assert len(small.search(replace(BEES, offset=30, k=20)).results) == 9
 
 
-def test_what_a_ranking_leaves_out_is_said(small: Explorer) -> None:
+def test_what_a_ranking_leaves_out_is_said(small):
     assert not small.search(BEES).truncated
     lexical = small.search(replace(BEES, system="bm25"))
     assert lexical.truncated
@@ -291,21 +277,19 @@ def test_what_a_ranking_leaves_out_is_said(small: Explorer) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_asked_is_refused_with_what_can(
-    small: Explorer, changes: dict[str, Any], said: tuple[str, ...]
-) -> None:
+def test_what_cannot_be_asked_is_refused_with_what_can(small, changes, said):
     with pytest.raises(BadInputError) as caught:
         small.search(replace(BEES, **changes))
     for part in said:
         assert part.lower() in str(caught.value).lower()
 
 
-def test_a_corpus_that_is_not_there_is_refused_with_those_that_are(small: Explorer) -> None:
+def test_a_corpus_that_is_not_there_is_refused_with_those_that_are(small):
     with pytest.raises(UnknownNameError, match=r"no corpus 'smal'.*Known: small"):
         small.search(replace(BEES, corpus="smal"))
 
 
-def test_a_fresh_home_says_that_nothing_is_imported_yet(fresh: Explorer) -> None:
+def test_a_fresh_home_says_that_nothing_is_imported_yet(fresh):
     with pytest.raises(UnknownNameError, match="None is imported yet"):
         fresh.search(BEES)
     assert fresh.library.corpora() == []

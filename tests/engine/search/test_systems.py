@@ -11,7 +11,6 @@ import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
 from engine.corpora.contracts import ScoredDocument
 from engine.errors import UnknownNameError
-from engine.explorer import Explorer
 from engine.numeric import standardised, unit
 from engine.queries import parse_filter
 from engine.search.systems import SYSTEMS, find_system
@@ -36,19 +35,19 @@ every_system = pytest.mark.parametrize("system", list(SYSTEMS))
 SEEDS = ("bees-network", "no-method", "emoji", "long")
 
 
-def ranked(small: Explorer, **query: object) -> list[ScoredDocument]:
+def ranked(small, **query):
     found = small.search(Query("small", k=100, **query))  # type: ignore[arg-type]
     return [ScoredDocument(r.doc_id, r.score) for r in found.results]
 
 
-def ids(small: Explorer, **query: object) -> list[str]:
+def ids(small, **query):
     return [s.doc_id for s in ranked(small, **query)]
 
 
 # To words alone, a shorter document that shares them with an aspect is more alike.
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "bm25-aspect"])
 @pytest.mark.parametrize("aspect", [None, "method"])
-def test_a_near_duplicate_comes_first(small: Explorer, system: str, aspect: str | None) -> None:
+def test_a_near_duplicate_comes_first(small, system, aspect):
     one, other = "bees-network", "bees-network-again"
     assert ids(small, seed=one, system=system, aspect=aspect)[0] == other
     assert ids(small, seed=other, system=system, aspect=aspect)[0] == one
@@ -56,9 +55,7 @@ def test_a_near_duplicate_comes_first(small: Explorer, system: str, aspect: str 
 
 @every_system
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_other_document_comes_once_by_score_and_equal_ones_by_id(
-    small: Explorer, system: str, seed: str
-) -> None:
+def test_every_other_document_comes_once_by_score_and_equal_ones_by_id(small, system, seed):
     found = ranked(small, seed=seed, system=system, aspect="method")
     assert found == sorted(found, key=lambda s: (-s.score, s.doc_id))
     assert np.isfinite([s.score for s in found]).all()
@@ -70,7 +67,7 @@ def test_every_other_document_comes_once_by_score_and_equal_ones_by_id(
 
 
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if not name.startswith("hybrid")])
-def test_twins_have_one_score_and_the_lesser_id_first(small: Explorer, system: str) -> None:
+def test_twins_have_one_score_and_the_lesser_id_first(small, system):
     first, second = ranked(small, text="Two lakes, one name", system=system)[:2]
     assert (first.doc_id, second.doc_id) == ("twin-a", "twin-b")
     assert first.score == second.score
@@ -80,7 +77,7 @@ def test_twins_have_one_score_and_the_lesser_id_first(small: Explorer, system: s
 
 
 @every_system
-def test_years_are_bounds_and_a_document_without_one_is_out(small: Explorer, system: str) -> None:
+def test_years_are_bounds_and_a_document_without_one_is_out(small, system):
     years = {d["doc_id"]: d.get("year") for d in DOCUMENTS}
     filters = (Filter("year", ">=", "2005"), Filter("year", "<=", "2010"))
     found = ids(small, seed="bees-network", system=system, filters=filters)
@@ -106,9 +103,7 @@ def test_years_are_bounds_and_a_document_without_one_is_out(small: Explorer, sys
         ("year<=0", []),
     ],
 )  # fmt: skip
-def test_a_value_is_compared_as_a_whole_and_is_never_code(
-    small: Explorer, system: str, text: str, wanted: list[str]
-) -> None:
+def test_a_value_is_compared_as_a_whole_and_is_never_code(small, system, text, wanted):
     # A seed that shares a word with all of them, so that bm25 ranks them too.
     words = "Bees, bridges, bread, tides, maps, O'Brien"
     found = ids(small, text=words, system=system, filters=(parse_filter(text),))
@@ -116,9 +111,7 @@ def test_a_value_is_compared_as_a_whole_and_is_never_code(
 
 
 @pytest.mark.parametrize("text", ["no such field=1", "doc_id=plain", "Venue=Parva"])
-def test_a_field_that_the_corpus_does_not_have_is_named_with_those_it_has(
-    small: Explorer, text: str
-) -> None:
+def test_a_field_that_the_corpus_does_not_have_is_named_with_those_it_has(small, text):
     field = text.split("=", maxsplit=1)[0]
     with pytest.raises(UnknownNameError, match=f"no field '{field}' in corpus 'small'") as error:
         ids(small, seed="plain", filters=(parse_filter(text),))
@@ -129,7 +122,7 @@ def test_a_field_that_the_corpus_does_not_have_is_named_with_those_it_has(
 
 
 @pytest.mark.parametrize("system", ["bm25", "dense"])
-def test_one_of_several_values_is_enough(small: Explorer, system: str) -> None:
+def test_one_of_several_values_is_enough(small, system):
     words = " ".join(d.get("title", "") for d in DOCUMENTS)
     filters = (parse_filter("venue=Parva|x' OR '1'='1|nowhere"), parse_filter("year=2010|2012"))
     found = ids(small, text=words, system=system, filters=filters)
@@ -143,7 +136,7 @@ def test_one_of_several_values_is_enough(small: Explorer, system: str) -> None:
 
 
 @every_system
-def test_a_scope_of_one_document_is_ranked(small: Explorer, system: str) -> None:
+def test_a_scope_of_one_document_is_ranked(small, system):
     (found,) = ranked(
         small,
         seed="bees-network",
@@ -158,12 +151,12 @@ def test_a_scope_of_one_document_is_ranked(small: Explorer, system: str) -> None
 # The systems one by one
 
 
-def test_an_unknown_system_is_refused_with_those_that_exist() -> None:
+def test_an_unknown_system_is_refused_with_those_that_exist():
     with pytest.raises(UnknownNameError, match=r"no system 'bm52'.*bm25, dense"):
         find_system("bm52")
 
 
-def test_maxsim_by_hand() -> None:
+def test_maxsim_by_hand():
     query = np.array([[1, 0], [0, 1]], dtype=np.float32)
     documents = [
         np.array([[1, 0], [0.6, 0.8]], dtype=np.float32),
@@ -177,7 +170,7 @@ def test_maxsim_by_hand() -> None:
     assert both == pytest.approx([0.9, 0.0, -0.25])
 
 
-def test_maxsim_is_that_of_pylate() -> None:
+def test_maxsim_is_that_of_pylate():
     import torch
     from pylate.scores import colbert_scores
 
@@ -191,7 +184,7 @@ def test_maxsim_is_that_of_pylate() -> None:
     assert max_similarities(query, documents) * len(query) == pytest.approx(theirs, abs=1e-5)
 
 
-def test_hybrid_fuses_bm25_and_dense(small: Explorer) -> None:
+def test_hybrid_fuses_bm25_and_dense(small):
     expected: dict[str, float] = {}
     for system in ("bm25", "dense"):
         for rank, doc_id in enumerate(ids(small, seed="plain", system=system), start=1):
@@ -200,9 +193,7 @@ def test_hybrid_fuses_bm25_and_dense(small: Explorer) -> None:
     assert dict(found) == pytest.approx(expected)
 
 
-def test_at_steer_0_the_aspect_makes_no_difference(
-    small: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_at_steer_0_the_aspect_makes_no_difference(small, monkeypatch):
     monkeypatch.setattr(
         engine.search.systems.aspect_system, "CANDIDATES", 4
     )  # most documents are none
@@ -212,7 +203,7 @@ def test_at_steer_0_the_aspect_makes_no_difference(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_at_steer_1_the_method_counts_more_than_the_problem(small: Explorer, method: str) -> None:
+def test_at_steer_1_the_method_counts_more_than_the_problem(small, method):
     same_method = {f"{p}-{method}" for p in PROBLEMS}
     seed = f"tides-{method}"
     half, full = (ids(small, seed=seed, aspect="method", steer=steer)[:4] for steer in (0.0, 1.0))
@@ -220,7 +211,7 @@ def test_at_steer_1_the_method_counts_more_than_the_problem(small: Explorer, met
     assert len(same_method.intersection(full)) >= 3
 
 
-def test_scores_lean_on_those_that_are_alike_in_the_aspect() -> None:
+def test_scores_lean_on_those_that_are_alike_in_the_aspect():
     scores = np.array([3, -1, 0, 0, 1], np.float32)
     space = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 0]], np.float32)
     own, found = standardised(scores), joined(scores, scores, 1.0, find_neighbours(space))
@@ -229,7 +220,7 @@ def test_scores_lean_on_those_that_are_alike_in_the_aspect() -> None:
     assert find_neighbours(space[:1]) is None
 
 
-def test_high_values_of_a_signal_are_pulled_apart() -> None:
+def test_high_values_of_a_signal_are_pulled_apart():
     values = np.array([0, 1, 2, 3, 4], np.float32)
     steps = np.diff(convex(values))
     assert (np.diff(steps) > 0).all()
@@ -238,8 +229,8 @@ def test_high_values_of_a_signal_are_pulled_apart() -> None:
 
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_the_first_documents_of_late_interaction_are_scored_by_all_tokens_of_the_seed(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch, symmetric: bool
-) -> None:
+    explorer, monkeypatch, symmetric
+):
     searcher, seed = explorer.searcher("demo"), explorer.starting_point("demo")[0]
     query = Query("demo", seed=seed, system="late-interaction", symmetric=symmetric)
     module = engine.search.systems.late_interaction
@@ -254,7 +245,7 @@ def test_the_first_documents_of_late_interaction_are_scored_by_all_tokens_of_the
     assert found.doc_ids != whole.doc_ids, "the last ones are ranked by some of the tokens"
 
 
-def test_symmetric_late_interaction_is_the_mean_of_both_directions(small: Explorer) -> None:
+def test_symmetric_late_interaction_is_the_mean_of_both_directions(small):
     corpus = small.library.open("small")
     mine, theirs = corpus.seed("plain").tokens, corpus.seed("twin-a").tokens
     cosine = mine @ theirs.T
@@ -263,7 +254,7 @@ def test_symmetric_late_interaction_is_the_mean_of_both_directions(small: Explor
     assert found["twin-a"] == pytest.approx(float(expected), abs=1e-5)
 
 
-def test_token_signals_weigh_each_token_by_idf_and_aspect_in_both_directions() -> None:
+def test_token_signals_weigh_each_token_by_idf_and_aspect_in_both_directions():
     draw = np.random.default_rng(1)
     rows = lambda n: unit(draw.standard_normal((n, 8)).astype(np.float32))  # noqa: E731
     seed, documents = rows(5), [rows(4), rows(1), rows(7)]
@@ -291,7 +282,7 @@ def test_token_signals_weigh_each_token_by_idf_and_aspect_in_both_directions() -
         assert aspect[i] == pytest.approx((a + b) / 2, abs=1e-5)
 
 
-def test_of_a_long_text_the_most_telling_tokens_are_compared() -> None:
+def test_of_a_long_text_the_most_telling_tokens_are_compared():
     idf = np.linspace(0, 4, 3 * MOST_TOKENS, dtype=np.float32)
     telling = told_by(idf)
     assert np.flatnonzero(telling).tolist() == [*range(2 * MOST_TOKENS, 3 * MOST_TOKENS)]
@@ -299,13 +290,13 @@ def test_of_a_long_text_the_most_telling_tokens_are_compared() -> None:
     assert not told_by(idf[:5]).any()
 
 
-def test_bm25_prefers_the_rarer_shared_word_and_stems(small: Explorer) -> None:
+def test_bm25_prefers_the_rarer_shared_word_and_stems(small):
     assert ids(small, text="potter", system="bm25") == ["plain"]
     assert ids(small, text="the of and", system="bm25") == [], "stop words find nothing"
     assert ids(small, text="🐝", system="bm25") == []
 
 
-def test_a_bm25_query_keeps_the_most_frequent_words_of_a_very_long_seed() -> None:
+def test_a_bm25_query_keeps_the_most_frequent_words_of_a_very_long_seed():
     many = " ".join(f"word{n}" for n in range(2 * MOST_WORDS))
     kept = query_words("", f"{many} rare rare").split()
     assert len(kept) == MOST_WORDS

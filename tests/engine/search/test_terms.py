@@ -1,37 +1,31 @@
 """What the terms of a wording promise: documents with what is wanted first, the others last."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorer import Explorer
 from engine.queries import parse_reading
 from engine.search.systems import READ_TERMS, SYSTEMS
 from engine.search.term_matching import stem
-from engine.types.documents import Document
-from engine.types.searches import Query, SearchResults, Term
+from engine.types.searches import Query, Term
 
 BEES = Query("small", seed="bees-interview", k=40)
 FOUND = re.compile("convolutional|neural", re.IGNORECASE)
 reading = pytest.mark.parametrize("system", sorted(READ_TERMS))
 
 
-def asks(explorer: Explorer, query: Query, *terms: Term) -> SearchResults:
+def asks(explorer, query, *terms):
     return explorer.search(replace(query, reading=tuple(map(str, terms))))
 
 
-def mentions(document: Document) -> bool:
+def mentions(document):
     return bool(FOUND.search(f"{document.title} {document.text}"))
 
 
 @reading
-def test_every_document_that_mentions_a_wanted_term_stands_before_all_others(
-    small: Explorer, system: str
-) -> None:
+def test_every_document_that_mentions_a_wanted_term_stands_before_all_others(small, system):
     query = replace(BEES, system=system)
     found = asks(small, query, Term("convolutional neural networks"))
     named = [mentions(r.document) for r in found.results]
@@ -43,28 +37,26 @@ def test_every_document_that_mentions_a_wanted_term_stands_before_all_others(
 
 
 @reading
-def test_every_document_that_mentions_an_unwanted_term_stands_behind_all_others(
-    small: Explorer, system: str
-) -> None:
+def test_every_document_that_mentions_an_unwanted_term_stands_behind_all_others(small, system):
     query = replace(BEES, system=system)
     found = asks(small, query, Term("convolutional neural networks", wanted=False))
     named = [mentions(r.document) for r in found.results]
     assert named == sorted(named)
 
 
-def test_documents_with_a_term_keep_the_order_of_the_seed(small: Explorer) -> None:
+def test_documents_with_a_term_keep_the_order_of_the_seed(small):
     found = asks(small, BEES, Term("neural network"))
     assert {r.doc_id for r in found.results[:2]} == {"bees-network", "bees-network-again"}
 
 
-def test_several_wanted_terms_rank_documents_with_all_of_them_first(small: Explorer) -> None:
+def test_several_wanted_terms_rank_documents_with_all_of_them_first(small):
     found = asks(small, BEES, Term("neural network"), Term("sourdough"))
     assert found.results[0].doc_id == "bread-network"
     either = [r.doc_id.startswith("bread") or mentions(r.document) for r in found.results]
     assert either == sorted(either, reverse=True)
 
 
-def test_a_page_counts_who_has_a_term_and_marks_where(small: Explorer) -> None:
+def test_a_page_counts_who_has_a_term_and_marks_where(small):
     found = asks(small, BEES, Term("neural networks", aspect="method"))
     (use,) = found.terms
     assert (use.documents, use.top, use.exact) == (6, 6, True)
@@ -78,7 +70,7 @@ def test_a_page_counts_who_has_a_term_and_marks_where(small: Explorer) -> None:
 
 
 @pytest.mark.parametrize("system", sorted(set(SYSTEMS) - READ_TERMS))
-def test_a_system_that_does_not_read_terms_says_so(small: Explorer, system: str) -> None:
+def test_a_system_that_does_not_read_terms_says_so(small, system):
     found = asks(small, replace(BEES, system=system), Term("neural network"))
     plain = small.search(replace(BEES, system=system))
     assert [r.doc_id for r in found.results] == [r.doc_id for r in plain.results]
@@ -86,14 +78,14 @@ def test_a_system_that_does_not_read_terms_says_so(small: Explorer, system: str)
 
 
 @pytest.mark.parametrize("text", ["zyxwv", "q", "编码器", "🐝"])
-def test_a_term_that_no_document_has_leaves_the_order_as_it_is(small: Explorer, text: str) -> None:
+def test_a_term_that_no_document_has_leaves_the_order_as_it_is(small, text):
     found = asks(small, BEES, Term(text))
     plain = small.search(BEES)
     assert found.terms[0].documents == 0
     assert [r.doc_id for r in found.results[:20]] == [r.doc_id for r in plain.results[:20]]
 
 
-def test_a_short_form_finds_the_long_one_and_the_other_way_round(small_copy: Explorer) -> None:
+def test_a_short_form_finds_the_long_one_and_the_other_way_round(small_copy):
     texts = [
         "We train a support vector machine (SVM) on leaves.",
         "A support vector machine (SVM) tells weeds from crops.",
@@ -115,7 +107,7 @@ def test_a_short_form_finds_the_long_one_and_the_other_way_round(small_copy: Exp
         assert {r.doc_id for r in found.results[: len(named)]} == {f"d{n}" for n in named}
 
 
-def test_terms_are_named_once_and_of_aspects_that_exist(small: Explorer) -> None:
+def test_terms_are_named_once_and_of_aspects_that_exist(small):
     with pytest.raises(BadInputError, match="once"):
         parse_reading("+term:bees,-term:Bees")
     with pytest.raises(UnknownNameError, match="colour"):
@@ -124,7 +116,7 @@ def test_terms_are_named_once_and_of_aspects_that_exist(small: Explorer) -> None
     assert Term.parse(r"+method:x\, y") == Term("x, y", aspect="method")
 
 
-def test_a_ranking_does_not_depend_on_earlier_searches_and_pages_go_on(small: Explorer) -> None:
+def test_a_ranking_does_not_depend_on_earlier_searches_and_pages_go_on(small):
     terms = Term("neural network"), Term("sourdough", wanted=False)
     first = asks(small, replace(BEES, k=4), *terms)
     whole = asks(small, BEES, *terms)
@@ -137,7 +129,7 @@ def test_a_ranking_does_not_depend_on_earlier_searches_and_pages_go_on(small: Ex
     assert first.terms == again.terms
 
 
-def test_wanted_and_unwanted_terms_are_both_obeyed(small: Explorer) -> None:
+def test_wanted_and_unwanted_terms_are_both_obeyed(small):
     terms = Term("neural network"), Term("sourdough", wanted=False)
     found = asks(small, replace(BEES, system="hybrid"), *terms)
     assert {r.doc_id for r in found.results[:2]} == {"bees-network", "bees-network-again"}
@@ -156,5 +148,5 @@ def test_wanted_and_unwanted_terms_are_both_obeyed(small: Explorer) -> None:
         ("station", "state", False),
     ],
 )
-def test_inflections_share_a_stem_and_other_words_do_not(one: str, other: str, same: bool) -> None:
+def test_inflections_share_a_stem_and_other_words_do_not(one, other, same):
     assert (stem(one) == stem(other)) is same

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -47,20 +45,20 @@ class Article(NamedTuple):
     abstract: str
     date: str
 
-    def default_text(self) -> str:
+    def default_text(self):
         return f"{self.title} {self.abstract}"
 
 
-def registered(name: str, *parts: Any) -> None:
+def registered(name, *parts):
     ir_datasets.registry._registered.pop(name, None)
     ir_datasets.registry.register(name, Dataset(*parts))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def datasets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def datasets(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ir")
 
-    def file(name: str, text: str) -> LocalDownload:
+    def file(name, text):
         (folder / name).write_text(text)
         return LocalDownload(folder / name)
 
@@ -84,11 +82,11 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path):
     return Home(tmp_path / "home")
 
 
-def test_documents_queries_and_judgments_become_a_collection(home: Home) -> None:
+def test_documents_queries_and_judgments_become_a_collection(home):
     folder = fetch_dataset(home, "small")
     first, second, third, fourth = open_source(folder, lens=RESEARCH)
     assert (first.doc_id, first.title, first.text, first.year) == (
@@ -107,20 +105,20 @@ def test_documents_queries_and_judgments_become_a_collection(home: Home) -> None
     assert name_of(folder.parent) == ""
 
 
-def test_the_narrative_of_a_topic_is_its_wording(home: Home) -> None:
+def test_the_narrative_of_a_topic_is_its_wording(home):
     (topic,) = read_collection(fetch_dataset(home, "small/trec")).topics
     assert topic.text == "crayfish in ponds"
     assert topic.instruction is not None
     assert topic.instruction.startswith("Relevant documents name an animal that eats crayfish.")
 
 
-def test_an_unknown_name_is_answered_with_those_like_it(home: Home) -> None:
+def test_an_unknown_name_is_answered_with_those_like_it(home):
     with pytest.raises(UnknownNameError, match="no data set 'beir/scifakt'") as refused:
         fetch_dataset(home, "beir/scifakt")
     assert "beir/scifact" in refused.value.remedy
 
 
-def test_what_a_data_set_brings_is_known_before_it_is_downloaded(home: Home) -> None:
+def test_what_a_data_set_brings_is_known_before_it_is_downloaded(home):
     assert describe_dataset(home, "beir/scifact") == DatasetInfo(
         "beir/scifact", 5183, "beir/scifact/test", 300, 339, is_there=False
     )
@@ -132,12 +130,10 @@ def test_what_a_data_set_brings_is_known_before_it_is_downloaded(home: Home) -> 
     assert not list(home.root.glob("uploads/*/")), "nothing is downloaded"
 
 
-def test_a_download_that_is_cancelled_leaves_nothing_and_begins_anew(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_that_is_cancelled_leaves_nothing_and_begins_anew(home, monkeypatch):
     dataset, entered, released = ir_datasets.load("small"), threading.Event(), threading.Event()
 
-    def hang() -> Iterator[Any]:
+    def hang():
         entered.set()
         released.wait(30)
         return iter(())
@@ -151,12 +147,10 @@ def test_a_download_that_is_cancelled_leaves_nothing_and_begins_anew(
 
 
 @pytest.mark.parametrize("fault", [OSError("no route to host"), RuntimeError("all failed")])
-def test_what_cannot_be_downloaded_is_one_message_and_leaves_nothing(
-    home: Home, fault: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_downloaded_is_one_message_and_leaves_nothing(home, fault, monkeypatch):
     dataset = ir_datasets.load("small")
 
-    def fail() -> Any:
+    def fail():
         raise fault
 
     monkeypatch.setattr(dataset, "docs_iter", fail, raising=False)
@@ -165,9 +159,7 @@ def test_what_cannot_be_downloaded_is_one_message_and_leaves_nothing(
     assert not folder_of(home, "small").exists()
 
 
-def test_without_the_library_it_is_said_how_to_install_it(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_it_is_said_how_to_install_it(home, monkeypatch):
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(BadInputError, match="not installed") as refused:
         fetch_dataset(home, "small")

@@ -6,7 +6,6 @@ import json
 import logging
 import time
 from collections import deque
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +14,12 @@ from engine.sources import client
 from engine.sources import services as retrieving
 from engine.sources.client import ATTEMPTS, Client
 from engine.sources.services import warnings_of
-from tests.engine.sources.asking_services import KEY, Retrieve, query_of
-from tests.fakes.service_server import ServiceServer
+from tests.engine.sources.asking_services import KEY, query_of
 
 ALL = "openalex:everything"
 
 
-def ids(home: Path, name: str = "retrieved") -> list[str]:
+def ids(home, name="retrieved"):
     """Of all documents that are committed, in their order."""
     state = json.loads((home / name / "state.json").read_text("utf-8"))
     content = (home / name / "documents.jsonl").read_bytes()[: state["bytes"]]
@@ -32,9 +30,7 @@ WORKS = [f"W{n}" for n in range(1, 251)]
 
 
 @pytest.mark.parametrize("fault", ["429 retry=0", "403", "503", "html", "broken", "odd", "hang up"])
-def test_what_passes_is_waited_out(
-    retrieve: Retrieve, services: ServiceServer, home: Path, fault: str
-) -> None:
+def test_what_passes_is_waited_out(retrieve, services, home, fault):
     services.behaviour.faults = deque(["ok", fault, fault, "ok", fault])
     assert retrieve(ALL).documents == 250
     assert ids(home) == WORKS
@@ -56,8 +52,8 @@ def test_what_passes_is_waited_out(
     ],
 )
 def test_what_does_not_pass_is_said_and_the_same_query_goes_on_after_the_last_page(
-    retrieve: Retrieve, services: ServiceServer, home: Path, fault: str, said: str
-) -> None:
+    retrieve, services, home, fault, said
+):
     services.behaviour.faults = deque(["ok", "ok", *[fault] * 20])
     with pytest.raises(ServiceError) as caught:
         retrieve(ALL)
@@ -71,9 +67,7 @@ def test_what_does_not_pass_is_said_and_the_same_query_goes_on_after_the_last_pa
     assert services.seen[0].params["cursor"] == "at-200", "what is there is not asked for again"
 
 
-def test_a_service_that_is_silent_or_gone_is_given_up(
-    retrieve: Retrieve, services: ServiceServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_that_is_silent_or_gone_is_given_up(retrieve, services, monkeypatch):
     monkeypatch.setattr(client, "ATTEMPTS", 2)
     services.behaviour.faults = deque(["silent", "silent"])
     with pytest.raises(ServiceError, match="did not answer in time"):
@@ -93,13 +87,8 @@ def test_a_service_that_is_silent_or_gone_is_given_up(
     ],
 )
 def test_a_service_that_sends_the_same_page_again_has_no_more(
-    retrieve: Retrieve,
-    services: ServiceServer,
-    home: Path,
-    asked: str,
-    paging: str,
-    documents: int,
-) -> None:
+    retrieve, services, home, asked, paging, documents
+):
     services.behaviour.paging = paging
     done = retrieve(asked)
     assert len(ids(home)) == len(set(ids(home))) == done.documents == documents
@@ -109,9 +98,7 @@ def test_a_service_that_sends_the_same_page_again_has_no_more(
     assert len(services.seen) <= 10
 
 
-def test_a_limit_holds_and_a_larger_one_goes_on(
-    retrieve: Retrieve, services: ServiceServer, home: Path
-) -> None:
+def test_a_limit_holds_and_a_larger_one_goes_on(retrieve, services, home):
     done = retrieve(ALL, 120)
     assert (done.documents, done.stopped) == (120, False)
     assert ids(home) == WORKS[:120]
@@ -129,9 +116,7 @@ def test_a_limit_holds_and_a_larger_one_goes_on(
     assert retrieve(ALL).documents == 250, "though a page comes again"
 
 
-def test_a_run_that_is_stopped_goes_on_also_while_it_waits(
-    retrieve: Retrieve, services: ServiceServer, home: Path
-) -> None:
+def test_a_run_that_is_stopped_goes_on_also_while_it_waits(retrieve, services, home):
     done = retrieve(ALL, stopped=lambda: len(services.seen) >= 2)
     assert (done.stopped, done.done) == (True, False)
     services.behaviour.faults = deque(["429 retry=100"])
@@ -145,12 +130,12 @@ def test_a_run_that_is_stopped_goes_on_also_while_it_waits(
 
 
 def test_a_page_that_was_written_and_not_committed_is_asked_for_again(
-    retrieve: Retrieve, services: ServiceServer, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    retrieve, services, home, monkeypatch
+):
     """A kill between the two: what stands behind the committed length does not count."""
     real, writes = retrieving.write_whole, []
 
-    def fails(*args: object, **options: object) -> None:
+    def fails(*args, **options):
         writes.append(1)
         if len(writes) == 2:
             raise OSError(28, "No space left on device")
@@ -169,9 +154,7 @@ def test_a_page_that_was_written_and_not_committed_is_asked_for_again(
 
 
 @pytest.mark.parametrize("damage", ["state", "documents", "old"])
-def test_what_cannot_be_gone_on_with_begins_anew(
-    retrieve: Retrieve, services: ServiceServer, home: Path, damage: str
-) -> None:
+def test_what_cannot_be_gone_on_with_begins_anew(retrieve, services, home, damage):
     retrieve(ALL, stopped=lambda: len(services.seen) >= 2)
     state = home / "retrieved/state.json"
     if damage == "state":
@@ -185,9 +168,7 @@ def test_what_cannot_be_gone_on_with_begins_anew(
     assert ids(home) == WORKS
 
 
-def test_a_cursor_that_expired_begins_anew(
-    retrieve: Retrieve, services: ServiceServer, home: Path
-) -> None:
+def test_a_cursor_that_expired_begins_anew(retrieve, services, home):
     services.behaviour.faults = deque(["ok", "ok", *["500"] * 20])
     with pytest.raises(ServiceError):
         retrieve(ALL)
@@ -199,9 +180,7 @@ def test_a_cursor_that_expired_begins_anew(
     assert ids(home) == WORKS[:150]
 
 
-def test_no_key_is_in_a_log_an_error_or_a_file(
-    retrieve: Retrieve, services: ServiceServer, home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_key_is_in_a_log_an_error_or_a_file(retrieve, services, home, caplog):
     caplog.set_level(logging.DEBUG)
     services.behaviour.faults = deque(["ok", "500", "hang up", "ok", "401"])
     with pytest.raises(ServiceError) as caught:
@@ -216,9 +195,7 @@ def test_no_key_is_in_a_log_an_error_or_a_file(
     assert not [text for text in shown if KEY in text]
 
 
-def test_requests_are_as_far_apart_as_the_service_asks(
-    retrieve: Retrieve, services: ServiceServer, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requests_are_as_far_apart_as_the_service_asks(retrieve, services, home, monkeypatch):
     """Also between clients, and Zotero's header postpones the next one."""
     slept: list[float] = []
     monkeypatch.setattr(Client, "_sleep", lambda self, seconds: slept.append(seconds))

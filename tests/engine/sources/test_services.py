@@ -1,10 +1,6 @@
 """Each service, asked as its documentation says, against a server of the documented shape."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,11 +8,11 @@ from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
 from engine.sources.services import look_up
 from storage.home import Home
-from tests.engine.sources.asking_services import KEY, Retrieve, query_of
-from tests.fakes.service_server import FORBIDDEN, Paper, ServiceServer
+from tests.engine.sources.asking_services import KEY, query_of
+from tests.fakes.service_server import FORBIDDEN, Paper
 
 
-def rows(home: Path, name: str = "retrieved") -> list[dict[str, Any]]:
+def rows(home, name="retrieved"):
     """What was retrieved."""
     text = (home / name / "documents.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
@@ -65,9 +61,7 @@ LINK = f"https://doi.org/{FIRST.doi}"
         ("zotero:local", 245, {"doc_id": FIRST.key, "authors": ["Ada Keeper"]}),
     ],
 )
-def test_all_pages_of_a_query_become_documents(
-    retrieve: Retrieve, home: Path, asked: str, documents: int, first: dict[str, Any]
-) -> None:
+def test_all_pages_of_a_query_become_documents(retrieve, home, asked, documents, first):
     done = retrieve(asked)
     found = rows(home)
     assert (done.documents, done.done) == (documents, True)
@@ -119,16 +113,14 @@ def test_all_pages_of_a_query_become_documents(
     ],
 )
 def test_ids_bring_their_documents_and_those_that_do_not_exist_are_listed(
-    retrieve: Retrieve, home: Path, asked: str, ids: set[str], missing: tuple[str, ...]
-) -> None:
+    retrieve, home, asked, ids, missing
+):
     done = retrieve(asked)
     assert {row["doc_id"] for row in rows(home)} == ids
     assert set(done.missing) == set(missing)
 
 
-def test_hundreds_of_ids_are_asked_for_in_batches(
-    retrieve: Retrieve, services: ServiceServer
-) -> None:
+def test_hundreds_of_ids_are_asked_for_in_batches(retrieve, services):
     for asked, batches in (
         ("openalex:" + ",".join(f"W{n}" for n in range(1, 240)), 5),
         ("arxiv:" + " ".join(Paper(n).arxiv for n in range(1, 240)), 3),
@@ -139,9 +131,7 @@ def test_hundreds_of_ids_are_asked_for_in_batches(
         assert len(services.seen) == batches
 
 
-def test_a_service_gets_its_key_and_an_address_to_write_to(
-    retrieve: Retrieve, services: ServiceServer
-) -> None:
+def test_a_service_gets_its_key_and_an_address_to_write_to(retrieve, services):
     asked = {
         "openalex:keeper": ("openalex_key", lambda r: r.params["api_key"]),
         "s2:keeper": ("semantic_scholar_key", lambda r: r.headers["x-api-key"]),
@@ -164,9 +154,7 @@ def test_a_service_gets_its_key_and_an_address_to_write_to(
     assert services.seen[-1].headers["zotero-api-version"] == "3"
 
 
-def test_without_a_key_openalex_is_paged_by_number(
-    retrieve: Retrieve, services: ServiceServer
-) -> None:
+def test_without_a_key_openalex_is_paged_by_number(retrieve, services):
     assert retrieve("openalex:everything", openalex_key=Settings().openalex_key).documents == 250
     assert [r.params.get("page") for r in services.seen] == ["1", "2", "3"]
 
@@ -179,17 +167,13 @@ def test_without_a_key_openalex_is_paged_by_number(
         ("cat:cs.CL AND ti:negation", "cat:cs.CL AND ti:negation"),
     ],
 )
-def test_plain_words_become_a_query_of_arxiv(
-    settings: Settings, home: Path, services: ServiceServer, typed: str, sent: str
-) -> None:
+def test_plain_words_become_a_query_of_arxiv(settings, home, services, typed, sent):
     services.papers = []
     look_up(query_of(f"arxiv:{typed}"), settings, Home(home))
     assert services.seen[-1].params["search_query"] == sent
 
 
-def test_looking_up_says_how_many_there_are_and_the_first_titles(
-    settings: Settings, home: Path, services: ServiceServer
-) -> None:
+def test_looking_up_says_how_many_there_are_and_the_first_titles(settings, home, services):
     services.papers = [Paper(n, abstract=n > 30) for n in range(1, 131)]
     found = look_up(query_of("openalex:everything"), settings, Home(home))
     assert (found.total, found.looked_at, found.without_abstract) == (130, 100, 30)
@@ -212,7 +196,7 @@ def test_looking_up_says_how_many_there_are_and_the_first_titles(
         ("arxiv:\u200b2001.00001\ufeff", ""),
     ],
 )
-def test_what_a_service_cannot_be_asked_is_refused_before_it_is(asked: str, said: str) -> None:
+def test_what_a_service_cannot_be_asked_is_refused_before_it_is(asked, said):
     if not said:  # the same id many times is one, and what is not seen is no part of it
         assert query_of(asked).ids == ("2001.00001",)
         return
@@ -220,7 +204,7 @@ def test_what_a_service_cannot_be_asked_is_refused_before_it_is(asked: str, said
         query_of(asked)
 
 
-def test_limits_and_names_of_services_are_checked() -> None:
+def test_limits_and_names_of_services_are_checked():
     with pytest.raises(UnknownNameError, match="openalex, arxiv, s2, acl, zotero"):
         query_of("scholar:words")
     for limit in (0, 100_001):
@@ -240,14 +224,8 @@ def test_limits_and_names_of_services_are_checked() -> None:
     ],
 )
 def test_what_a_service_refuses_is_said_with_what_to_do(
-    retrieve: Retrieve,
-    services: ServiceServer,
-    settings: Settings,
-    asked: str,
-    key: str,
-    said: str,
-    remedy: str,
-) -> None:
+    retrieve, services, settings, asked, key, said, remedy
+):
     services.behaviour.key = key
     with pytest.raises((ServiceError, BadInputError), match=said) as caught:
         retrieve(asked, zotero_key=settings.openalex_key)

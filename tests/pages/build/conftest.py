@@ -1,22 +1,19 @@
 """The Build page on the small corpus: nothing built, labelled by hand, clustered, or complete."""
 
-from __future__ import annotations
-
 import pytest
 
-from engine.explorer import Explorer
 from engine.types.builds import StepRequest
 from tests.pages.build.build_steps import LENS, METHODS
 
 
 @pytest.fixture
-def explorer(small_copy: Explorer) -> Explorer:
+def explorer(small_copy):
     """An explorer over this test's home, which the page opens too; no model is connected."""
     return small_copy
 
 
 @pytest.fixture
-def labelled(explorer: Explorer) -> Explorer:
+def labelled(explorer):
     """With a build whose documents a person labelled."""
     explorer.builds.save(LENS, "ada")
     explorer.builds.open("small", "methods").set_labels(hand_labels(explorer), "ada")
@@ -24,13 +21,13 @@ def labelled(explorer: Explorer) -> Explorer:
 
 
 @pytest.fixture
-def clustered(labelled: Explorer) -> Explorer:
+def clustered(labelled):
     """With its clusters, made without a model."""
     labelled.builds.run(StepRequest("small", "methods", "collapse", "ada"))
     return labelled
 
 
-def hand_labels(explorer: Explorer) -> dict[str, str]:
+def hand_labels(explorer):
     found = {}
     for doc_id in explorer.library.open("small").doc_ids:
         method = next((m for m in METHODS if doc_id.endswith(m)), "")

@@ -1,13 +1,9 @@
 """How the steps of a build stand, what a run costs and how it ends, and where a result is from."""
 
-from __future__ import annotations
-
 import threading
-from typing import Any
 
 import pytest
 
-from engine.explorer import Explorer
 from engine.types.builds import Label, StepState
 from engine.types.models import Estimate
 from pages._build import build_words
@@ -16,10 +12,10 @@ from tests.fakes.build_answers import builds_collections, small_methods
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
 from tests.pages.build.build_steps import LENS, step
-from tests.pages.visits import Connect, click, run, run_until, shown
+from tests.pages.visits import click, run, run_until, shown
 
 
-def test_a_step_says_what_has_to_come_first(explorer: Explorer) -> None:
+def test_a_step_says_what_has_to_come_first(explorer):
     explorer.builds.save(LENS, "ada")
     page = step("result")
     assert "Waiting for step 2, Labels." in shown(page), "the earliest one"
@@ -27,7 +23,7 @@ def test_a_step_says_what_has_to_come_first(explorer: Explorer) -> None:
     assert run(page).query_params["step"] == "labels"
 
 
-def test_labels_that_show_nothing_are_no_dead_end(explorer: Explorer) -> None:
+def test_labels_that_show_nothing_are_no_dead_end(explorer):
     explorer.builds.save(LENS, "ada")
     nothing = dict.fromkeys(explorer.library.open("small").doc_ids, "")
     explorer.builds.open("small", "methods").set_labels(nothing, "ada")
@@ -39,12 +35,10 @@ def test_labels_that_show_nothing_are_no_dead_end(explorer: Explorer) -> None:
     assert run(page).query_params["step"] == "attribute"
 
 
-def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
-    explorer: Explorer, connect: Connect
-) -> None:
+def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(explorer, connect):
     looked = threading.Event()
 
-    def late(_: str, __: Any) -> None:
+    def late(_, __):
         looked.wait(60)
 
     with serving(knowledge(), handlers=[late, builds_collections(small_methods())]) as server:
@@ -71,11 +65,11 @@ def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
         (StepState("collapse", 9, 9, unfinished=True), True, ("partial", "incomplete")),
     ],
 )
-def test_how_a_step_stands(state: StepState, is_next: bool, expected: tuple[str, str]) -> None:
+def test_how_a_step_stands(state, is_next, expected):
     assert build_words.standing(state, is_next=is_next) == expected
 
 
-def test_a_stale_step_says_why(clustered: Explorer) -> None:
+def test_a_stale_step_says_why(clustered):
     doc_id = clustered.library.open("small").doc_ids[0]
     clustered.builds.open("small", "methods").set_labels({doc_id: "something new"}, "ada")
     state = clustered.builds.open("small", "methods").state()
@@ -87,7 +81,7 @@ def test_a_stale_step_says_why(clustered: Explorer) -> None:
     assert kinds["labels"]["current"]
 
 
-def test_cost_in_words() -> None:
+def test_cost_in_words():
     state = StepState("label", 0, 360)
     estimate = Estimate(items=360, calls=360, input_tokens=300_000, output_tokens=20_000, cost=0.5)
     said = build_words.estimate_line(estimate, state, with_model=True)
@@ -98,7 +92,7 @@ def test_cost_in_words() -> None:
     assert build_words.estimate_line(estimate, state, with_model=False) == "360 documents."
 
 
-def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing() -> None:
+def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing():
     labels = [
         Label("a", "x", author="judge"),
         Label("b", "", maker="person", author="ada"),

@@ -1,10 +1,7 @@
 """Clusters and queries on the Build page: made, named, merged, worded and dropped in place."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from engine.explorer import Explorer
 from engine.types.builds import Cluster, Overlap
 from pages._build import build_tables, build_words
 from tests.pages.build.build_steps import HOSTILE, LENS, METHODS, named, open_row, step, table, tick
@@ -13,9 +10,7 @@ from tests.pages.visits import click, run, run_until, shown
 # -- clusters ----------------------------------------------------------------------------------
 
 
-def test_clusters_are_made_without_a_model_and_are_there_for_who_comes_back(
-    labelled: Explorer,
-) -> None:
+def test_clusters_are_made_without_a_model_and_are_there_for_who_comes_back(labelled):
     page = step("clusters")
     assert "most central label" in shown(page)
     page.button(key="build_start_collapse").click()
@@ -27,7 +22,7 @@ def test_clusters_are_made_without_a_model_and_are_there_for_who_comes_back(
     assert "Done" not in shown(run(page))
 
 
-def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> None:
+def test_clusters_are_renamed_dropped_split_and_merged(clustered):
     page = step("clusters")
     post = named(clustered, "asking by post")
     open_row(page, "build_clusters", post.key)
@@ -68,7 +63,7 @@ def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> N
     assert names == {"The first two", "All the rest"}
 
 
-def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
+def test_what_becomes_of_a_cluster_is_said_with_its_reason():
     sizes = {"a": 1, "b": 2, "c": 3, "d": 10}
     clusters = [Cluster(k, k, tuple(map(str, range(n))), k in "acd") for k, n in sizes.items()]
     fates = [build_words.fate(cluster, LENS) for cluster in clusters]
@@ -78,7 +73,7 @@ def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
 # -- queries -----------------------------------------------------------------------------------
 
 
-def test_a_query_is_written_checked_and_dropped(clustered: Explorer) -> None:
+def test_a_query_is_written_checked_and_dropped(clustered):
     page = step("queries")
     assert "2 without query text" in shown(page)
     post = named(clustered, "asking by post")
@@ -98,7 +93,7 @@ def test_a_query_is_written_checked_and_dropped(clustered: Explorer) -> None:
     assert clustered.builds.open("small", "methods").queries()[0].dropped
 
 
-def test_words_that_give_documents_away_are_marked_in_the_query() -> None:
+def test_words_that_give_documents_away_are_marked_in_the_query():
     overlap = Overlap(0.5, ("Tides",))
     said = build_tables.overlap_html(f"tides and {HOSTILE}", overlap, LENS, is_new=False)
     assert "<mark>tides</mark>" in said

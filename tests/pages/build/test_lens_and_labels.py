@@ -1,12 +1,9 @@
 """A lens becomes a build on the Build page, and its labels are read and mended in place."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
-from engine.explorer import Explorer
 from engine.types.documents import Document
 from pages._build.build_attribute import EXAMPLE
 from pages._build.build_tables import document_html
@@ -17,9 +14,7 @@ from tests.pages.visits import click, run, shown
 # -- the lens ----------------------------------------------------------------------------------
 
 
-def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
-    explorer: Explorer,
-) -> None:
+def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(explorer):
     page = visit()
     page.text_area(key="build_attribute_new").set_value("How they went about it.")
     page.text_area(key="build_examples_new").set_value("asking by post\n\nasking by post\nmeshes")
@@ -46,9 +41,7 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
     assert "No changes." in shown(run(page))
 
 
-def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(
-    explorer: Explorer,
-) -> None:
+def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(explorer):
     page = visit()
     explorer.builds.save(LENS, "ada")
     click(page, "build_example")
@@ -69,7 +62,7 @@ def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(
         assert explorer.builds.open("small", "methods").spec == changed
 
 
-def test_a_page_without_a_build_lists_those_that_there_are(labelled: Explorer) -> None:
+def test_a_page_without_a_build_lists_those_that_there_are(labelled):
     page = visit()
     assert LENS.attribute in shown(page)
     click(page, "build_open_methods")
@@ -86,9 +79,7 @@ def test_a_page_without_a_build_lists_those_that_there_are(labelled: Explorer) -
         ({"corpus": "gone"}, "gone"),
     ],
 )
-def test_a_link_that_leads_nowhere_says_so(
-    labelled: Explorer, params: dict[str, str], says: str
-) -> None:
+def test_a_link_that_leads_nowhere_says_so(labelled, params, says):
     page = visit(**params)
     assert says in shown(page)
     assert page.text_area(key="build_attribute_new"), "a new build can be described"
@@ -97,9 +88,7 @@ def test_a_link_that_leads_nowhere_says_so(
 # -- labels ------------------------------------------------------------------------------------
 
 
-def test_without_a_model_running_says_how_to_connect_one_and_labels_can_be_given_by_hand(
-    explorer: Explorer,
-) -> None:
+def test_without_a_model_running_says_how_to_connect_one_and_labels_can_be_given_by_hand(explorer):
     explorer.builds.save(LENS, "ada")
     page = step("labels")
     assert page.button(key="build_start_label").disabled
@@ -115,9 +104,7 @@ def test_without_a_model_running_says_how_to_connect_one_and_labels_can_be_given
     assert (label.text, label.maker, label.author) == ("by hand", "person", "grace")
 
 
-def test_ticked_documents_get_one_label_and_a_document_can_be_said_not_to_show_it(
-    labelled: Explorer,
-) -> None:
+def test_ticked_documents_get_one_label_and_a_document_can_be_said_not_to_show_it(labelled):
     page = step("labels")
     _, rows = table(page, "build_labels")
     assert len(rows) == len(labelled.library.open("small"))
@@ -132,7 +119,7 @@ def test_ticked_documents_get_one_label_and_a_document_can_be_said_not_to_show_i
     assert labelled.builds.open("small", "methods").labels()[0].text == ""
 
 
-def test_a_document_is_shown_as_text_with_its_quote_marked() -> None:
+def test_a_document_is_shown_as_text_with_its_quote_marked():
     document = Document("d", f"Bees {HOSTILE}", f"They fly.  {HOSTILE} They\nreturn.", ())
     shown = document_html(document, "they return.")
     assert "<img" not in shown
