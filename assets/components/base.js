@@ -44,6 +44,7 @@ export const component =
   (show) =>
   ({ data, parentElement, setTriggerValue, setStateValue }) => {
     const root = parentElement.querySelector(".root")
+    if (!root.isConnected) return undefined // the page went on while the module was on its way
     root.end?.()
     root.end = null
     if (root.version !== import.meta.url) {

@@ -27,7 +27,7 @@ from engine.annotate.projects import (
 )
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.errors import check_between, check_known
+from engine.errors import UnknownNameError, check_between
 from engine.llm.endpoints import EndpointError
 from engine.llm.judges import SEED_TOKENS, document_text, halved
 from engine.llm.messages import Prompt, Words, json_prompt
@@ -252,7 +252,8 @@ class GradePool(ModelTask[GradeCounts]):
         check_between("The number of anchors", request.anchors, 0, MOST_ANCHORS)
         check_between("The limit of candidates", request.limit, 1)
         for query_id in request.query_ids:
-            check_known("query", query_id, queries)
+            if query_id not in queries:
+                raise UnknownNameError(f"The query '{query_id}' is not in this project.")
         before = graded_by_model(judgments, annotator)
         own = [j for j in judgments if j.origin not in ("model", "audit")]
         by_people = {j.item for j in own if j.relevance is not None}

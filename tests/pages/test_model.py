@@ -133,7 +133,7 @@ def test_a_system_that_asks_a_model_shows_the_first_stage_until_it_is_asked(page
     run(page)
     assert "Showing the ranking of dense" in shown(page)
     assert page.button(key="explore_ask").label == "Search with the model"
-    assert "4 requests in 4 rounds" in shown(page)
+    assert "5 requests in 5 rounds" in shown(page)
 
 
 # -- a model that answers ------------------------------------------------------------------

@@ -149,7 +149,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"system": "magic"}, "magic"),
     ({"corpus": "nowhere"}, "nowhere"),
     ({"use_scenarios": True}, "no scenarios"),
-    ({"follows": "gone"}, "not stored"),
 ]
 
 
