@@ -314,6 +314,7 @@ def _described(page: ListPage) -> list[dict[str, Any]]:
     described, corpora = [], page.explorer.library.titles()
     for one in page.documents:
         query, why = one.query, ""
+        corpus = f"corpus {corpora.get(one.corpus, one.corpus)}"
         if query is not None:
             aspect = aspects.get((one.corpus, query.aspect or ""), "")
             words = (f"Similar to “{shortened(next(titles))}”", aspect and f"in {aspect}")
@@ -325,7 +326,9 @@ def _described(page: ListPage) -> list[dict[str, Any]]:
                 "doc_id": one.document.doc_id,
                 "title": title_of(one.document),
                 "meta": " · ".join(
-                    filter(None, (meta(one.document), f"corpus {corpora[one.corpus]}"))
+                    filter(
+                        None, (meta(one.document), f"corpus {corpora.get(one.corpus, one.corpus)}")
+                    )
                 ),
                 "link": paper_link(one.document),
                 "why": why,

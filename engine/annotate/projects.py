@@ -367,6 +367,16 @@ def _named(project: Project) -> Project:
     return project
 
 
+def _check_unchanged(before: Project, current: Project) -> None:
+    """Refuse a version of a project that is not the current one."""
+    if current.deleted and not before.deleted:
+        raise _changed(before, "was deleted")
+    if current.name != before.name:
+        raise _changed(before, f"was renamed to '{current.name}'")
+    if current != before:
+        raise _changed(before)
+
+
 def _changed(project: Project, how: str = "was changed by somebody else") -> BadInputError:
     return BadInputError(
         f"Project '{project.name}' {how} in the meantime.", "Look at it again, and then change it."
@@ -400,7 +410,7 @@ class ProjectStore(ForPerson):
     def at(self, corpus: str, place: str) -> Project:
         """The project of a :attr:`Project.key`; UnknownNameError while it is deleted, whatever
         project has its name now."""
-        self._library.corpus(corpus)
+        corpus = self._library.corpus(corpus).name
         stored: Project | None = self._stored.value(place, corpus)
         if stored is None:
             return self.project(corpus, place)
@@ -541,12 +551,12 @@ class ProjectStore(ForPerson):
     def put(self, project: Project, author: str, before: Project | None = None) -> Project:
         """As :meth:`save`, for a project from a file: any author, and any aspects in its
         guidelines."""
-        if before is not None:
-            self._check_unchanged(before)
         checked = check_project(self.placed(project))
         corpus, place = checked.key
         stored = self._stored.get(place, corpus)
         current = Project(corpus, place) if stored is None else stored.value
+        if before is not None:
+            _check_unchanged(before, current)
         is_here = stored is not None and not current.deleted and current.name == checked.name
         if not checked.deleted and not is_here:
             self._check_free(corpus, checked.name, place)
@@ -564,17 +574,6 @@ class ProjectStore(ForPerson):
 
         self._stored.change(place, change, author, corpus)
         return checked
-
-    def _check_unchanged(self, before: Project) -> None:
-        """Refuse a version of a project that is not the current one."""
-        corpus, place = before.key
-        current = self._stored.value(place, corpus) or Project(corpus, place)
-        if current.deleted and not before.deleted:
-            raise _changed(before, "was deleted")
-        if current.name != before.name:
-            raise _changed(before, f"was renamed to '{current.name}'")
-        if current != before:
-            raise _changed(before)
 
     def _check_grades(self, current: Project, scale: Scale) -> None:
         """Refuse a scale that lacks a current grade."""
@@ -645,7 +644,8 @@ class ProjectStore(ForPerson):
     ) -> dict[str, Query]:
         """The queries as :meth:`add_queries` stores them, by id; refuses what it refuses."""
         given = queries.values() if isinstance(queries, Mapping) else queries
-        asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
+        plain = {"corpus": project.corpus, "offset": 0, "like": (), "unlike": ()}
+        asked = [replace(query, **plain) for query in given]
         ids = [*queries] if isinstance(queries, Mapping) else [*map(query_id, asked)]
         lens = self._library.lens(project.corpus)
         opened = self._library.open(project.corpus)
@@ -668,7 +668,8 @@ class ProjectStore(ForPerson):
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
         """Store the query if its id is new: own words and sentences are not in an id."""
         if query_id not in self._every_query(project):
-            self._store(project, {query_id: replace(query, offset=0, filters=())})
+            plain = replace(query, offset=0, filters=(), like=(), unlike=())
+            self._store(project, {query_id: plain})
 
     def _store(self, project: Project, queries: Mapping[str, Query]) -> None:
         now = datetime.now(UTC)

@@ -471,7 +471,8 @@ class OpenBuild:
         places = {one.place or name for one in self.expanded()}
         projects = {p.key[1]: p for p in self.annotation.projects(corpus)}
         is_own = bool(places & projects.keys()) if places else self.has_project()
-        if any(name in (p.name, place) for place, p in projects.items()) and not is_own:
+        named = (name in (p.name, place, *p.former) for place, p in projects.items())
+        if any(named) and not is_own:
             raise BadInputError(
                 f"Corpus '{corpus}' has an annotation project '{name}' that is not this build's.",
                 "Begin the build under another name. What a model answered is kept.",

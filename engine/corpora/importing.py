@@ -540,7 +540,8 @@ def edit_document(
         table.write(batch, replace=True)
     except BaseException:
         if home.mirror is None:
-            table.mark(BEFORE, marks.get(DURING, marks.get(BEFORE)))
+            for name in (BEFORE, DURING):
+                table.mark(name, marks.get(name))
         raise
     if table.count() <= LARGE:  # a document without an index is compared with every query
         build_indexes(table, row, lens, settings, registry.READERS_GRACE)

@@ -487,7 +487,7 @@ class Library(ForPerson):
         keeps leading to it."""
         row, title = self._row(name), title.strip()
         check_corpus_name(title)
-        imported = (job.request.name for job in self.jobs.list() if job.state != "done")
+        imported = (job.request.name for job in self.jobs.list() if job.running)
         is_imported = title != row.name and title in imported
         if is_imported or not self._ledger.set_corpus_title(row.name, title):
             raise BadInputError(

@@ -329,15 +329,15 @@ class MeasureSystems(ModelTask[Evaluated]):
         if run.client is not None:
             request = replace(request, model=model_name(run.usage.model, run.usage.endpoint))
         runs = evaluations._runs(request)
+        # What it is about, whatever is judged or imported meanwhile.
+        judgments = evaluations._collections.read(request.collection).digest
+        version = corpus_version(runs.searcher)
         report = await evaluations._opened(runs).compute(run)
         found = report.result.evaluation
         if found is not None and not report.stopped:
             headline = {name: s.metrics[MAIN_MEASURE] for name, s in found.systems.items()}
-            record = EvaluationRecord(
-                *(request, found.corpus, found.queries, headline, now()),
-                judgments=evaluations._collections.read(request.collection).digest,
-                version=corpus_version(runs.searcher),
-            )
+            fields = (request, found.corpus, found.queries, headline, now())
+            record = EvaluationRecord(*fields, judgments=judgments, version=version)
             evaluations._keep(runs.key, record, replace(found, rankings={}))
         return report
 

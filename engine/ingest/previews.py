@@ -35,12 +35,13 @@ class Reading:
 
 def preview(reading: Reading) -> Preview:
     """The first rows as :func:`engine.ingest.source.preview` has them, every value as text."""
-    return cast("Preview", _kept("preview", pickle.dumps(reading), _state(reading.path)))
+    return cast("Preview", _raised(_kept("preview", pickle.dumps(reading), _state(reading.path))))
 
 
 def examine(reading: Reading) -> CheckReport:
     """What :func:`engine.ingest.source.examine` finds."""
-    return cast("CheckReport", _kept("examine", pickle.dumps(reading), _state(reading.path)))
+    found = _kept("examine", pickle.dumps(reading), _state(reading.path))
+    return cast("CheckReport", _raised(found))
 
 
 def check(reading: Reading) -> CheckReport:
@@ -51,7 +52,16 @@ def check(reading: Reading) -> CheckReport:
 @lru_cache(MOST_KEPT)
 def _kept(task: str, reading: bytes, _: Hashable) -> Any:
     limits = (PREVIEW_BYTES, PREVIEW_SECONDS) if task == "preview" else (CHECK_BYTES, CHECK_SECONDS)
-    return _found(task, pickle.loads(reading), *limits)  # noqa: S301 - our own
+    try:
+        return _found(task, pickle.loads(reading), *limits)  # noqa: S301 - our own
+    except BadInputError as error:  # kept too: a file that takes too long is read once
+        return error
+
+
+def _raised(found: Any) -> Any:
+    if isinstance(found, BadInputError):
+        raise type(found)(found.message, found.remedy)
+    return found
 
 
 def _state(path: Path) -> Hashable:

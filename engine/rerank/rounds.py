@@ -119,9 +119,13 @@ class Asking:
             named = dict.fromkeys(doc_id for doc_id in reply or () if doc_id in index)
             found.append([index[doc_id] for doc_id in named])
             self.unanswered += not named
-        for by_position in ([list(x) for x in lists], [list(x)[::-1] for x in lists]):
-            if found == by_position and max(map(len, lists)) >= TOLD_FROM_POSITION:
-                return [[] for _ in lists]
+        answered = [(list(shown), own) for shown, own in zip(lists, found, strict=True) if own]
+        if max((len(shown) for shown, _ in answered), default=0) < TOLD_FROM_POSITION:
+            return found
+        as_shown = all(own == shown for shown, own in answered)
+        if as_shown or all(own == shown[::-1] for shown, own in answered):
+            self.unanswered += len(answered)
+            return [[] for _ in lists]
         return found
 
     def tell(self, order: Sequence[int]) -> None:

@@ -23,14 +23,15 @@ def component(name: str, *styles: str) -> Any:
         styles: further style sheets, before its own.
     """
     sheets = [FOLDER / f"{one}.css" for one in ("base", *styles, name)]
-    # An import with the address of this server, which Streamlit's blob of the script has not; one
-    # that fails is tried again at the next drawing.
-    module = f'await import(new URL("{ADDRESS}/{name}.js", document.baseURI))'
+    # An import with the address of this server, which Streamlit's blob of the script has not. One
+    # that fails is tried again at the next drawing; browsers keep failures, hence another address.
+    address = f"`{ADDRESS}/{name}.js${{tries++ ? `?again=${{tries}}` : ''}}`"
+    module = f"await import(new URL({address}, document.baseURI))"
     return st.components.v2.component(
         f"seedlens_{name}",
         html='<div class="root"></div>',
         css="".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists()),
-        js=f"let draw\nexport default async (c) => (draw ??= ({module}).default)(c)",
+        js=f"let draw, tries = 0\nexport default async (c) => (draw ??= ({module}).default)(c)",
     )
 
 

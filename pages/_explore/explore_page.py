@@ -58,7 +58,7 @@ SYSTEMS = {
     "four rounds.",
 }
 """What each system goes by, a line each."""
-MOST_OF_A_KIND = 20
+MOST_OF_A_KIND = 10
 """Liked, or rejected, documents that a ranking learns from, the latest ones."""
 _TOUR = "explore_tour"
 READING = "explore_read_as"

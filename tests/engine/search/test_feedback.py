@@ -56,7 +56,7 @@ def test_a_query_keeps_what_it_learns_from_and_its_grades():
         (("demo-0001",), (), BadInputError, "not the seed"),
         (("demo-0002",), ("demo-0002",), BadInputError, "twice"),
         (("nope",), (), UnknownNameError, "'nope'"),
-        (tuple(f"demo-{i:04}" for i in range(2, 50)), (), BadInputError, "at most 40"),
+        (tuple(f"demo-{i:04}" for i in range(2, 50)), (), BadInputError, "at most 20"),
     ],
 )
 def test_documents_to_learn_from_are_checked(explorer, like, unlike, error, words):
