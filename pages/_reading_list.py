@@ -325,11 +325,7 @@ def _described(page: ListPage) -> list[dict[str, Any]]:
                 "corpus": one.corpus,
                 "doc_id": one.document.doc_id,
                 "title": title_of(one.document),
-                "meta": " · ".join(
-                    filter(
-                        None, (meta(one.document), f"corpus {corpora.get(one.corpus, one.corpus)}")
-                    )
-                ),
+                "meta": " · ".join(filter(None, (meta(one.document), corpus))),
                 "link": paper_link(one.document),
                 "why": why,
                 "evidence": one.evidence,
