@@ -1,6 +1,7 @@
 """The main job in a real browser: seed, aspect, evidence, facets, pages, links, grades, facts."""
 
 import re
+import time
 from urllib.parse import quote
 
 import pytest
@@ -261,15 +262,16 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit):
     page = visit.open(METHOD)
     results(page)
     box = page.get_by_role("combobox", name="Keep in")
-    box.fill("For a review")
+    name = f"For a review {time.time_ns()}"  # a list of its own in each try
+    box.fill(name)
     box.press("Enter")
-    expect(page.get_by_role("link", name="For a review (0)")).to_be_visible()
+    expect(page.get_by_role("link", name=f"{name} (0)")).to_be_visible()
     keep = page.locator("article").get_by_role("button", name=re.compile("^Keep “"))
     last = page.locator("article").nth(3)
     place = last.bounding_box()
     keep.evaluate_all("nodes => nodes.slice(0, 3).forEach((node) => node.click())")
     until(page, lambda: last.bounding_box() == place, what="keeping moves nothing")
-    page.get_by_role("link", name="For a review (3)").click()
+    page.get_by_role("link", name=f"{name} (3)").click()
     items = page.locator("li:has(.number)")
     expect(items).to_have_count(3)
     expect(items.first).to_contain_text(re.compile("Similar to “.*” in Method"))
@@ -298,7 +300,7 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit):
     assert_fits(page)
     items.first.get_by_role("button", name="Use “").click()
     expect(results(page).first).to_be_visible()
-    expect(page.get_by_role("link", name="For a review (2)")).to_be_visible()
+    expect(page.get_by_role("link", name=f"{name} (2)")).to_be_visible()
 
 
 def test_results_are_reached_named_and_large_enough_for_everybody(visit):

@@ -188,13 +188,15 @@ def test_another_layout_is_on_the_page_of_the_first_result_that_was_shown():
     assert (table.page, table.shown_as("cards").page) == (2, 6)
 
 
-def test_a_ranking_learns_from_grades_and_kept_documents_until_that_is_stopped(page, demo):
-    query = Query("demo", seed="demo-0232", aspect="method")
+def test_a_ranking_learns_from_grades_and_kept_documents_until_that_is_stopped(demo):
+    page = address(APP, corpus="demo", seed="demo-0150", aspect="method")
+    query = Query("demo", seed="demo-0150", aspect="method")
     ranked = [r.doc_id for r in demo.search(query).results]
     demo.notebook.judge(query, ranked[3], 3)
     demo.notebook.judge(query, ranked[0], 0)
     demo.reading_lists.keep("", "demo", ranked[5], query=query)
     run(page)
+    demo.reading_lists.remove("", "demo", ranked[5])
     click(page, "explore_learn_do")
     assert param(page, "like").split(",") == [ranked[5], ranked[3]]
     assert param(page, "unlike") == ranked[0]
