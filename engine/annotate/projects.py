@@ -556,7 +556,10 @@ class ProjectStore(ForPerson):
         stored = self._stored.get(place, corpus)
         current = Project(corpus, place) if stored is None else stored.value
         if before is not None:
-            _check_unchanged(before, current)
+            latest = current
+            if before.key != checked.key:  # a name that another project has by now
+                latest = self._stored.value(before.key[1], corpus) or Project(*before.key)
+            _check_unchanged(before, latest)
         is_here = stored is not None and not current.deleted and current.name == checked.name
         if not checked.deleted and not is_here:
             self._check_free(corpus, checked.name, place)
