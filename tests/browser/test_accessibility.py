@@ -30,7 +30,7 @@ PAGES = {
     "table": ("/?view=table&from=2015", "table"),  # a filter unfolds the facets
     "map": ("/map?marks=results&colour=year&chosen=demo-0001", ".cluster"),
     "compare": ("/compare", ".st-key-compare_flow_chart, .js-plotly-plot, svg"),
-    "present": ("/compare?present=1", "svg"),
+    "present": ("/compare?present=1", "svg .lines"),
     "reading list": ("/reading_list", "h2"),
     "annotate": ("/annotate?part=new", "[role=radiogroup]"),
     "evaluate": ("/evaluate?collection=demo&systems=dense&seeds=1", "h2, h3"),
