@@ -87,19 +87,20 @@ def test_a_list_shows_why_documents_were_kept_and_changes_can_be_undone(lists, s
     assert titles(page) == [OTHER, KEPT]
 
 
-def test_lists_are_made_renamed_deleted_and_brought_back(demo):
+def test_lists_are_made_renamed_deleted_and_brought_back(small_copy, serve):
+    serve(small_copy)
     page = visit("reading_list")
     assert "Use “Keep” on a result of Explore" in shown(page)
     page.text_input(key="reading_list_list_new").set_value("Mine")
     click(page, "reading_list_list_create")
     made = param(page, "list")
-    assert demo.reading_lists.info(made).name == "Mine"
+    assert small_copy.reading_lists.info(made).name == "Mine"
     page.text_input(key=f"reading_list_name_{made}").set_value("[Yours](x)")
     run(page)
     click(page, "reading_list_rename")
-    assert demo.reading_lists.info(made).name == "[Yours](x)"
+    assert small_copy.reading_lists.info(made).name == "[Yours](x)"
     click(page, "reading_list_delete")
-    assert made not in [one.list_id for one in demo.reading_lists.lists()]
+    assert made not in [one.list_id for one in small_copy.reading_lists.lists()]
     click(page, "reading_list_undo_button")
     assert param(page, "list") == made
     page.query_params["list"] = "nobodys"
