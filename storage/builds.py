@@ -27,6 +27,7 @@ class LabelRow:
     author: str
     basis: str  # a digest of the labelled content, owned by the engine
     time: datetime
+    expression: str = "implied"  # how the document has it: ``implied``, ``stated``, ``reported``
 
 
 LABELS = table("build_labels", LabelRow, CheckConstraint("maker IN ('model', 'person')"))

@@ -27,6 +27,7 @@ _MISSING: dict[tuple[str, str], str] = {
     ("kept_events", "note"): "''",
     ("kept_events", "place"): "id::DOUBLE",
     ("corpora", "generation"): "''",
+    ("build_labels", "expression"): "'implied'",
 }
 """Columns that came with a later version of the schema, and what they were filled with."""
 

@@ -70,6 +70,13 @@ def m0014_studies(connection: Connection) -> None:
             connection.exec_driver_sql(f"ALTER TABLE runs DROP COLUMN {name}")
 
 
+def m0015_expressions(connection: Connection) -> None:
+    """How a document has what its label names; labels before this version count as implied."""
+    if "expression" not in {c["name"] for c in inspect(connection).get_columns("build_labels")}:
+        column = "expression TEXT NOT NULL DEFAULT 'implied'"
+        connection.exec_driver_sql(f"ALTER TABLE build_labels ADD COLUMN {column}")
+
+
 def _rows(connection: Connection, name: str) -> list[Row]:
     """The rows of a table of earlier versions, in order of arrival; of runs the uploaded ones."""
     if not inspect(connection).has_table(name):
@@ -237,7 +244,7 @@ def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row
 
 
 Migration = Callable[[Connection], None]
-MIGRATIONS: list[Migration] = [m0013_documents, m0014_studies]
+MIGRATIONS: list[Migration] = [m0013_documents, m0014_studies, m0015_expressions]
 """In order: the first takes a ledger to schema version :data:`FIRST`, and so on."""
 
 

@@ -18,7 +18,6 @@ from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.annotate.agreement import check_model, models_of
 from engine.annotate.pool import Searcher, unaskable
 from engine.annotate.projects import (
-    BUILT,
     BY_MODEL,
     ProjectStore,
     checked,
@@ -42,6 +41,7 @@ from engine.types.annotating import (
     Item,
     Judgment,
     ModelCheck,
+    PoolItem,
     Project,
     Scale,
 )
@@ -79,23 +79,34 @@ class GradingPlan:
         return others[: self.request.anchors]
 
 
+CLUSTER = "cluster"
+"""The source of documents that a build made a query from."""
+
+
+def is_built(item: PoolItem) -> bool:
+    """Whether a build made the query of this item from its document."""
+    return any(source.name == CLUSTER for source in item.sources)
+
+
 def known_positives(
     project: Project,
     queries: Mapping[str, Query],
     judgments: Iterable[Judgment],
     known: Collection[str],
     annotator: str = "",
+    built: Collection[Item] = (),
 ) -> dict[str, list[Anchor]]:
     """query_id -> documents with a grade above the lowest: adjudicated, agreed by people, then
-    those that a build made the query from; by grade, then arrival. Grades of models, ``annotator``
-    and imported ones included, would bias the model and change its questions between runs."""
-    judgments = list(judgments)
+    those with the highest grade by a model that a build made the query from (``built``); by grade,
+    then arrival. Other grades of models, ``annotator`` and imported ones included, would bias the
+    model and change its questions between runs."""
+    judgments, highest = list(judgments), max(project.scale.values)
     models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
     names = set(map(own_name, models)) - {""}
     judgments = [
         j
         for j in judgments
-        if (j.origin != "model" or j.event.startswith(BUILT))
+        if (j.origin != "model" or (j.item in built and j.relevance == highest))
         and (j.origin != "import" or own_name(j.annotator) not in names)
     ]
     lowest = min(project.scale.values)
@@ -261,7 +272,11 @@ class GradePool(ModelTask[GradeCounts]):
             q: [] for q in queries if q in (request.query_ids or queries)
         }
         kinds, left_out = Counter[str](), {*unaskable(corpus, queries)}
-        for item in (i.item for i in projects.pool(project) if i.query_id in to_grade):
+        wanted = frozenset(request.items)
+        pool = [one for one in projects.pool(project) if one.query_id in to_grade]
+        for item in (one.item for one in pool):
+            if request.items and item not in wanted:
+                continue
             if item[1] not in corpus.row_of or item[0] in left_out:
                 kinds["gone"] += 1
             elif item in before and not request.again:
@@ -271,7 +286,8 @@ class GradePool(ModelTask[GradeCounts]):
             else:
                 to_grade[item[0]].append(item)
         candidates = tuple(item for items in to_grade.values() for item in items)[: request.limit]
-        anchors = known_positives(project, queries, judgments, corpus.row_of, annotator)
+        built = {one.item for one in pool if is_built(one)}
+        anchors = known_positives(project, queries, judgments, corpus.row_of, annotator, built)
         asked = {query_id for query_id, _ in candidates}
         counts = {name: kinds[name] for name in ("done", "judged")} | {
             "queries": len(asked),

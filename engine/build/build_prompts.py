@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -20,7 +21,7 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect
 from engine.types.limits import LONGEST_LABEL
 
-LABELLING, NAMING = "lens-label/1", "lens-name/1"
+LABELLING, NAMING = "lens-label/2", "lens-name/1"
 MERGING, VERBALISING = "lens-merge/1", "lens-query/1"
 """Kind and version of each wording."""
 DOCUMENT_TOKENS = 2400
@@ -42,7 +43,11 @@ to what the researcher wants to know and to what the texts carry."""
 class Labelled(BaseModel):
     """What one document shows."""
 
-    shows: bool = Field(description="whether the document shows the attribute at all")
+    expression: Literal["implied", "stated", "reported", "none"] = Field(
+        description="how the document has the attribute. implied: a reader can tell, but it does "
+        "not say so; stated: it says so in its own words; reported: it only passes on what others "
+        "say or do; none: it does not have it"
+    )
     label: Line = Field(
         max_length=LONGEST_LABEL,
         description="what it shows, in two to eight words, as one would name a kind; empty when "
@@ -57,7 +62,7 @@ class Labelled(BaseModel):
 
 _MISQUOTED = """\
 Answer with one JSON object of that schema, nothing else. The quote must be words that stand in \
-the document, copied letter by letter, and a document that shows the attribute has a label."""
+the document, copied letter by letter, and a document that has the attribute has a label."""
 
 
 def labelling(
@@ -82,8 +87,8 @@ def labelling(
                 f"likely to be seen:\n{fenced('sentences', marked)}"
             )
     parts.append(
-        "Does the document show the attribute? If so, say what it shows in a short label that "
-        "would fit other documents too: leave names, figures and the document's subject out "
+        "Does the document show the attribute? If so, say how, and what it shows in a short label "
+        "that would fit other documents too: leave names, figures and the document's subject out "
         "unless they are what is asked for. Copy the words that it rests on."
     )
     prompt = json_prompt(
@@ -100,13 +105,17 @@ def labelling(
     )
 
 
+NOTHING = Labelled(expression="none", label="", quote="")
+"""The answer about a document without the attribute."""
+
+
 def _read_label(reply: Reply, text: str, *, last: bool) -> Labelled | None:
     try:
         labelled = Labelled.model_validate_json(json_text(reply.text))
     except ValidationError:
         return None
-    if not labelled.shows:
-        return Labelled(shows=False, label="", quote="")
+    if labelled.expression == "none":
+        return NOTHING
     if not labelled.label:
         return None
     place = find_quote(text, labelled.quote)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -108,8 +108,9 @@ class Clustering:
         kept = []
         for cluster in self.clusters:
             stay = tuple(doc_id for doc_id in cluster.doc_ids if doc_id in doc_ids)
+            others = tuple(doc_id for doc_id in cluster.distractors if doc_id in doc_ids)
             if stay:
-                kept.append(cluster if stay == cluster.doc_ids else replace(cluster, doc_ids=stay))
+                kept.append(replace(cluster, doc_ids=stay, distractors=others))
         return replace(self, clusters=tuple(kept))
 
     def with_keys(self, clusters: Iterable[Cluster]) -> Clustering:
@@ -172,9 +173,12 @@ def query_basis(spec: BuildSpec, cluster: Cluster) -> str:
     return digest(spec.attribute, spec.overlap, cluster.name, cluster.doc_ids)
 
 
-def clustering_basis(spec: BuildSpec, labels: Mapping[str, str]) -> str:
+def clustering_basis(
+    spec: BuildSpec, labels: Mapping[str, str], distractors: Collection[str]
+) -> str:
     """A digest of what the clusters rest on."""
-    return digest(spec.distance, sorted(labels.items()))
+    more = [sorted(distractors)] if distractors else []
+    return digest(spec.distance, sorted(labels.items()), *more)
 
 
 def expanding_basis(spec: BuildSpec, queries: Iterable[BuildQuery]) -> str:

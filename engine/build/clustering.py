@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,12 +137,12 @@ def most_central(vectors: FloatArray, weights: Sequence[float]) -> int:
 
 def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Cluster]:
     """The clusters that people made, with documents that a person put there or whose label is
-    unchanged."""
+    unchanged, distractors included."""
     kept = []
     for cluster in before.clusters:
         stay = tuple(
             doc_id
-            for doc_id in cluster.doc_ids
+            for doc_id in (*cluster.doc_ids, *cluster.distractors)
             if doc_id in labels
             and (doc_id in cluster.put or labels[doc_id] == before.labels.get(doc_id))
         )
@@ -151,20 +151,31 @@ def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Cluste
     return kept
 
 
-def finished(before: Clustering, made: Sequence[Draft], labels: Mapping[str, str]) -> Clustering:
-    """The clustering that is to be kept: clusters that are still there keep their keys."""
+def finished(
+    before: Clustering,
+    made: Sequence[Draft],
+    labels: Mapping[str, str],
+    distractors: Collection[str],
+) -> Clustering:
+    """The clustering that is to be kept: clusters that are still there keep their keys, and none
+    has distractors alone."""
     free = {c.key: frozenset(c.doc_ids) for c in before.clusters if c.maker != "person"}
     clusters = []
     for draft in sorted(made, key=lambda d: -len(d.doc_ids)):
-        if draft.fixed is not None:
-            clusters.append(replace(draft.fixed, doc_ids=draft.doc_ids))
+        put = draft.fixed.put if draft.fixed else {}
+        others = tuple(d for d in draft.doc_ids if d in distractors and d not in put)
+        doc_ids = tuple(d for d in draft.doc_ids if d not in others)
+        if not doc_ids:
             continue
-        shared = {key: len(old.intersection(draft.doc_ids)) for key, old in free.items()}
+        if draft.fixed is not None:
+            clusters.append(replace(draft.fixed, doc_ids=doc_ids, distractors=others))
+            continue
+        shared = {key: len(old.intersection(doc_ids)) for key, old in free.items()}
         best = max(shared, key=lambda key: shared[key], default="")
         key = best if best and 2 * shared[best] > len(free[best]) else ""
         free.pop(key, None)
         was_dropped = any(c.key == key and c.dropped for c in before.clusters)
-        clusters.append(Cluster(key, draft.name, draft.doc_ids, was_dropped))
+        clusters.append(Cluster(key, draft.name, doc_ids, was_dropped, distractors=others))
     return replace(before, labels=dict(labels)).with_keys(clusters)
 
 
@@ -178,7 +189,7 @@ async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
     """Cluster the labels again, keeping people's changes; a stopped run is stored only if nothing
     was yet."""
     build, spec = work.build, work.build.spec
-    labels = build.shown_labels()
+    labels, distractors = build.shown_labels(), build.distractors()
     # Read once: an edit that comes in from here on is seen when the clusters are kept.
     started = build.made("collapse")
     before = build.clustering_of(started) or Clustering()
@@ -195,8 +206,8 @@ async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
         return TaskReport(result=0, failed=failed, left=len(labels))
     place = {doc_id: n for n, doc_id in enumerate(labels)}
     drawn = [replace(d, doc_ids=tuple(sorted(d.doc_ids, key=place.__getitem__))) for d in drawn]
-    clustering = finished(before, drawn, labels)
-    basis = "" if work.stopped else clustering_basis(spec, labels)
+    clustering = finished(before, drawn, labels, distractors)
+    basis = "" if work.stopped else clustering_basis(spec, labels, distractors)
 
     def keep(made: Made[Any] | None) -> Made[Any]:
         if made != started:
@@ -300,6 +311,9 @@ def _notes(clustering: Clustering, spec: BuildSpec, work: Work, failed: int) -> 
     if failed:
         which = counted(failed, "question has", "questions have")
         notes.append(f"{which} no usable answer; there, names are labels and nothing is merged.")
+    if stated := sum(len(cluster.distractors) for cluster in clustering.clusters):
+        which = counted(stated, "document states or reports", "documents state or report")
+        notes.append(f"{which} the attribute: distractors, never relevant.")
     out = sum(shown(cluster, spec).dropped for cluster in clustering.clusters)
     if out:
         which = counted(out, "cluster becomes", "clusters become")

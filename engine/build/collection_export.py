@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -25,14 +26,16 @@ GENERATOR = "seedlens build"
 DESCRIPTION = """\
 Built from a corpus for an attribute, by the steps of OBLIQ-Bench (section 4): a model labelled \
 each document, labels were collapsed into clusters, clusters put into words as queries, and what \
-systems retrieved was graded with the clusters' documents as examples. A grade of a model counts \
-where no person graded."""
+the documents of each cluster and what systems retrieved was graded against the query. Documents \
+that state or report the attribute are distractors, unless `gold` is "both". A grade of a model \
+counts where no person graded."""
 
 
 def provenance(build: OpenBuild) -> Provenance:
     """Where a collection comes from."""
     state, labels, clusters = build.state(), build.labels(), build.clusters()
     asked, expanded = build.asked(), build.in_project()
+    grades, scale = _grades(build, expanded)
     shares = [query.overlap.share for query in asked]
     return Provenance(
         spec=build.spec,
@@ -45,24 +48,34 @@ def provenance(build: OpenBuild) -> Provenance:
         queries=len(asked),
         overlap=sum(shares) / len(shares) if shares else 0.0,
         positives={one.query_id: len(one.doc_ids) for one in expanded},
-        found=_added(build, expanded),
+        found={
+            one.query_id: sum(
+                grade > min(scale) and doc_id not in one.doc_ids
+                for doc_id, grade in grades.get(one.query_id, {}).items()
+            )
+            for one in expanded
+        },
         checked=_checked(build, expanded),
         edits={step.step: step.edits for step in state.steps},
         models={step.step: step.model for step in state.steps if step.model},
+        expressions=dict(Counter(label.expression for label in labels if label.text)),
+        confirmed={
+            one.query_id: sum(
+                grades.get(one.query_id, {}).get(doc_id) == max(scale) for doc_id in one.doc_ids
+            )
+            for one in expanded
+        },
     )
 
 
-def _added(build: OpenBuild, expanded: Sequence[Expanded]) -> Mapping[str, int]:
-    """query_id -> documents with a grade above the lowest outside of its cluster."""
+def _grades(
+    build: OpenBuild, expanded: Sequence[Expanded]
+) -> tuple[Mapping[str, Mapping[str, int]], Sequence[int]]:
+    """query_id -> grades by document, as they count, and the values of the scale."""
     if not expanded:
-        return {}
+        return {}, ()
     project = build.project()
-    grades, lowest = build.annotation.exchange.qrels(project).grades, min(project.scale.values)
-    added = {}
-    for one in expanded:
-        good = {d for d, grade in grades.get(one.query_id, {}).items() if grade > lowest}
-        added[one.query_id] = len(good.difference(one.doc_ids))
-    return added
+    return build.annotation.exchange.qrels(project).grades, project.scale.values
 
 
 def _checked(build: OpenBuild, expanded: Sequence[Expanded]) -> int:
@@ -157,7 +170,7 @@ def _exported_before(out: Path, *, overwrite: bool) -> set[str]:
 # -- tables ------------------------------------------------------------------------------------
 
 SHEETS: Mapping[BuildStep, Sequence[str]] = {
-    "label": ("doc_id", "label", "quote", "maker", "author", "title"),
+    "label": ("doc_id", "label", "quote", "maker", "author", "title", "expression"),
     "collapse": ("cluster", "name", "dropped", "doc_id", "label", "title"),
     "verbalise": ("cluster", "query", "dropped", "overlap", "words", "documents", "name"),
 }
@@ -188,7 +201,11 @@ def sheet_rows(
     rows: Iterable[tuple[object, ...]]
     if step == "label":
         rows = (
-            (x.doc_id, x.text, x.quote, x.maker, x.author, title(x.doc_id)) for x in build.labels()
+            (
+                *(x.doc_id, x.text, x.quote, x.maker, x.author, title(x.doc_id)),
+                x.expression if x.text else "",
+            )
+            for x in build.labels()
         )
     elif step == "collapse":
         labels = build.shown_labels()

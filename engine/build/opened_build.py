@@ -41,6 +41,7 @@ from engine.types.builds import (
     BuildState,
     BuildStep,
     Cluster,
+    Expression,
     Label,
     Maker,
     Overlap,
@@ -168,7 +169,8 @@ def _changed(old: Cluster | None, cluster: Cluster, author: str, spec: BuildSpec
     there = () if old is None else old.doc_ids
     put |= {doc_id: author for doc_id in cluster.doc_ids if doc_id not in there}
     key = "" if old is None else old.key
-    made = Cluster(key, cluster.name, cluster.doc_ids, dropped, "person", put)
+    others = tuple(doc_id for doc_id in cluster.distractors if doc_id not in put)
+    made = Cluster(key, cluster.name, cluster.doc_ids, dropped, "person", put, others)
     if old is not None and made == replace(old, maker="person"):
         return old
     return made
@@ -184,8 +186,10 @@ def _moved(
     stay = tuple(doc_id for doc_id in whole.doc_ids if doc_id not in out)
     taken = (*there.doc_ids, *(doc_id for doc_id in whole.doc_ids if doc_id in out))
     others = [cluster for cluster in clusters if cluster.key not in (key, target)]
-    left = [replace(whole, doc_ids=stay)] if stay else []
-    return [*left, replace(there, doc_ids=taken), *others]
+    if stay:
+        return [replace(whole, doc_ids=stay), replace(there, doc_ids=taken), *others]
+    distractors = (*there.distractors, *whole.distractors)
+    return [replace(there, doc_ids=taken, distractors=distractors), *others]
 
 
 def _altered(clusters: Sequence[Cluster], key: str, **fields: Any) -> list[Cluster]:
@@ -255,6 +259,7 @@ class OpenBuild:
             Label(
                 *(row.doc_id, row.label, row.quote, cast("Maker", row.maker), row.author),
                 outdated=row.basis != now,
+                expression=cast("Expression", row.expression),
             )
             for doc_id, now in self.bases().items()
             if (row := rows.get(doc_id)) is not None
@@ -269,9 +274,18 @@ class OpenBuild:
         """doc_id -> label of documents that show the attribute."""
         return {label.doc_id: label.text for label in self.labels() if label.text}
 
-    def set_labels(self, changes: Mapping[str, str], author: str) -> int:
+    def distractors(self) -> set[str]:
+        """Documents whose labels rule them out as relevant: they state or report the attribute."""
+        if self.spec.gold == "both":
+            return set()
+        return {x.doc_id for x in self.labels() if x.text and x.expression != "implied"}
+
+    def set_labels(
+        self, changes: Mapping[str, str], author: str, expression: Expression | None = None
+    ) -> int:
         """Store a person's labels ("": the document does not show it); returns how many changed. An
-        equal label confirms an outdated one."""
+        equal label confirms an outdated one. Without ``expression`` that of a label stays; it is
+        "implied" for a new one."""
         author, bases = check_annotator(author), self.bases()
         lines = {}
         for doc_id, text in changes.items():
@@ -285,10 +299,12 @@ class OpenBuild:
 
         def changed(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
             for doc_id, label in lines.items():
-                old, basis = standing.get(doc_id), bases[doc_id]
-                if old is None or (old.label, old.basis) != (label, basis):
+                old = standing.get(doc_id)
+                how = expression or (old.expression if old and old.label else "implied")
+                new = (label, bases[doc_id], how)
+                if old is None or (old.label, old.basis, old.expression) != new:
                     where = (*self._place, doc_id)
-                    rows.append(LabelRow(*where, label, "", "person", author, basis, now))
+                    rows.append(LabelRow(*where, label, "", "person", author, new[1], now, how))
             return rows
 
         self.rows.change_labels(*self._place, changed)
@@ -344,8 +360,11 @@ class OpenBuild:
                 raise BadInputError("One cluster cannot be merged.", "Choose two or more.")
             parts.sort(key=lambda part: (part.name != name, clusters.index(part)))
             doc_ids = tuple(doc_id for part in parts for doc_id in part.doc_ids)
+            others = tuple(doc_id for part in parts for doc_id in part.distractors)
             dropped = all(part.dropped for part in parts)
-            whole = replace(parts[0], name=name, doc_ids=doc_ids, dropped=dropped)
+            whole = replace(
+                parts[0], name=name, doc_ids=doc_ids, dropped=dropped, distractors=others
+            )
             return [whole, *(cluster for cluster in clusters if cluster not in parts)]
 
         self.change_clusters(change, author)
@@ -517,10 +536,11 @@ class OpenBuild:
             run = made.ran, made.edits, made.model
             return StepState(step, done, total, stale, *run, unfinished=not made.basis)
 
-        labels = self.shown_labels()
+        labels, distractors = self.shown_labels(), self.distractors()
         placed = {doc_id for cluster in self.clusters() for doc_id in cluster.doc_ids}
-        basis = clustering_basis(self.spec, labels)
-        collapse = state("collapse", len(placed & labels.keys()), len(labels), basis)
+        wanted = labels.keys() - distractors
+        basis = clustering_basis(self.spec, labels, distractors)
+        collapse = state("collapse", len(placed & wanted), len(wanted), basis)
         active, unworded, worded = self.active(), self.unworded(), self.wordings()
         # Each query has a basis of its own.
         verbalise = replace(

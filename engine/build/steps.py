@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.annotate.model_grading import Asked, grading, in_words
+from engine.annotate.model_grading import CLUSTER, Asked, grading, in_words, is_built
 from engine.annotate.projects import BUILT, check_annotator, checked, is_member, model_annotator
 from engine.build.build_prompts import (
     DOCUMENT_TOKENS,
     MOST_LABELS,
+    NOTHING,
     Labelled,
     Verbalised,
     document_tokens,
@@ -47,6 +48,7 @@ from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.annotating import (
     ANCHORS,
+    GradeCounts,
     GradeMeaning,
     GradingRequest,
     Judgment,
@@ -93,13 +95,13 @@ async def label(work: Work) -> TaskReport[int]:
         documents = await asyncio.to_thread(corpus.documents, group)
         asked = [document for document in documents if _has_text(document)]
         replies = await work.run.ask([labelling(spec, d, aspect, tokens) for d in asked])
-        answers = dict.fromkeys((d.doc_id for d in documents), _NOTHING)
+        answers: dict[str, Labelled | None] = {d.doc_id: NOTHING for d in documents}
         answers |= {d.doc_id: answer for d, answer in zip(asked, replies, strict=True)}
         model, now = work.run.model, datetime.now(UTC)
         rows = [
             LabelRow(
                 *(spec.corpus, spec.name, doc_id, answer.label, answer.quote),
-                *("model", model, bases[doc_id], now),
+                *("model", model, bases[doc_id], now, answer.expression),
             )
             for doc_id, answer in answers.items()
             if answer is not None
@@ -112,9 +114,6 @@ async def label(work: Work) -> TaskReport[int]:
     work.keep(None)
     left, notes = len(pending) - reached, unusable(failed, "document")
     return TaskReport(result=made, failed=failed, left=left, notes=notes)
-
-
-_NOTHING: Labelled | None = Labelled(shows=False, label="", quote="")
 
 
 def _has_text(document: Document) -> bool:
@@ -268,25 +267,24 @@ SCALE = Scale(
     ),
 )
 """Of projects that a build makes."""
-SOURCE = "cluster"
-"""By this name the pool remembers the documents of a query's cluster."""
 LONGEST_ID = 48
 
 
 async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
-    """Make the project or update it: queries, positives, pools, grades."""
+    """Make the project or update it: queries, the documents of their clusters graded against them,
+    then what systems retrieve, beside those that got the highest grade."""
     build = work.build
     basis = expanding_basis(build.spec, build.asked())
     project = await asyncio.to_thread(_saved_project, work)
     expanded, notes = await asyncio.to_thread(_asked, work, project)
-    notes += await asyncio.to_thread(_write_positives, work, ledger, project, expanded)
     work.say(0, 0)  # how much there is to grade is known when the pools are filled
-    expanded = await asyncio.to_thread(_pooled, work, project, expanded)
+    expanded = await asyncio.to_thread(_pooled, work, ledger, project, expanded)
+    notes += await asyncio.to_thread(_write_known, work, ledger, project, expanded)
     await asyncio.to_thread(work.keep, (*expanded,))
+    members = tuple((one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids)
     request = GradingRequest(project, tuple(one.query_id for one in expanded))
-    task = build.annotation.grading.within(request, work.step)
-    with task.held():
-        report = await task.grade(work.run)
+    first = await _graded(work, replace(request, anchors=0, items=members))
+    report = await _graded(work, request)
     if not project.model_grades:
         notes += (
             f"Grades of models do not count in the project '{project.name}': what no person graded "
@@ -295,17 +293,39 @@ async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
     if not work.stopped:
         await asyncio.to_thread(work.keep, (*expanded,), basis)
     return TaskReport(
-        result=report.result.graded,
+        result=first.result.graded + report.result.graded,
         failed=report.failed,
         left=report.left,
         notes=(*notes, *report.notes),
     )
 
 
-def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[Expanded]:
-    """The queries with their pools filled, unless filled from the same input."""
+async def _graded(work: Work, request: GradingRequest) -> TaskReport[GradeCounts]:
+    task = work.build.annotation.grading.within(request, work.step)
+    with task.held():
+        return await task.grade(work.run)
+
+
+def _members(one: Expanded, cluster: Cluster | None) -> tuple[str, ...]:
+    """The documents of a query's cluster, distractors last."""
+    return one.doc_ids if cluster is None else (*one.doc_ids, *cluster.distractors)
+
+
+def _pooled(
+    work: Work, ledger: Ledger, project: Project, expanded: Sequence[Expanded]
+) -> list[Expanded]:
+    """The queries with their pools filled by clusters and systems, by systems unless that was done
+    from the same input."""
     spec = work.spec
     basis = pooling_basis(spec, work.build.corpus)
+    clusters = {c.key: c for c in (work.build.clustering() or Clustering()).clusters}
+    now = datetime.now(UTC)
+    rows = [
+        PoolRow(*project.key, one.query_id, doc_id, CLUSTER, rank, now)
+        for one in expanded
+        for rank, doc_id in enumerate(_members(one, clusters.get(one.key)), start=1)
+    ]
+    ledger.projects.add_to_pool(rows)
     request = PoolRequest(spec.systems, spec.depth)
     pooled = []
     for one in expanded:
@@ -350,7 +370,7 @@ def _asked(work: Work, project: Project) -> tuple[list[Expanded], tuple[str, ...
         expanded.append(Expanded(*about, basis, place))
     asked = {one.query_id: Query(project.corpus, text=one.text) for one in expanded}
     # People may have added queries of their own to those that the build asked at some time.
-    written = {j.query_id for j in annotation.judgments(project) if j.event.startswith(BUILT)}
+    written = {item.query_id for item in annotation.pool(project) if is_built(item)}
     # In this order: whatever a kill leaves out, the next run finds what the build asked before.
     gone = annotation.retire(project, (written | pooled.keys()) - asked.keys(), work.author)
     work.keep((*expanded,))
@@ -379,56 +399,54 @@ def free_id(name: str, taken: Iterable[str]) -> str:
     return free
 
 
-def _write_positives(
+def _write_known(
     work: Work, ledger: Ledger, project: Project, expanded: Sequence[Expanded]
 ) -> tuple[str, ...]:
-    """Write clusters as judgments by the model that labelled a document, or by the person who put
-    it there; take back those whose document left its cluster, with a note."""
-    current = work.build.annotation.judgments(project)
-    wanted = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
+    """Write what needs no question: the highest grade of documents that people put into clusters,
+    the lowest of distractors. Takes back what does not hold any more, with a note."""
+    current = {(j.item, j.annotator): j for j in work.build.annotation.judgments(project)}
+    known = {(j.item, j.annotator): j for j in _known(work, project, expanded)}
     asked = {one.query_id for one in expanded}
-    mine = [j for j in current if j.event.startswith(BUILT) and j.query_id in asked]
-    written = {j.item for j in mine}
-    gone = [_withdrawn(j) for j in mine if j.item not in wanted]
-    there = {(j.item, j.annotator) for j in current}
+    mine = [j for j in current.values() if j.event.startswith(BUILT) and j.query_id in asked]
+    gone = [_withdrawn(j) for j in mine if (j.item, j.annotator) not in known]
     new = [
         judgment
-        for judgment in _positives(work, project, expanded)
-        if judgment.item not in written and (judgment.item, judgment.annotator) not in there
+        for key, judgment in known.items()
+        if (there := current.get(key)) is None
+        or (there.origin == "model" and there.relevance != judgment.relevance)
     ]
     ledger.judging.add([*gone, *new])
-    now = datetime.now(UTC)
-    rows = [
-        PoolRow(*project.key, one.query_id, doc_id, SOURCE, rank, now)
-        for one in expanded
-        for rank, doc_id in enumerate(one.doc_ids, start=1)
-    ]
-    ledger.projects.add_to_pool(rows)
     if not gone:
         return ()
-    which = counted(len(gone), "document is", "documents are")
-    return (f"{which} in no cluster of its query any more: no grade by that.",)
+    which = counted(len(gone), "grade", "grades")
+    return (f"{which} taken from clusters or labels no longer hold: withdrawn.",)
 
 
-def _positives(work: Work, project: Project, expanded: Sequence[Expanded]) -> Iterator[Judgment]:
-    build = work.build
+def _known(work: Work, project: Project, expanded: Sequence[Expanded]) -> Iterator[Judgment]:
+    build, values = work.build, project.scale.values
     clusters = {c.key: c for c in (build.clustering() or Clustering()).clusters}
-    authors = {x.doc_id: x.author for x in build.labels() if x.maker == "model"}
+    distractors, labels = build.distractors(), build.shown_labels()
+    members = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
+
+    def judgment(query_id: str, doc_id: str, who: str, grade: int, note: str) -> Judgment:
+        origin: Any = "model" if who == grader else "person"
+        event = BUILT + secrets.token_hex(12)
+        made = Judgment(query_id, doc_id, who, grade, note=note, origin=origin, event=event)
+        return checked(project, made)
+
+    grader = model_annotator(work.run.model)
     for one in expanded:
         cluster = clusters.get(one.key, Cluster("", "", ()))
         for doc_id in one.doc_ids:
             person = cluster.put.get(doc_id, "")
-            person = person if person and is_member(project, person) else ""
-            judgment = Judgment(
-                one.query_id,
-                doc_id,
-                person or model_annotator(authors.get(doc_id) or work.run.model),
-                max(project.scale.values),
-                note=f"In the cluster: {cluster.name}",
-                origin="person" if person else "model",
-                event=BUILT + secrets.token_hex(12),
-            )
-            yield checked(project, judgment)
+            if person and is_member(project, person):
+                note = f"In the cluster: {cluster.name}"
+                yield judgment(one.query_id, doc_id, person, max(values), note)
+    asked = {one.query_id for one in expanded}
+    for item in build.annotation.pool(project):
+        if item.query_id in asked and item.doc_id in distractors and item.item not in members:
+            note = f"Not implied: {labels[item.doc_id]}"
+            yield judgment(*item.item, grader, min(values), note)
 
 
 def _withdrawn(judgment: Judgment) -> Judgment:
@@ -544,7 +562,7 @@ def _verbalise(build: OpenBuild) -> tuple[int, list[Questions]]:
 
 
 def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
-    """For queries not pooled yet: as if no two systems retrieved the same."""
+    """For queries not pooled yet: as if no two systems retrieved the same, nor a cluster's."""
     spec, asked, corpus = build.spec, build.asked(), build.corpus
     basis = pooling_basis(spec, corpus)
     there = {o.text: o for o in build.expanded() if o.pooled == basis}
@@ -554,7 +572,8 @@ def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
         there, known = {}, []
     each = min(len(spec.systems) * spec.depth, len(corpus))
     new = [query for query in asked if query.text not in there]
-    items = pooled - graded + each * len(new)
+    members = sum(len(query.doc_ids) for query in new)
+    items = pooled - graded + min(each * len(new) + members, len(corpus) * len(new))
     texts = [query.text for query in new] or [one.text for one in known]
     documents = corpus.documents(_spread(build.scope(), 24))
     return items, [(items, _grading(spec, texts[0], documents))]

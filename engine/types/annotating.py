@@ -353,6 +353,7 @@ class GradingRequest:
     again: bool = False  # also what this model graded before
     limit: int | None = None  # candidates at most in this run; None for all
     judged: bool = False  # also what people graded, for comparison
+    items: tuple[Item, ...] = ()  # of the pool; () for all
 
 
 @dataclass(frozen=True, slots=True)

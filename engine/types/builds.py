@@ -18,6 +18,9 @@ BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; the attribute is described by a person."""
 BUILD_STEPS: tuple[BuildStep, ...] = ("label", "collapse", "verbalise", "expand")
 Maker = Literal["model", "person"]
+Expression = Literal["implied", "stated", "reported"]
+"""How a document has an attribute: shown without words for it, in its own words, or as a report of
+what others do. Only implied ones are hard to find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class BuildSpec:
         largest N: And at most.
         overlap X: Share of a query's words that its documents may have.
         depth K: Of the pool.
+        gold KIND: Labelled documents that can be relevant; the others are distractors.
     """
 
     corpus: str
@@ -50,6 +54,7 @@ class BuildSpec:
     overlap: float = 0.3
     systems: tuple[str, ...] = ("bm25", "dense", "late-interaction")
     depth: int = 20
+    gold: Literal["implied", "both"] = "implied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class Label:
     maker: Maker = "model"  # maker, author: who said so last: a model's name or a person's
     author: str = ""
     outdated: bool = False  # the document, or the attribute, has changed since
+    expression: Expression = "implied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,7 @@ class Cluster:
     dropped: bool = False  # a person or its size took it out: it becomes no query
     maker: Maker = "model"  # who made it what it is
     put: Mapping[str, str] = field(default_factory=dict)  # doc_id -> the person who put it there
+    distractors: tuple[str, ...] = ()  # with its labels, but not implied
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +171,5 @@ class Provenance:
     checked: int  # grades of a model that a person gave too
     edits: Mapping[str, int]  # step -> changes by people. models: step -> the model that did it.
     models: Mapping[str, str]
+    expressions: Mapping[str, int]  # expression -> labelled documents
+    confirmed: Mapping[str, int]  # query -> documents of its cluster with the highest grade

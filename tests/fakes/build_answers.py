@@ -58,6 +58,7 @@ class Methods:
     of: Mapping[str, str]
     overlooked: frozenset[str] = frozenset()
     misquoted: str = ""
+    stated: frozenset[str] = frozenset()  # titles of documents that say it outright
 
     def label(self, title: str) -> str:
         """Wordings go around, so that every one of them turns up."""
@@ -162,11 +163,12 @@ def builds_collections(methods: Methods) -> Handler:
 def _labelled(methods: Methods, document: str, *, again: bool) -> dict[str, Any]:
     title, _, text = document.partition("\n")
     if title not in methods.of or title in methods.overlooked:
-        return {"shows": False, "label": "", "quote": ""}
+        return {"expression": "none", "label": "", "quote": ""}
     quote = " ".join((text or title).split()[:8])
     if title == methods.misquoted:
         quote = "words that stand in no document at all" + " whatsoever" * again
-    return {"shows": True, "label": methods.label(title), "quote": quote}
+    how = "stated" if title in methods.stated else "implied"
+    return {"expression": how, "label": methods.label(title), "quote": quote}
 
 
 def _commonest(by_label: Mapping[str, str], labels: list[str]) -> str:

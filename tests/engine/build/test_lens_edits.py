@@ -11,17 +11,21 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Judgment, Project
 from engine.types.builds import StepRequest
 from engine.types.searches import Query
+from tests.fakes.build_answers import builds_collections
 from tests.fakes.lens_builds import (
     AUTHOR,
     GRADING,
     LABELLING,
     LENS,
     NAME,
+    SMALL,
     WORDING,
     questions,
+    run_all,
     run_step,
 )
-from tests.fakes.model_sessions import session
+from tests.fakes.model_server import serving
+from tests.fakes.model_sessions import knowledge, session
 from tests.fakes.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:
@@ -97,7 +101,64 @@ def test_only_what_changed_is_asked_about_again(built, server):
     assert questions(server, GRADING) == 0, "of candidates that were graded before, none again"
 
 
-def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_gave(built, server):
+def test_documents_of_a_cluster_are_relevant_only_if_they_fit_its_query(small_copy, server):
+    builds = small_copy.builds
+    builds.save(LENS, AUTHOR)
+    run_step(builds, server, "label")
+    build, wrong = builds.open("small", NAME), "tides-interview"
+    build.set_labels({wrong: SMALL.kinds["sensor"].name}, "Bo")
+    run_step(builds, server, "collapse")
+    sensors = next(c for c in build.clusters() if c.name == "Wireless sensors")
+    assert wrong in sensors.doc_ids
+    other = next(c.key for c in build.clusters() if c.key != sensors.key)
+    build.move(sensors.key, ["bees-sensor"], other, "Cy")
+    build.move(other, ["bees-sensor"], sensors.key, "Bo")
+    for step in ("verbalise", "expand"):
+        run_step(builds, server, step)
+    grades = small_copy.annotation.exchange.qrels(build.project()).grades["wireless-sensors"]
+    assert (grades[wrong], grades["bees-sensor"]) == (0, 2)
+    made = builds.provenance("small", NAME)
+    assert made.positives["wireless-sensors"] - made.confirmed["wireless-sensors"] == 1
+    judgments = small_copy.annotation.judgments(build.project(), "wireless-sensors")
+    by_people = [j.doc_id for j in judgments if j.annotator == "Bo"]
+    assert by_people == ["bees-sensor"], "who put a document into a cluster graded it"
+    grading = [prompt.partition("The candidate:")[0] for prompt in server.seen.prompts]
+    graded_to = [shown for shown in grading if "An example, graded" in shown]
+    assert graded_to
+    title = small_copy.document("small", wrong).title
+    assert not any(title in shown for shown in graded_to), "no example that does not fit"
+
+
+def test_documents_that_state_the_attribute_are_distractors(small_copy):
+    stating, title = "bees-sensor", small_copy.document("small", "bees-sensor").title
+    builds = small_copy.builds
+    with serving(
+        knowledge(), handlers=[builds_collections(replace(SMALL, stated=frozenset({title})))]
+    ) as server:
+        builds.save(LENS, AUTHOR)
+        run_all(builds, server)
+        build = builds.open("small", NAME)
+        assert {x.doc_id for x in build.labels() if x.expression == "stated"} == {stating}
+        sensors = next(c for c in build.clusters() if c.name == "Wireless sensors")
+        assert stating not in sensors.doc_ids
+        assert sensors.distractors == (stating,)
+        grades = small_copy.annotation.exchange.qrels(build.project()).grades
+        assert grades["wireless-sensors"][stating] == 0
+        assert builds.provenance("small", NAME).expressions == {"implied": 29, "stated": 1}
+        builds.save(replace(LENS, gold="both"), AUTHOR)
+        assert build.state().next is None
+        build = builds.open("small", NAME)
+        assert build.state().next == "collapse"
+        run_all(builds, server)
+        grades = small_copy.annotation.exchange.qrels(build.project()).grades
+        assert grades["wireless-sensors"][stating] == 2
+        builds.save(LENS, AUTHOR)
+        builds.open("small", NAME).set_labels({stating: "Wireless sensors"}, "Bo", "implied")
+        run_all(builds, server)
+        assert stating in {i for c in builds.open("small", NAME).clusters() for i in c.doc_ids}
+
+
+def test_other_words_are_another_query(built, server):
     builds = built.builds
     sensors = next(c for c in builds.open("small", NAME).clusters() if c.name == "Wireless sensors")
     query = next(q for q in builds.open("small", NAME).queries() if q.key == sensors.key)
@@ -105,19 +166,8 @@ def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_ga
     run_step(builds, server, "expand")
     project = builds.open("small", NAME).project()
     everything = built.annotation.queries(project, retired=True)
-    assert len(everything) == 7, "other words are another query"
+    assert len(everything) == 7
     assert query.text in [q.text for q in everything.values()]
-
-    out = sensors.doc_ids[0]
-    builds.open("small", NAME).split(sensors.key, [out], "Something else", "Bo")
-    run_step(builds, server, "verbalise")
-    report = run_step(builds, server, "expand")
-    assert any(note.startswith("1 document is in no cluster") for note in report.notes)
-    grades = built.annotation.exchange.qrels(project).grades
-    judgments = built.annotation.judgments(project, "wireless-sensors-2")
-    assert len(grades["wireless-sensors-2"]) == len({j.doc_id for j in judgments})
-    taken = next(j for j in judgments if j.doc_id == out)
-    assert taken.event.startswith("grading-"), "it is a candidate like others now"
 
 
 def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(built, server):

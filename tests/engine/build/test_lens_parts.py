@@ -45,7 +45,7 @@ def test_equal_labels_are_one_whatever_their_case_and_nothing_has_no_direction()
 def test_a_cluster_keeps_its_key_as_long_as_most_of_its_documents_stay():
     before = Clustering((Cluster("c1", "A", ("1", "2", "3")),), {}, used=4)
     labels = dict.fromkeys("12345", "x")
-    after = finished(before, [Draft("B", ("4", "5"), {}), Draft("Z", ("1", "2"), {})], labels)
+    after = finished(before, [Draft("B", ("4", "5"), {}), Draft("Z", ("1", "2"), {})], labels, ())
     assert {c.name: c.key for c in after.clusters} == {"Z": "c1", "B": "c5"}
 
 

@@ -123,7 +123,7 @@ def test_what_a_model_says_is_cleaned_and_limited(small_copy, server):
         if LABELLING not in prompt:
             return None
         label = "x" * 201 if "by survey" in prompt else "<b>\u202e\x07Kind</b>\n two"
-        return {"shows": True, "label": label, "quote": "Harbour pilots need to know"}
+        return {"expression": "implied", "label": label, "quote": "Harbour pilots need to know"}
 
     server.behaviour.handlers = [hostile]
     builds = small_copy.builds
