@@ -1,4 +1,5 @@
-"""Learning from grades: nDCG%20 of what is left when the first results have been graded."""
+"""What the grades of first results are good for: a better ranking of the others, nDCG%20, and an
+estimate of how many more are relevant."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ from engine.collections.readers import read_collection
 from engine.config import DEMO, DEMO_CORPUS
 from engine.explorer import Explorer
 from engine.measures.metrics import csfcube_ndcg
+from engine.measures.recall_estimate import estimate_recall
+from engine.numeric import FloatArray
 from engine.search.topics import sampled
 from engine.types.evaluations import Collection, Topic
 
@@ -21,8 +24,11 @@ RELEVANT = 2
 """Grade from which a document counts as liked; those of grade 0 are rejected."""
 
 
-def measure(graded: tuple[int, ...] = (5, 10), seeds: int = 20) -> list[Figure]:
-    """CSFCube's open half and the demo. `graded`: first results; `seeds`: of the demo."""
+def measure(
+    graded: tuple[int, ...] = (5, 10), judged: tuple[int, ...] = (10, 20, 40), seeds: int = 20
+) -> list[Figure]:
+    """CSFCube's open half and the demo. `graded`, `judged`: first results, for learning and for
+    estimates; `seeds`: of the demo."""
     explorer = homes.explorer()
     explorer.library.add_demo()
     demo = read_collection(DEMO)
@@ -39,7 +45,44 @@ def measure(graded: tuple[int, ...] = (5, 10), seeds: int = 20) -> list[Figure]:
             note = f"{before:.3f} without learning, {len(found)} queries"
             what = f"{corpus}: the first {count} graded, nDCG%20 of the others"
             figures.append(Figure(what, float(after), "", note))
+        for count in judged:
+            figures.append(
+                _estimated(corpus, count, [*ranked(explorer, corpus, collection, topics)])
+            )
     return figures
+
+
+def _estimated(
+    corpus: str, judged: int, rankings: Sequence[tuple[FloatArray, list[bool]]]
+) -> Figure:
+    """How often the interval of the estimate holds the number of relevant documents."""
+    covered, widths, ratios = [], [], []
+    for scores, relevant in rankings:
+        total = sum(relevant)
+        made = estimate_recall(scores, dict(enumerate(relevant[:judged])))
+        if made is None or not total:
+            continue
+        covered.append(made.low <= total <= made.high)
+        widths.append((made.high - made.low) / total)
+        ratios.append(made.total / total)
+    note = (
+        f"{len(covered)} queries; estimate over truth, median {np.median(ratios):.2f}; width of the "
+        f"interval over truth, median {np.median(widths):.1f}"
+    )
+    what = f"{corpus}: the first {judged} judged, share of 95 % intervals that hold the truth"
+    return Figure(what, float(np.mean(covered)), "", note)
+
+
+def ranked(
+    explorer: Explorer, corpus: str, collection: Collection, topics: Sequence[Topic]
+) -> Iterator[tuple[FloatArray, list[bool]]]:
+    """Scores of each topic's ranking, and which of its documents are relevant."""
+    searcher = explorer.searcher(corpus)
+    for topic in topics:
+        query, grades = topic.query(corpus), collection.qrels[topic.query_id]
+        ranking = searcher.rank(query, searcher.seed(query), topic.pool)
+        relevant = [grades.get(doc_id, 0) >= RELEVANT for doc_id in ranking.doc_ids]
+        yield np.asarray(ranking.scores), relevant
 
 
 def gains(
