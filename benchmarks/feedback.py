@@ -45,10 +45,8 @@ def measure(
             note = f"{before:.3f} without learning, {len(found)} queries"
             what = f"{corpus}: the first {count} graded, nDCG%20 of the others"
             figures.append(Figure(what, float(after), "", note))
-        for count in judged:
-            figures.append(
-                _estimated(corpus, count, [*ranked(explorer, corpus, collection, topics)])
-            )
+        rankings = [*ranked(explorer, corpus, collection, topics)]
+        figures += [_estimated(corpus, count, rankings) for count in judged]
     return figures
 
 
@@ -66,8 +64,8 @@ def _estimated(
         widths.append((made.high - made.low) / total)
         ratios.append(made.total / total)
     note = (
-        f"{len(covered)} queries; estimate over truth, median {np.median(ratios):.2f}; width of the "
-        f"interval over truth, median {np.median(widths):.1f}"
+        f"{len(covered)} queries; medians: estimate over truth {np.median(ratios):.2f}, width of "
+        f"the interval over truth {np.median(widths):.1f}"
     )
     what = f"{corpus}: the first {judged} judged, share of 95 % intervals that hold the truth"
     return Figure(what, float(np.mean(covered)), "", note)
