@@ -171,14 +171,14 @@ class Ledger:
     def set_corpus_title(self, name: str, title: str) -> bool:
         """Give a stored corpus another name; its own one takes the other away. False, changing
         nothing, where it is a name of another corpus."""
-        with self._database.write() as connection:
+        with self._database.write():
             other = self.stored_name(title)
             if other != name and self.corpus(other) is not None:
                 return False
             if title == name:
-                self._titles.delete(connection, name, scope=name)
+                self._titles.remove(name, scope=name)
             else:
-                self._titles.store(connection, name, title, scope=name)
+                self._titles.put(name, title, scope=name)
         return True
 
     def stored_name(self, name: str) -> str:

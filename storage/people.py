@@ -45,16 +45,16 @@ class Leases:
             return
         # They are of no use after the machine failed: nobody waits for the disk.
         scope = f"{corpus}\x1f{project}"
-        with self._database.write(durable=False) as connection:
-            before = {one.key: one.value for one in self._stored.find_all(connection, scope)}
+        with self._database.write(durable=False):
+            before = {one.key: one.value for one in self._stored.all(scope)}
             oldest = _now() - timedelta(seconds=SECONDS)
             leases = {visit: one for visit, one in before.items() if one.renewed > oldest}
             yield leases
             for visit in before.keys() - leases.keys():
-                self._stored.delete(connection, visit, scope)
+                self._stored.remove(visit, scope)
             for visit, lease in leases.items():
                 if before.get(visit) != lease:
-                    self._stored.store(connection, visit, lease, scope=scope)
+                    self._stored.put(visit, lease, scope=scope)
 
 
 @dataclass(frozen=True, slots=True)
