@@ -138,15 +138,15 @@ _GENERATION, _COPY = TypeAdapter(Generation), TypeAdapter(Copy)
 class Mirror:
     """Copies of corpora in a home; thread- and process-safe.
 
-    `corpora`, `uploads`: folders of the home. `most_bytes`: of all copies; None for as much as the
+    `corpora`, `uploads`: folders of the home. `megabytes`: of all copies; None for as much as the
     disk has.
     """
 
     def __init__(
-        self, store: ObjectStore, corpora: Path, uploads: Path, most_bytes: int | None
+        self, store: ObjectStore, corpora: Path, uploads: Path, megabytes: int | None
     ) -> None:
         self.store, self._corpora, self._uploads = store, corpora, uploads
-        self._most = float("inf") if most_bytes is None else most_bytes
+        self._most = float("inf") if megabytes is None else megabytes * 2**20
         self._direct: set[str] = set()  # generations whose documents have no room here
         self._generation = lru_cache(maxsize=64)(self._fetched)
 

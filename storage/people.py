@@ -74,8 +74,7 @@ class Spending:
 
     def of(self, person: str) -> Spent:
         """What a person spent today."""
-        stored = self._stored.get(person, date.today().isoformat())
-        return Spent() if stored is None else stored.value
+        return self._stored.value(person, date.today().isoformat()) or Spent()
 
     def add(
         self,
@@ -89,7 +88,7 @@ class Spending:
         earlier sum undoes it."""
 
         def change(stored: Stored[Spent] | None) -> Spent:
-            before = Spent() if stored is None else stored.value
+            before = stored.value if stored else Spent()
             check(before)
             added = (calls, input_tokens, output_tokens)
             return Spent(*map(sum, zip(astuple(before), added, strict=True)))

@@ -137,7 +137,7 @@ class StoredTable:
         # corpus may collide
         self.digest = self._digest() if remote is None else remote.digest
         self._newest: Hashable = None
-        self._addresses: _Addresses | None = None
+        self._addresses: tuple[NDArray[np.uint64], NDArray[np.intp] | None] | None = None
         self._whole: AsyncTable | None = None
         self._held: pa.Table | None = None
 
@@ -321,8 +321,7 @@ class StoredTable:
 
     def nearest(self, column: str, vector: np.ndarray, limit: int) -> list[str]:
         """Keys of the rows nearest to ``vector`` by cosine, best first."""
-        found = self._nearest(column, vector, limit, None, "doc_id")
-        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+        return list(self._nearest(column, vector, limit, None, "doc_id")["doc_id"].to_pylist())
 
     def _nearest(
         self, column: str, vector: np.ndarray, limit: int, where: Expr | str | None, name: str
@@ -349,15 +348,26 @@ class StoredTable:
             self._table.delete(_is_one_of("doc_id", doc_ids))
 
     def compact(self, grace: timedelta) -> None:
-        """Join small fragments of the last writes, with as much extra disk; a long import does it
-        every FRAGMENT_ROWS rows. ``grace`` as in :meth:`finish`."""
-        with self._writing(f"compacting the {self.name}"):
-            self._compact(grace)
+        """Join small fragments of the last writes up to FRAGMENT_ROWS rows, with as much extra
+        disk, and delete what is no longer used; ``grace`` as in :meth:`finish`.
 
-    def _compact(self, grace: timedelta) -> None:
-        try:
-            compact(self._dataset, FRAGMENT_ROWS, grace)
-        finally:
+        LanceDB's ``optimize`` makes fragments of a million rows: it rewrites the whole corpus, with
+        memory that grows with it.
+        """
+        import lance
+
+        with self._writing(f"compacting the {self.name}"):
+            for most in (2 * FRAGMENT_ROWS, None):  # None: for larger ones that lost many rows
+                removed = 1
+                while removed:
+                    found = lance.dataset(str(self._dataset)).optimize.compact_files(
+                        target_rows_per_fragment=FRAGMENT_ROWS,
+                        max_source_rows=most,
+                        num_threads=1,
+                        batch_size=READ_ROWS,
+                    )
+                    removed = found.fragments_removed
+                    _clean(self._dataset, grace)
             self._table.checkout_latest()
 
     def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
@@ -368,8 +378,8 @@ class StoredTable:
                 are searched exactly.
             grace: how long files of former versions stay for their readers.
         """
+        self.compact(grace)
         with self._writing("building the indexes"):
-            self._compact(grace)
             self._build(vector_columns)
             _clean(self._dataset, grace)
 
@@ -403,28 +413,6 @@ def commit(dataset: Path, fragments: Sequence[str]) -> None:
     lance.LanceDataset.commit(str(dataset), added, read_version=version)
 
 
-def compact(dataset: Path, rows: int, grace: timedelta) -> None:
-    """Join small neighbouring fragments up to ``rows`` rows, some at a time, and delete what is no
-    longer used after each.
-
-    LanceDB's ``optimize`` makes fragments of a million rows: it rewrites the whole corpus, with
-    memory that grows with it.
-    """
-    import lance
-
-    for most in (2 * rows, None):  # None: for what is larger than a part and lost many rows
-        removed = 1
-        while removed:
-            found = lance.dataset(str(dataset)).optimize.compact_files(
-                target_rows_per_fragment=rows,
-                max_source_rows=most,
-                num_threads=1,
-                batch_size=READ_ROWS,
-            )
-            removed = found.fragments_removed
-            _clean(dataset, grace)
-
-
 def _clean(dataset: Path, grace: timedelta) -> None:
     """Delete files of versions older than ``grace`` and of none; only for the one writer."""
     import lance
@@ -435,20 +423,6 @@ def _clean(dataset: Path, grace: timedelta) -> None:
     # Lance does not know files that a killed process was writing; one may have gigabytes.
     for half in dataset.rglob(f"{HALF}*"):
         delete(half)
-
-
-@dataclass(frozen=True, slots=True)
-class _Addresses:
-    """Row addresses of a version of a table."""
-
-    of: NDArray[np.uint64]  # (n,) in the order of scans
-    ascending: NDArray[np.uint64]  # (n,) sorted; ``order``: (n,) their rows
-    order: NDArray[np.intp] | None
-
-    def rows(self, addresses: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The rows at existing addresses."""
-        found = np.searchsorted(self.ascending, addresses)
-        return found if self.order is None else self.order[found]
 
 
 class DocumentTable(StoredTable):
@@ -463,20 +437,29 @@ class DocumentTable(StoredTable):
         self._placed()
         self._at_once()
 
-    def _placed(self) -> _Addresses:
+    def _placed(self) -> tuple[NDArray[np.uint64], NDArray[np.intp] | None]:
+        """Row addresses (n,) in the order of scans, and their order; None where they ascend."""
         if self._addresses is None:
             with _wrapped("reading", self.path):
                 query = self._table.search().select([ROW_ID]).with_row_id(True)
                 batches = query.limit(max(self.count(), 1)).to_batches(65_536)
                 read = [batch[ROW_ID].to_numpy() for batch in batches]
             found = np.concatenate([np.zeros(0, dtype=np.uint64), *read])
-            order = None if (found[1:] > found[:-1]).all() else np.argsort(found)
-            self._addresses = _Addresses(found, found if order is None else found[order], order)
+            ascends = (found[1:] > found[:-1]).all()
+            self._addresses = found, None if ascends else np.argsort(found)
         return self._addresses
 
-    def _at(self, rows: NDArray[np.intp]) -> str:
-        """The condition that a row is one of these."""
-        addresses = ",".join(map(str, self._placed().of[rows].tolist()))
+    def _rows(self, found: pa.Table) -> NDArray[np.intp]:
+        """The rows at the addresses that a search found."""
+        addresses, order = self._placed()
+        at = np.searchsorted(addresses, found[ROW_ID].to_numpy(), sorter=order)
+        return at if order is None else order[at]
+
+    def _at(self, rows: NDArray[np.intp] | None) -> str | None:
+        """The condition that a row is one of these; None for all."""
+        if rows is None:
+            return None
+        addresses = ",".join(map(str, self._placed()[0][rows].tolist()))
         return f"{ROW_ID} IN ({addresses})" if addresses else "false"
 
     def sizes(self, rows: Sequence[int], measure: str) -> list[int]:
@@ -533,9 +516,7 @@ class DocumentTable(StoredTable):
         among: NDArray[np.intp] | None = None,
     ) -> NDArray[np.intp]:
         """As :meth:`nearest`, but rows; ``among`` at most some ten thousand, None for all."""
-        where = None if among is None else self._at(among)
-        found = self._nearest(column, vector, limit, where, ROW_ID)
-        return self._placed().rows(found[ROW_ID].to_numpy())
+        return self._rows(self._nearest(column, vector, limit, self._at(among), ROW_ID))
 
     def full_text(
         self,
@@ -550,7 +531,7 @@ class DocumentTable(StoredTable):
             among: as in :meth:`nearest_rows`.
             every: only documents with all words.
         """
-        where = None if among is None else self._at(among)
+        where = self._at(among)
         with _wrapped("searching the full text", self.path):
             operator = FullTextOperator.AND if every else FullTextOperator.OR
             asked = MatchQuery(text, "search_text", operator=operator)
@@ -560,7 +541,7 @@ class DocumentTable(StoredTable):
             # Neither ids nor texts are read: thousands of them cost more than the search.
             query = query.select([ROW_ID, "_score"]).with_row_id()
             found = LOOP.run(query.limit(limit).to_arrow())
-        return self._placed().rows(found[ROW_ID].to_numpy()), found["_score"].to_numpy()
+        return self._rows(found), found["_score"].to_numpy()
 
     def _at_once(self) -> AsyncTable:
         """For asynchronous queries: the blocking API adds a fifth to a full-text search."""

@@ -35,6 +35,7 @@ from storage.vectors import DocumentTable
 
 log = logging.getLogger("seedlens")
 MOST_READ = 10_000  # Documents, spread over the corpus, whose words name clusters
+READ_ROWS = 1024  # Of these at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +157,7 @@ class MapMaker:
             centres, _ = cluster_centres(old.positions, old.labels[1], len(old.names[1]), 1e9)
             near = ((positions[new][:, None] - centres[None]) ** 2).sum(axis=2)
             labels[1, new] = near.argmin(axis=1)
-            labels[0, new] = _coarse_of(old)[labels[1, new]]
+            labels[0, new] = coarse_of(old)[labels[1, new]]
         return replace(old, positions=positions, labels=labels)
 
     def _vectors(self, column: str) -> FloatArray:
@@ -167,16 +168,14 @@ class MapMaker:
         keys = [aspect.key for aspect in self.lens.aspects]
         names = (WHOLE_DOCUMENT, *keys)
         texts = {name: [""] * count for name in names}
-        every = -(-count // MOST_READ)
         columns = ["title", "text", "sentence_starts", "sentence_ends", "roles"]
-        begin = 0
-        for batch in self.table.columns(columns):
-            at = np.arange(-begin % every, batch.num_rows, every)
-            for row, stored in zip((at + begin).tolist(), batch.take(at).to_pylist(), strict=True):
+        rows = range(0, count, -(-count // MOST_READ))
+        for start in range(0, len(rows), READ_ROWS):
+            some = rows[start : start + READ_ROWS]
+            for row, stored in zip(some, self.table.take(some, columns).to_pylist(), strict=True):
                 found = (f"{stored['title']} {stored['text']}", *_by_role(stored, len(keys)))
                 for name, text in zip(names, found, strict=True):
                     texts[name][row] = text
-            begin += batch.num_rows
         return texts
 
 
@@ -225,9 +224,9 @@ def cluster_centres(
     return centres, sizes
 
 
-def _coarse_of(layout: StoredLayout) -> NDArray[np.int32]:
-    """The coarse cluster (c,) that each fine one is part of."""
-    coarse = np.zeros(len(layout.names[1]), dtype=np.int32)
+def coarse_of(layout: StoredLayout) -> NDArray[np.int32]:
+    """The coarse cluster (c,) that each fine one is part of; -1 for one without documents."""
+    coarse = np.full(len(layout.names[1]), -1, dtype=np.int32)
     there = layout.labels[1] >= 0
     coarse[layout.labels[1][there]] = layout.labels[0][there]
     return coarse

@@ -42,8 +42,8 @@ class Selections:
 
     def get(self, key: str) -> list[str] | None:
         """The documents of a selection, sorted; None for an unknown one."""
-        stored = self._stored.get(key, self._corpus)
-        return self._in_file(key) if stored is None else stored.value
+        stored = self._stored.value(key, self._corpus)
+        return self._in_file(key) if stored is None else stored
 
     def _in_file(self, key: str) -> list[str] | None:
         with suppress(OSError, ValueError, TypeError, RecursionError):
