@@ -452,7 +452,7 @@ class DocumentTable(StoredTable):
     def _rows(self, found: pa.Table) -> NDArray[np.intp]:
         """The rows at the addresses that a search found."""
         addresses, order = self._placed()
-        at = np.searchsorted(addresses, found[ROW_ID].to_numpy(), sorter=order)
+        at: NDArray[np.intp] = np.searchsorted(addresses, found[ROW_ID].to_numpy(), sorter=order)
         return at if order is None else order[at]
 
     def _at(self, rows: NDArray[np.intp] | None) -> str | None:

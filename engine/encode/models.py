@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import torch
 
+from engine.encode.one_pass import TextReading
 from engine.encode.presets import NO_PROMPTS, OWN_WINDOW, SLOT, Pooling, Preset, Prompts
 from engine.numeric import FloatArray
 
@@ -25,22 +26,14 @@ DIRECTIONS = "projection.npy"
 """A (width, p) matrix beside a model that was trained from one with fitted directions."""
 
 
-@dataclass(frozen=True)
-class LoadedModel:
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel(TextReading):
     """A model in the parts that the one-pass encoder works with."""
 
-    tokenizer: Any
     network: torch.nn.Module  # tokens to hidden states
-    pooling: Pooling
-    width: int
     window: int
-    prompts: Prompts = NO_PROMPTS
     head: tuple[torch.nn.Module, ...] = ()  # after pooling, on "sentence_embedding"
     projection: tuple[torch.nn.Module, ...] = ()  # of PyLate models, on "token_embeddings"
-    document_marks: tuple[int, ...] = ()
-    query_marks: tuple[int, ...] = ()
-    end_mark: str = ""
-    skipped: tuple[int, ...] | None = None
     query_network: torch.nn.Module | None = None
     bidirectional: bool = False
     decoder: bool = False  # made to write; large, as a rule

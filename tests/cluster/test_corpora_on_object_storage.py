@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -372,14 +373,8 @@ def _written_over(explorer, others, source):
     published = mirror.publish
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mirror, "publish", publish)
-        patch.setattr(type(locks), "hold", _unheld)
+        patch.setattr(type(locks), "hold", lambda *_, **__: nullcontext())
         import_to(explorer, source)
-
-
-def _unheld(*_, **__):
-    import contextlib
-
-    return contextlib.nullcontext()
 
 
 def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corpus(

@@ -117,18 +117,15 @@ def test_a_corpus_and_its_searches_are_those_of_a_local_import(on_ray, tmp_path,
     assert on_ray.library.corpus("c").state == "ready"
 
 
-def test_every_document_is_there_once_when_workers_are_killed(on_ray, many, tiny_model):
-    kills = AtDocument(kill_worker, every=60, times=2)
-    report = on_ray.library.import_documents(wanted(many, tiny_model), kills)
-    assert kills.done == 2
-    assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
-
-
-def test_every_document_is_there_once_when_a_node_is_gone(on_ray, many, tiny_model, cluster):
-    loss = AtDocument(cluster.lose_node, every=100)
-    report = on_ray.library.import_documents(wanted(many, tiny_model), loss)
+@pytest.mark.parametrize("lost", ["workers", "node"])
+def test_every_document_is_there_once_when_workers_are_gone(
+    on_ray, many, tiny_model, cluster, lost
+):
+    lose = (kill_worker, 60, 2) if lost == "workers" else (cluster.lose_node, 100)
+    losses = AtDocument(*lose)
+    report = on_ray.library.import_documents(wanted(many, tiny_model), losses)
     cluster.forget_lost()
-    assert loss.done == 1
+    assert losses.done == (2 if lost == "workers" else 1)
     assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
 
 

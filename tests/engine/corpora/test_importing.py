@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -99,23 +98,6 @@ def test_an_import_that_was_stopped_goes_on_to_the_same_bits(shards, request_, t
     for system in whole.systems:
         query = Query("papers", seed="bees-network", aspect="method", system=system)
         assert shards.search(query).results == whole.search(query).results
-
-
-def test_an_import_with_choices_that_was_stopped_goes_on_to_the_same_bits(
-    shards, request_, tmp_path
-):
-    rows: list[dict[str, Any]] = [{**d, "year": None} for d in DOCUMENTS[:3]]
-    rows += [*DOCUMENTS, {"title": "Neither"}, {"title": "No id", "text": "Some words."}]
-    source = write_jsonl(tmp_path / "messy.jsonl", rows)
-    chosen = Repairs(skip_empty=True, number_ids=True, duplicates="merge")
-    request = replace(request_, source=source, repairs=chosen)
-    assert shards.library.import_documents(request, cancelled=StopAfter(2)).cancelled
-    last = shards.library.import_documents(request)
-    assert (last.unchanged, last.added, last.documents) == (16, 25, 41)
-    whole = make_explorer(tmp_path / "other", shard_documents=8)
-    whole.library.import_documents(request)
-    assert stored(shards).equals(stored(whole))
-    assert shards.document("papers", "messy-45").title == "No id"
 
 
 # Repeating, changing, adding
@@ -369,14 +351,6 @@ def test_rows_in_memory_and_a_file_of_them_are_one_corpus(shards, request_, tiny
     assert shards.library.import_documents(request_).unchanged == 40
     assert shards.library.add("papers", iter(DOCUMENTS)).unchanged == 40
     assert version(shards) == before
-
-
-def test_rows_are_added_to_a_corpus_and_take_the_place_of_former_versions(papers, request_):
-    rows = [{"doc_id": "new", "text": "A new one."}, {**DOCUMENTS[0], "title": "Another title"}]
-    report = papers.library.add("papers", rows)
-    assert (report.added, report.updated, report.documents) == (1, 1, 41)
-    assert papers.document("papers", DOCUMENTS[0]["doc_id"]).title == "Another title"
-    assert papers.search(Query("papers", seed="new")).total == 40
 
 
 def test_a_long_import_compacts_what_it_wrote_while_it_goes_on(

@@ -28,7 +28,6 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.systems.aspect_system import (
     CANDIDATES,
-    focus_vector,
 )
 from engine.types.encoders import EncoderSpec
 from engine.types.searches import Query
@@ -167,16 +166,6 @@ def test_what_the_index_finds_has_its_exact_score(resident, streamed, monkeypatc
     assert len(found) == CANDIDATES
     assert [s.score for s in found] == pytest.approx([exact[s.doc_id] for s in found], abs=1e-6)
     assert in_order(found)
-
-
-def first_stage(corpus, request):
-    """Half the document, half its aspect: what steer 0.5 asks of the vectors."""
-    assert request.focus is not None
-    aspect = focus_vector(request.seed, request.focus)
-    return [
-        VectorPart("vector", request.seed.vector, 0.5),
-        VectorPart(aspect_column("method"), aspect, 0.5),
-    ]
 
 
 def test_a_small_scope_is_exact_even_there(resident, streamed, monkeypatch):

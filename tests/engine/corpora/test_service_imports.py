@@ -263,12 +263,3 @@ def test_missing_abstracts_are_looked_up_by_doi(served, services, tiny_model, li
         "doi:10.5555/paper.777,doi:10.5555/paper.9",
     ]
     assert not list(served.home.retrieved.glob("*/"))
-
-
-def test_nothing_is_imported_where_the_service_refuses_to_look_up(
-    served, services, tiny_model, library
-):
-    services.behaviour.key = "another-key-than-mine"
-    with pytest.raises(ServiceError):
-        served.library.import_documents(filling(library, tiny_model))
-    assert not served.library.corpora()

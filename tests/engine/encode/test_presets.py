@@ -116,13 +116,6 @@ def test_an_encoder_reads_title_and_text_and_takes_the_first_token(tmp_path, key
     assert [TEXT[a:b] for a, b in in_text[:3]] == ["Honey", "bee", "colonies"]
 
 
-def test_contriever_takes_the_mean_of_all_tokens(tmp_path):
-    encoder = load_encoder(f"contriever={save_bert(tmp_path)}")
-    hidden, mask, _ = states(tmp_path, [TEXT])
-    vector = encoder.encode([passage(title="")])[0].vector
-    assert cosine(vector, hidden[0, mask[0]].mean(axis=0)) >= CLOSE
-
-
 def test_dragon_reads_queries_with_its_other_model(tmp_path):
     save_bert(tmp_path / "dragon-plus-context-encoder")
     other = save_bert(tmp_path / "dragon-plus-query-encoder", seed=8)
