@@ -21,12 +21,9 @@ from pyarrow import parquet
 
 from storage.errors import QueryError
 
-SECONDS = 60.0
-"""A query is stopped after this time."""
-MEMORY_MB, MOST_MB = 1024, 512
-"""Memory of a query, and of its result."""
-BATCH = 4096
-"""Rows of a result that are read at a time."""
+SECONDS = 60.0  # A query is stopped after this time
+MEMORY_MB, MOST_MB = 1024, 512  # Memory of a query, and of its result
+BATCH = 4096  # Rows of a result that are read at a time
 _SETTINGS: dict[str, Any] = {
     "memory_limit": f"{MEMORY_MB}MB",
     "threads": 2,
@@ -153,8 +150,7 @@ def _errors(views: Mapping[str, View], seconds: float) -> Iterator[None]:
         ) from error
     except duckdb.OutOfMemoryException as error:
         raise QueryError(
-            f"The query needs more than {MEMORY_MB:,} MB of memory.",
-            "Read fewer rows or columns.",
+            f"The query needs more than {MEMORY_MB:,} MB of memory.", "Read fewer rows or columns."
         ) from error
     except duckdb.Error as error:
         text = str(error).partition(": ")[2] or str(error)

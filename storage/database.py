@@ -23,10 +23,8 @@ from storage.errors import LedgerBusyError, StorageError, StorageFullError
 from storage.tables import METADATA, Record, first, insert, put, records
 
 Value = TypeVar("Value")
-MOST_CONNECTIONS = 8
-"""Of a process; more threads wait for each other."""
-MOST_REMEMBERED = 512
-"""Results of queries."""
+MOST_CONNECTIONS = 8  # Of a process; more threads wait for each other
+MOST_REMEMBERED = 512  # Results of queries
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")
 _FULL = "SQLITE_FULL SQLITE_IOERR_WRITE SQLITE_IOERR_SHMSIZE SQLITE_IOERR_FSYNC ENOSPC EDQUOT 53100"
 _VALUE = "SQLITE_CONSTRAINT SQLITE_TOOBIG 22 23 DataError UnicodeEncodeError OverflowError"
@@ -68,8 +66,7 @@ class Database(ABC):
         driver_error: base class of the driver's errors.
     """
 
-    remedy = ""
-    """What to do about an error of no known kind."""
+    remedy = ""  # What to do about an error of no known kind
 
     def __init__(
         self,
@@ -262,10 +259,8 @@ class LedgerTables:
 
 
 ROWS_AT_ONCE = 2000
-OF_PROCESSES = ("lock", "lease")
-"""Kinds of documents that mean nothing elsewhere."""
-_PEOPLE = ("ended login", "spent")
-"""Kinds of documents that are there also where nobody worked yet."""
+OF_PROCESSES = ("lock", "lease")  # Kinds of documents that mean nothing elsewhere
+_PEOPLE = ("ended login", "spent")  # Kinds of documents that are there also where nobody worked yet
 
 
 def copied_tables() -> list[Table]:

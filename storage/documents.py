@@ -55,8 +55,7 @@ _OF_SCOPE = _IN_ORDER.where(_SCOPE)
 _ONE = _ALL.where(_SCOPE, _KEY)
 _GONE = DOCUMENTS.delete().where(_KIND, _SCOPE, _KEY)
 _adapter = lru_cache(maxsize=None)(TypeAdapter)
-MOST_KEPT = 65_536
-"""Compressed bytes of a record that is kept in memory once it was read."""
+MOST_KEPT = 65_536  # Compressed bytes of a record that is kept in memory once it was read
 
 
 def key_of(*parts: str) -> str:

@@ -18,8 +18,7 @@ from storage.judgment_events import CURRENT, fill_current
 from storage.migrations import Row, fill_documents, fill_studies
 from storage.tables import put
 
-OLDEST, NEWEST = 4, 9
-"""Versions of the schema that can be read."""
+OLDEST, NEWEST = 4, 9  # Versions of the schema that can be read
 _LOCKED = ("Could not set lock on file", "used by another process")
 _ENDED = re.compile(r"(\d{1,12}) ([0-9a-f]{64})")
 _MISSING: dict[tuple[str, str], str] = {

@@ -15,8 +15,7 @@ from storage.errors import StorageError, StorageFullError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of the system where a disk or a quota is full."""
-COPY = "generation.json"
-"""Beside the files of a corpus: what in an object store it is a copy of."""
+COPY = "generation.json"  # Beside the files of a corpus: what in an object store it is a copy of.
 _PARTIAL = re.compile(r"\..+\.[0-9A-Fa-f]{8}")
 """Names that :func:`temporary_sibling` gives; boto3 adds eight more digits."""
 
@@ -52,11 +51,7 @@ def file_errors(
 
 
 def write_whole(
-    path: Path,
-    content: bytes | str | Iterable[str],
-    *,
-    private: bool = False,
-    synced: bool = False,
+    path: Path, content: bytes | str | Iterable[str], *, private: bool = False, synced: bool = False
 ) -> None:
     """Write a file atomically: readers find the old one or the new one.
 

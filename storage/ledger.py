@@ -24,12 +24,10 @@ from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
 from storage.tables import columns_of, table, upsert
 
-MOST_COPIES = 7
-"""Copies of the ledger that are kept, of the last days on which it changed."""
+MOST_COPIES = 7  # Copies of the ledger that are kept, of the last days on which it changed
 
 
-SELECTION = "selection"
-"""Kind of the documents of a corpus; their scope is its name."""
+SELECTION = "selection"  # Kind of the documents of a corpus; their scope is its name
 TITLE = "corpus title"
 """Kind of the name that a corpus got later; key and scope are the one under which it is stored."""
 CORPORA = table("corpora", CorpusRow, key=("name",))

@@ -10,8 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from storage.database import Database
 from storage.documents import Documents, Stored
 
-SECONDS = 300.0
-"""How long a lease lasts that nobody renews."""
+SECONDS = 300.0  # How long a lease lasts that nobody renews
 LASTING = timedelta(days=31)
 """After this long no cookie proves a login any more: 30 days, and one of grace."""
 

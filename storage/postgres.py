@@ -20,11 +20,9 @@ from storage import migrations
 from storage.database import Database, copy_ledger
 from storage.errors import StorageError
 
-WRITERS = 0x5EED1E25
-"""The advisory lock of whoever writes."""
+WRITERS = 0x5EED1E25  # The advisory lock of whoever writes
 POLL_SECONDS = 0.1
-OLDEST = 140000
-"""The server's version: 14."""
+OLDEST = 140000  # The server's version: 14.
 # A machine that is gone without a word is given up after half a minute, on both sides.
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
 _AT_SERVER = {

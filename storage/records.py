@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-Packed = str
-"""A text that is stored compressed."""
+Packed = str  # A text that is stored compressed
 FRAGMENT_ROWS = 65_536
 """Rows of one fragment of a large table: so many are written again when they are compacted."""
 

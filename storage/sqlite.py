@@ -17,10 +17,8 @@ from storage import migrations
 from storage.database import Database
 from storage.home import PRIVATE_FOLDER
 
-COPIES = "ledger-copies"
-"""The folder beside the ledger for its dated copies."""
-OLD_NAME = "ledger.duckdb"
-"""The ledger of earlier versions, from which a new one is made."""
+COPIES = "ledger-copies"  # The folder beside the ledger for its dated copies
+OLD_NAME = "ledger.duckdb"  # The ledger of earlier versions, from which a new one is made
 PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
 POLL_SECONDS = 0.01
 _NOT_PREPARED = (-1, -1)
@@ -64,10 +62,7 @@ class SqliteDatabase(Database):
             try:
                 self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
                 lock = FileLock(f"{self._path}.lock", timeout=max(0.0, self.wait_seconds))
-                with (
-                    lock.acquire(poll_interval=POLL_SECONDS),
-                    self.engine.connect() as connection,
-                ):
+                with lock.acquire(poll_interval=POLL_SECONDS), self.engine.connect() as connection:
                     connection.exec_driver_sql("PRAGMA journal_mode = WAL")
                     migrations.migrate(connection, self.name, fill=self._import_old)
             except Timeout as error:

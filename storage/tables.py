@@ -39,8 +39,7 @@ from sqlalchemy.types import TypeEngine
 
 Record = TypeVar("Record")
 METADATA = MetaData()
-MOST_VALUES = 500
-"""In one condition."""
+MOST_VALUES = 500  # In one condition
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -107,11 +106,7 @@ _TYPES: dict[str, type[TypeEngine[Any]]] = {
 
 
 def table(
-    name: str,
-    record: type[Any],
-    *more: SchemaItem,
-    key: Sequence[str] = (),
-    number: str = "id",
+    name: str, record: type[Any], *more: SchemaItem, key: Sequence[str] = (), number: str = "id"
 ) -> Table:
     """The table of a record.
 

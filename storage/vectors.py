@@ -38,8 +38,7 @@ from storage.removal import delete
 PROBES = 1_000_000
 """Partitions that a search looks into, which are all: the compressed vectors of a million documents
 take less time than reading some hundred of the documents that are found."""
-PARTITION = 4096
-"""Rows of one partition of a vector index."""
+PARTITION = 4096  # Rows of one partition of a vector index
 SAMPLE, ROUNDS, BITS = 64, 15, 1
 """Of a vector index: rows per partition that k-means reads, its rounds, bits of a dimension."""
 TEXT = {"with_position": False, "language": "English", "stem": True}
@@ -48,21 +47,16 @@ BY_DICTIONARY = {**TEXT, "base_tokenizer": "icu/split"}
 """Of one with texts in scripts without blanks between words (Chinese, Thai ...), or with marks in
 words that other tokenizers take for punctuation (Devanagari ...)."""
 _SCRIPTS = re.compile("[\u0900-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_LOOKED_AT = 1_000
-"""Documents from all over a table that say which scripts it has."""
+_LOOKED_AT = 1_000  # Documents from all over a table that say which scripts it has
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
 GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
 """LanceDB's words when a file of a table is not there."""
 EXAMINE = "seedlens doctor says whether files of a corpus are damaged, and what to do."
-ROW_ID = "_rowid"
-"""LanceDB's name for where a row lies."""
-HALF = ".tmp"
-"""How names of files begin that Lance is writing."""
-READ_ROWS = 1024
-"""Rows that are read at a time; 40 MB."""
-MADE = "seedlens-made"
-"""Where a table's schema says which table it is."""
+ROW_ID = "_rowid"  # LanceDB's name for where a row lies
+HALF = ".tmp"  # How names of files begin that Lance is writing
+READ_ROWS = 1024  # Rows that are read at a time; 40 MB
+MADE = "seedlens-made"  # Where a table's schema says which table it is
 
 
 @contextmanager
@@ -509,21 +503,13 @@ class DocumentTable(StoredTable):
         return table.take(pa.array(at, pa.int64()))
 
     def nearest_rows(
-        self,
-        column: str,
-        vector: np.ndarray,
-        limit: int,
-        among: NDArray[np.intp] | None = None,
+        self, column: str, vector: np.ndarray, limit: int, among: NDArray[np.intp] | None = None
     ) -> NDArray[np.intp]:
         """As :meth:`nearest`, but rows; ``among`` at most some ten thousand, None for all."""
         return self._rows(self._nearest(column, vector, limit, self._at(among), ROW_ID))
 
     def full_text(
-        self,
-        text: str,
-        limit: int,
-        among: NDArray[np.intp] | None = None,
-        every: bool = False,
+        self, text: str, limit: int, among: NDArray[np.intp] | None = None, every: bool = False
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Rows (n,) and BM25 scores (n,) of documents with any of the words, best first.
 

@@ -19,14 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.corpora.recent import Recent
-from engine.corpora.schema import (
-    FACET_MARK,
-    StoredTexts,
-    column_of,
-    facet,
-    unordered,
-    year_of,
-)
+from engine.corpora.schema import FACET_MARK, StoredTexts, column_of, facet, unordered, year_of
 from engine.corpora.stored_facts import flat_facts
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.fact_index import CLOSE

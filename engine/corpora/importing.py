@@ -42,13 +42,7 @@ from engine.ingest import previews
 from engine.ingest.documents import FIELDS as DOCUMENT_FIELDS
 from engine.ingest.files import READS_ENGLISH
 from engine.ingest.formats import existing
-from engine.ingest.source import (
-    Source,
-    check,
-    found_abstracts,
-    open_source,
-    unique_documents,
-)
+from engine.ingest.source import Source, check, found_abstracts, open_source, unique_documents
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.sources import services

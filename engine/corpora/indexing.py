@@ -505,10 +505,7 @@ class IndexRun:
 
 
 def cut(
-    items: Iterable[Item],
-    count: int,
-    size: Callable[[Item], int],
-    most: int = SHARD_CHARACTERS,
+    items: Iterable[Item], count: int, size: Callable[[Item], int], most: int = SHARD_CHARACTERS
 ) -> Iterator[list[Item]]:
     """Groups of at most ``count`` items and, but for a single larger one, size ``most``."""
     shard: list[Item] = []

@@ -19,12 +19,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import SETTINGS
 from engine.corpora.schema import TEXT_COLUMNS, to_document
 from engine.corpora.selections import Selections
-from engine.errors import (
-    BadInputError,
-    CorpusMissingError,
-    StorageError,
-    UnknownNameError,
-)
+from engine.errors import BadInputError, CorpusMissingError, StorageError, UnknownNameError
 from engine.ingest import previews
 from engine.ingest.documents import citation_fields
 from engine.ingest.files import ENCODINGS

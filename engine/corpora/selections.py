@@ -10,8 +10,7 @@ from pathlib import Path
 
 from storage.ledger import SELECTION, Ledger
 
-FOLDER = "selections"
-"""Of earlier versions: files in the folder of the corpus."""
+FOLDER = "selections"  # Of earlier versions: files in the folder of the corpus.
 
 
 def selection_key(corpus: str, doc_ids: Iterable[str]) -> str:

@@ -18,12 +18,7 @@ import pytest
 from engine.config import ROOT
 from engine.corpora import registry
 from engine.corpora.uploads import save_upload
-from engine.errors import (
-    CorpusMissingError,
-    SeedLensError,
-    StorageError,
-    UnknownNameError,
-)
+from engine.errors import CorpusMissingError, SeedLensError, StorageError, UnknownNameError
 from engine.lenses.definitions import SHIPPED
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query

@@ -26,9 +26,7 @@ from engine.numeric import narrowed, unit
 from engine.queries import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
-from engine.search.systems.aspect_system import (
-    CANDIDATES,
-)
+from engine.search.systems.aspect_system import CANDIDATES
 from engine.types.encoders import EncoderSpec
 from engine.types.searches import Query
 from storage.vectors import DocumentTable

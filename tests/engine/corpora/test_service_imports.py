@@ -11,13 +11,7 @@ import pytest
 from engine.corpora import backup
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import (
-    ImportRequest,
-    NamedDataset,
-    Progress,
-    Repairs,
-    ServiceQueries,
-)
+from engine.types.corpora import ImportRequest, NamedDataset, Progress, Repairs, ServiceQueries
 from engine.types.people import Person
 from engine.types.searches import Query
 from storage.home import Home

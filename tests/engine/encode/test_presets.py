@@ -22,8 +22,7 @@ from tests.fakes.small_corpus import DOCUMENTS
 from tests.fakes.tiny_models import save_bert, save_colbert, save_decoder, states
 from tests.support import make_explorer, write_jsonl
 
-CLOSE = 0.999
-"""Cosine; bfloat16 stays above it."""
+CLOSE = 0.999  # Cosine; bfloat16 stays above it
 TITLE, TEXT = "Old bees", "Honey bee colonies collapse in winter. Mites are to blame."
 ASK = "Find papers with the same method."
 DAILY = ("qwen3-embedding-0.6b", "gritlm-7b")
