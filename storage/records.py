@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 Packed = str  # A text that is stored compressed
@@ -43,10 +44,6 @@ def new_event() -> str:
     return secrets.token_hex(12)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """One event: an annotator's judgment of one (query, document)."""
@@ -73,7 +70,7 @@ class Judgment:
     undoes: str = ""  # the event that an ``undo`` takes back
     corpus: str = ""
     project: str = ""  # "" for what is judged while exploring
-    time: datetime = field(default_factory=_now)
+    time: datetime = field(default_factory=partial(datetime.now, UTC))
     id: int = field(default=0, compare=False)  # in order of arrival, 1 for the first stored
 
     @property

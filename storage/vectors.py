@@ -10,7 +10,6 @@ import errno
 import json
 import re
 import secrets
-import shutil
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, BTree, IvfRq
 from lancedb.merge import LanceMergeInsertBuilder
 from lancedb.query import FullTextOperator, MatchQuery
-from lancedb.table import AsyncTable, LanceTable
+from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
@@ -132,19 +131,23 @@ class StoredTable:
         self.digest = self._digest() if remote is None else remote.digest
         self._newest: Hashable = None
         self._addresses: tuple[NDArray[np.uint64], NDArray[np.intp] | None] | None = None
-        self._whole: AsyncTable | None = None
         self._held: pa.Table | None = None
+
+    @classmethod
+    def folder(cls, path: Path) -> Path:
+        """The folder of the table under ``path``."""
+        return path / f"{cls.name}.lance"
 
     @classmethod
     def is_stored(cls, path: Path) -> bool:
         """Whether there is such a table under ``path``."""
         # A table that was being created when its process was killed has no version.
-        return any((path / f"{cls.name}.lance" / "_versions").glob("*.manifest"))
+        return any(cls.folder(path).glob("_versions/*.manifest"))
 
     @classmethod
     def stamp(cls, path: Path) -> Hashable:
         """A stamp of the table that every write changes; None without the table."""
-        versions = path / f"{cls.name}.lance" / "_versions"
+        versions = cls.folder(path) / "_versions"
         try:
             found, names = versions.stat(), sorted(file.name for file in versions.iterdir())
         except OSError:
@@ -192,7 +195,7 @@ class StoredTable:
                 yield
         finally:
             # Rows lie elsewhere now.
-            self._addresses = self._whole = self._held = None
+            self._addresses = self._held = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -228,7 +231,7 @@ class StoredTable:
         return newest
 
     def _digest(self) -> str:
-        folder, version = self._dataset / "_versions", self.version
+        folder, version = self.folder(self.path) / "_versions", self.version
         for name in (f"{2**64 - 1 - version:020}", version):  # counted down, or as earlier versions
             with suppress(OSError):
                 return digest_of(folder / f"{name}.manifest")
@@ -281,20 +284,16 @@ class StoredTable:
 
         with _wrapped(f"writing {self.name}", self.path):
             rows = pa.Table.from_batches([batch])
-            written = write_fragments(rows, str(self._dataset), mode="append")
+            written = write_fragments(rows, str(self.folder(self.path)), mode="append")
         return [json.dumps(one.to_json()) for one in written]
 
     def append(self, fragments: Sequence[str]) -> None:
         """Commit written rows, all at once. After an error they may be there."""
         with self._writing(f"writing {self.name}"):
             try:
-                commit(self._dataset, fragments)
+                commit(self.folder(self.path), fragments)
             finally:
                 self._table.checkout_latest()
-
-    @property
-    def _dataset(self) -> Path:
-        return self.path / f"{self.name}.lance"
 
     def update(self, rows: pa.Table) -> None:
         """Change some columns, those of ``rows``, of stored rows with the same key."""
@@ -354,14 +353,14 @@ class StoredTable:
             for most in (2 * FRAGMENT_ROWS, None):  # None: for larger ones that lost many rows
                 removed = 1
                 while removed:
-                    found = lance.dataset(str(self._dataset)).optimize.compact_files(
+                    found = lance.dataset(str(self.folder(self.path))).optimize.compact_files(
                         target_rows_per_fragment=FRAGMENT_ROWS,
                         max_source_rows=most,
                         num_threads=1,
                         batch_size=READ_ROWS,
                     )
                     removed = found.fragments_removed
-                    _clean(self._dataset, grace)
+                    _clean(self.folder(self.path), grace)
             self._table.checkout_latest()
 
     def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
@@ -375,7 +374,7 @@ class StoredTable:
         self.compact(grace)
         with self._writing("building the indexes"):
             self._build(vector_columns)
-            _clean(self._dataset, grace)
+            _clean(self.folder(self.path), grace)
 
     def _build(self, vector_columns: Sequence[str]) -> None:
         self._table.create_index("doc_id", config=BTree(), replace=True)
@@ -429,7 +428,6 @@ class DocumentTable(StoredTable):
     def stay(self) -> None:
         """Read now what searches of this version need, while its files are certainly there."""
         self._placed()
-        self._at_once()
 
     def _placed(self) -> tuple[NDArray[np.uint64], NDArray[np.intp] | None]:
         """Row addresses (n,) in the order of scans, and their order; None where they ascend."""
@@ -521,20 +519,14 @@ class DocumentTable(StoredTable):
         with _wrapped("searching the full text", self.path):
             operator = FullTextOperator.AND if every else FullTextOperator.OR
             asked = MatchQuery(text, "search_text", operator=operator)
-            query = self._at_once().query().nearest_to_text(asked)
+            # Asynchronous: the blocking API adds a fifth to a search.
+            query = self._table._table.query().nearest_to_text(asked)
             if where is not None:
                 query = query.where(where)
             # Neither ids nor texts are read: thousands of them cost more than the search.
             query = query.select([ROW_ID, "_score"]).with_row_id()
             found = LOOP.run(query.limit(limit).to_arrow())
         return self._rows(found), found["_score"].to_numpy()
-
-    def _at_once(self) -> AsyncTable:
-        """For asynchronous queries: the blocking API adds a fifth to a full-text search."""
-        if self._whole is None:
-            with _wrapped(f"opening the {self.name}", self.path):
-                self._whole = LOOP.run(_opened(self.path, self.remote, self.name, self.version))
-        return self._whole
 
     def _build(self, vector_columns: Sequence[str]) -> None:
         super()._build(vector_columns)
@@ -569,22 +561,3 @@ class ScenarioTable(StoredTable):
             merge = self._merge().when_not_matched_insert_all()
             merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
             merge.execute(pa.Table.from_batches([batch]))
-
-    @classmethod
-    def remove(cls, path: Path) -> None:
-        """Remove the table under ``path``, if there is one."""
-        delete(path / f"{cls.name}.lance")
-
-    @classmethod
-    def copy(cls, source: Path, target: Path) -> None:
-        """Copy the table under ``source``, if there is one, to another folder."""
-        if cls.is_stored(source):
-            shutil.copytree(source / f"{cls.name}.lance", target / f"{cls.name}.lance")
-
-
-async def _opened(path: Path, remote: Remote | None, name: str, version: int) -> AsyncTable:
-    uri, options = (str(path), None) if remote is None else (remote.uri, dict(remote.options))
-    connection = await lancedb.connect_async(uri, storage_options=options)
-    table = await connection.open_table(name)
-    await table.checkout(version)
-    return table

@@ -144,7 +144,7 @@ class Writing:
 
     def can_undo(self, row: CorpusRow) -> bool:
         """Whether :meth:`undo_import` finds the version of before."""
-        table = registry.store_of(self.home, row) / f"{DocumentTable.name}.lance"
+        table = DocumentTable.folder(registry.store_of(self.home, row))
         marks = {file.stem for file in table.glob("_refs/tags/*.json")}
         return self.home.mirror is None and not marks.isdisjoint((BEFORE, DURING))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -72,7 +73,8 @@ def write_settings(path: Path, settings: ScenarioSettings) -> None:
 
 def carry_scenarios(source: Path, target: Path) -> None:
     """Copy the scenarios of a corpus to another folder with the same documents."""
-    ScenarioTable.copy(source, target)
+    if ScenarioTable.is_stored(source):
+        shutil.copytree(ScenarioTable.folder(source), ScenarioTable.folder(target))
     if (source / SETTINGS).is_file():
         write_settings(target, read_settings(source))
 
@@ -173,7 +175,7 @@ class ScenarioStore:
             component=settings.component,
             weight=settings.weight,
             other_components=sum(s.scenarios for s in others),
-            bytes=folder_bytes(self.path / f"{ScenarioTable.name}.lance"),
+            bytes=folder_bytes(ScenarioTable.folder(self.path)),
         )
 
     def of(self, doc_ids: Sequence[str]) -> dict[str, tuple[Scenario, ...]]:
@@ -234,7 +236,7 @@ class ScenarioStore:
 
     def remove(self) -> None:
         """Remove all scenarios of the corpus, and its settings."""
-        ScenarioTable.remove(self.path)
+        delete(ScenarioTable.folder(self.path))
         delete(self.path / SETTINGS)
 
 
