@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -10,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 from pathlib import Path
@@ -455,8 +454,14 @@ class Import(Writing):
             store = self.home.corpus(request.name)
             registry.check_unlisted(self.home, request.name)
         if known is None or known.documents < checked.documents:
-            needed = self._check_space(source.name, checked, store)
-            count = checked.documents
+            needed = max(0, checked.disk - folder_bytes(store))
+            free, count = shutil.disk_usage(self.home.root).free, checked.documents
+            if needed > free:
+                raise StorageFullError(
+                    f"Indexing {source.name} needs about {size(needed)}; "
+                    f"{size(free)} are free in {self.home.root}.",
+                    "Free some space, or set SEEDLENS_HOME to a larger disk.",
+                )
             self.tell(Progress("checking", count, count, 0.0, disk=needed))
         if deleted is not None:  # only now: until here the import may be refused
             self.ledger.remove_corpus(deleted, replaced=True)
@@ -526,7 +531,7 @@ class Import(Writing):
         shipped = wanted.key in {lens.key for lens in SHIPPED}
         if asked != stored:
             differs = f"aspects ({', '.join(stored)}, not {', '.join(asked)})"
-        elif not shipped and _words(wanted) != _words(own):
+        elif not shipped and wanted.aspects != own.aspects:
             differs = "words for these aspects"
         if differs:
             raise BadInputError(
@@ -535,18 +540,6 @@ class Import(Writing):
                 f"seedlens lens set {shlex.quote(known.name)} LENS",
             )
         return own
-
-    def _check_space(self, source: str, checked: CheckReport, store: Path) -> int:
-        """Bytes that indexing is going to take; StorageFullError where they are not free."""
-        needed = max(0, checked.disk - folder_bytes(store))
-        free = shutil.disk_usage(self.home.root).free
-        if needed > free:
-            raise StorageFullError(
-                f"Indexing {source} needs about {size(needed)}; "
-                f"{size(free)} are free in {self.home.root}.",
-                "Free some space, or set SEEDLENS_HOME to a larger disk.",
-            )
-        return needed
 
     def _finish(
         self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens, grace: timedelta
@@ -561,11 +554,6 @@ class Import(Writing):
             table.mark(DURING, None)
         state = row.state if done.cancelled else "ready"
         self.register(row, state=state, documents=done.documents)
-
-
-def _words(lens: Lens) -> str:
-    """All that the roles of a corpus depend on."""
-    return json.dumps([asdict(aspect) for aspect in lens.aspects])
 
 
 def build_indexes(
