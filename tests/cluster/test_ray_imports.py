@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 
@@ -21,7 +20,7 @@ from tests.cli.command_line import assert_refused, run_process
 from tests.fakes import ray_cluster
 from tests.fakes.ray_cluster import kill_worker
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import ended, make_explorer, wait_until, write_jsonl
+from tests.support import ended, make_explorer, stored_rows, wait_until, write_jsonl
 
 SHARD = 8
 COUNT = 240
@@ -63,9 +62,7 @@ def many(tmp_path_factory):
 
 
 def rows(explorer, name="c"):
-    """Every row with every column, as stored."""
-    table = DocumentTable.open(explorer.home.corpus(name))
-    return pa.Table.from_batches(list(table.columns(table.schema.names)))
+    return stored_rows(explorer, name, by_id=False)
 
 
 def ids(explorer):
@@ -127,31 +124,6 @@ def test_every_document_is_there_once_when_workers_are_gone(
     cluster.forget_lost()
     assert losses.done == (2 if lost == "workers" else 1)
     assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
-
-
-def test_a_killed_import_is_gone_on_with_by_the_next(home, many, tiny_model, cluster):
-    command = ["import", str(many), "--name", "c", "--encoder", str(tiny_model)]
-    environment = {"SEEDLENS_HOME": str(home), "SEEDLENS_SHARD_DOCUMENTS": str(SHARD)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "engine.cli", *command, "--on", cluster.client_address],
-        env={**os.environ, **environment},
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-    ) as process:
-        explorer = make_explorer(home, ray=cluster.address, shard_documents=SHARD)
-
-        def committed():
-            assert process.poll() is None, process.stderr and process.stderr.read()
-            path = explorer.home.corpus("c")
-            return DocumentTable.is_stored(path) and DocumentTable.open(path).count()
-
-        kept = wait_until(committed, what="the first commit")
-        process.send_signal(signal.SIGKILL)
-    assert 0 < kept < COUNT
-    assert explorer.library.corpus("c").state == "indexing"
-    report = explorer.library.import_documents(wanted(many, tiny_model))
-    assert report.unchanged >= kept
-    assert (report.added + report.unchanged, ids(explorer)) == (COUNT, EXPECTED)
 
 
 @pytest.mark.parametrize("arrives", [True, False])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -16,7 +17,7 @@ from engine.types.corpora import ImportRequest, Progress, Repairs
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
+from tests.support import make_explorer, stored_rows, write_jsonl
 
 
 @pytest.fixture
@@ -48,12 +49,7 @@ def papers(imported, home):
     return make_explorer(home, shard_documents=8)
 
 
-def stored(explorer, name="papers"):
-    """Every row with every column, in the order of the ids."""
-    table = DocumentTable.open(explorer.home.corpus(name))
-    rows = pa.Table.from_batches(list(table.columns(table.schema.names)))
-    assert rows.num_rows == table.count()
-    return rows.sort_by("doc_id")
+stored = partial(stored_rows, name="papers")
 
 
 def version(explorer, name="papers"):

@@ -94,12 +94,8 @@ def test_an_aspect_vector_is_the_weighted_mean_of_the_sentences_that_serve_it():
     vectors = aspect_vectors(sentences, roles)
     # background: the first sentence; method: 0.75 and 1 (a 3-4-5 triangle); result: none.
     assert vectors == pytest.approx(np.array([[1, 0, 0], [0, 0.6, 0.8], [0, 0, 0]]))
-
-
-def test_opposite_sentences_cancel_to_nothing_rather_than_to_chance():
-    sentences = np.array([[1, 0], [-1, 1e-8]], dtype=np.float32)
-    vectors = aspect_vectors(sentences, np.ones((2, 1), dtype=np.float32))
-    assert vectors.tolist() == [[0.0, 0.0]]
+    opposite = np.array([[1, 0], [-1, 1e-8]], dtype=np.float32)  # nothing rather than chance
+    assert aspect_vectors(opposite, np.ones((2, 1), dtype=np.float32)).tolist() == [[0.0, 0.0]]
 
 
 def test_labels_of_the_source_win_over_the_classifier():

@@ -186,16 +186,6 @@ def test_a_judged_pool_is_ranked_whole_and_alone(resident, streamed):
             assert {s.doc_id for s in found} == {"d0003", "d2000"}, system
 
 
-def test_words_score_alike_in_every_pool(table):
-    """What is remembered of one pool does not change what another one's documents score."""
-    corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
-    rows, scores = table.full_text("word", COUNT)
-    expected = {corpus.doc_ids[row]: score for row, score in zip(rows, scores, strict=True)}
-    for wanted in (["d0003", "d2000"], ["d2999"], ["d0003", "d2999"]):
-        found = corpus.word_scores("word", corpus.rows(wanted))
-        assert found.tolist() == pytest.approx([expected[i] for i in wanted])
-
-
 def test_a_document_far_from_the_seed_is_found_where_the_filter_leaves_out_all_that_is_near(
     table, monkeypatch
 ):
