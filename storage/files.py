@@ -16,7 +16,7 @@ from storage.errors import StorageError, StorageFullError
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of the system where a disk or a quota is full."""
 COPY = "generation.json"  # Beside the files of a corpus: what in an object store it is a copy of.
-_PARTIAL = re.compile(r"\..+\.[0-9A-Fa-f]{8}")
+PARTIAL = re.compile(r"\..+\.[0-9A-Fa-f]{8}")
 """Names that :func:`temporary_sibling` gives; boto3 adds eight more digits."""
 
 
@@ -30,12 +30,6 @@ def temporary_sibling(path: Path) -> Iterator[Path]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-
-
-def partial_files(folder: Path) -> Iterator[Path]:
-    """Files below a folder that :func:`temporary_sibling` has not moved to their place."""
-    for place, _, names in os.walk(folder):
-        yield from (Path(place, name) for name in names if _PARTIAL.fullmatch(name))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, text
 
 from storage import migrations
 from storage.database import Database
+from storage.files import temporary_sibling
 from storage.home import PRIVATE_FOLDER
 
 COPIES = "ledger-copies"  # The folder beside the ledger for its dated copies
@@ -88,16 +89,11 @@ class SqliteDatabase(Database):
         driver.execute("BEGIN IMMEDIATE")
 
     def copy(self, target: Path) -> None:
-        half = target.with_name(f"{target.name}.new")
-        half.unlink(missing_ok=True)
         try:
-            with self.read() as connection:
-                connection.execute(text("VACUUM INTO :target"), {"target": str(half)})
-            half.replace(target)
+            with temporary_sibling(target) as partial, self.read() as connection:
+                connection.execute(text("VACUUM INTO :target"), {"target": str(partial)})
         except OSError as error:
             raise self.explained(error) from error
-        finally:
-            half.unlink(missing_ok=True)
 
 
 def _connected(path: Path, wait_seconds: float, protected: list[bool]) -> sqlite3.Connection:

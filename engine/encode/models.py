@@ -22,6 +22,7 @@ _MODULE = re.compile(
     r"(sentence_transformers|pylate)\.[\w.]*\b(Transformer|Pooling|Dense|Normalize|LayerNorm|Dropout)"
 )
 _ACTIVATION = re.compile(r"(torch\.nn\.modules|transformers\.activations)\.(\w+\.)?[A-Z]\w*")
+_IDENTITY = "torch.nn.modules.linear.Identity"
 DIRECTIONS = "projection.npy"
 """A (width, p) matrix beside a model that was trained from one with fitted directions."""
 
@@ -87,13 +88,13 @@ def check_modules(location: str) -> None:
     """Refuse a model that names code of its own, which its libraries would run."""
     for module in _json(location, "modules.json") or []:
         kind = str(module["type"])
-        if not _MODULE.fullmatch(kind):
-            raise ValueError(f"it names code of its own, '{kind}', which is never run")
-        activation = "activation_function"
+        named = [(kind, _MODULE)]
         if kind.endswith("Dense"):
-            named = _json(location, str(Path(str(module["path"])) / "config.json")).get(activation)
-            if named is not None and not _ACTIVATION.fullmatch(str(named)):
-                raise ValueError(f"it names code of its own, '{named}', which is never run")
+            own = _json(location, str(Path(str(module["path"])) / "config.json"))
+            named.append((str(own.get("activation_function") or _IDENTITY), _ACTIVATION))
+        for name, known in named:
+            if not known.fullmatch(name):
+                raise ValueError(f"it names code of its own, '{name}', which is never run")
 
 
 def is_pylate(location: str) -> bool:

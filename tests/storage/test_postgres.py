@@ -88,9 +88,7 @@ def whole_chain(error):
     return "\n".join(shown)
 
 
-@pytest.mark.parametrize(
-    "address", ["me:xq7@zk9@h/db", "me:1234/zk9@h/db", "h/x?#"]
-)
+@pytest.mark.parametrize("address", ["me:xq7@zk9@h/db", "me:1234/zk9@h/db", "h/x?#"])
 def test_what_is_no_address_of_a_server_is_refused_and_no_password_is_shown(tmp_path, address):
     pytest.importorskip("psycopg")
     refused = r"SEEDLENS_LEDGER_URL is not the address.*Write postgresql://USER:PASSWORD@HOST"
