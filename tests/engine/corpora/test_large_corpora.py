@@ -166,16 +166,6 @@ def test_what_the_index_finds_has_its_exact_score(resident, streamed, monkeypatc
     assert in_order(found)
 
 
-def test_a_small_scope_is_exact_even_there(resident, streamed, monkeypatch):
-    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
-    filters = (parse_filter("year=1917"),)
-    for system in SYSTEMS:
-        query = {"seed": "d0000", "system": system, "filters": filters}
-        found = rank(streamed, **query)
-        assert {int(s.doc_id[1:]) % 100 for s in found} == {17}
-        assert_alike(found, rank(resident, **query))
-
-
 def test_a_judged_pool_is_ranked_whole_and_alone(resident, streamed):
     pool = ["d0003", "d2000", "d0000", "not there"]
     for corpus in (resident, streamed):
