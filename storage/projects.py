@@ -116,7 +116,8 @@ class Projects(LedgerTables):
 
         def read(connection: Connection) -> list[PoolRow]:
             rows = _pool_of(connection, corpus, project)
-            retired = self.retired(corpus, project)
+            stored = self._retired.find(connection, project, corpus)
+            retired = frozenset[str]() if stored is None else stored.value
             return [row for row in rows if row.query_id not in retired]
 
         place = {"corpus": corpus, "project": project}

@@ -18,7 +18,7 @@ from engine.config import Settings
 from engine.corpora.contracts import Seed, role_matrix, without_context
 from engine.corpora.indexing import aspect_vectors
 from engine.corpora.library import Library
-from engine.corpora.map_making import MapMaker, cluster_centres, coarse_of
+from engine.corpora.map_making import MapMaker, cluster_centres
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.corpora.schema import FACET_MARK, aspect_column
@@ -414,12 +414,15 @@ def clusters_of(layout: StoredLayout, titles: Mapping[int, str]) -> list[Cluster
     Args:
         titles: by row of the layout, of those that :func:`central_rows` names.
     """
+    coarse_of = np.zeros(len(layout.names[1]), dtype=np.intp)
+    there = layout.labels[1] >= 0
+    coarse_of[layout.labels[1][there]] = layout.labels[0][there] + 1
     shown = [
         [tuple(titles[row] for row in rows if row in titles) for rows in level]
         for level in central_rows(layout)
     ]
     coarse = [Cluster(*one) for one in zip(layout.names[0], shown[0], strict=True)]
-    fine = zip(layout.names[1], shown[1], (coarse_of(layout) + 1).tolist(), strict=True)
+    fine = zip(layout.names[1], shown[1], coarse_of.tolist(), strict=True)
     return [*coarse, *(Cluster(*one) for one in fine)]
 
 
