@@ -35,6 +35,7 @@ from storage.vectors import DocumentTable, ScenarioTable
 Only = Literal["ledger", "irreplaceable"]
 FORMAT = 1  # Version of the layout of a backup
 MANIFEST = "manifest.json"
+ATTEMPTS = 3
 _PIECE = 2**20
 _LEDGER = "ledger.sqlite"
 
@@ -66,12 +67,16 @@ def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) ->
     remedy = "Check the disk and the permissions, or give another folder."
     with file_errors(file, remedy), temporary_sibling(file) as partial:
         partial.touch(0o600)
-        try:
-            manifest = _write(home, ledger, partial, only)
-        except FileNotFoundError as error:
-            raise StorageError(
-                "A corpus changed while it was read.", "Try again when imports are done."
-            ) from error
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                manifest = _write(home, ledger, partial, only)
+                break
+            except FileNotFoundError as error:
+                if not left:
+                    raise StorageError(
+                        "The corpora kept changing while they were read.",
+                        "Try again when imports are done.",
+                    ) from error
     return _report(file, manifest)
 
 

@@ -133,7 +133,8 @@ class ScenarioStore:
         counts: Counter[str] = Counter()
         found: dict[str, Stored] = {}
         for batch in ScenarioTable.open(self.path).columns(_STATE_COLUMNS):
-            for doc_id, hash_, *recipe, component in zip(*batch.to_pydict().values(), strict=True):
+            columns = (batch[name].to_pylist() for name in _STATE_COLUMNS)
+            for doc_id, hash_, *recipe, component in zip(*columns, strict=True):
                 counts[doc_id] += 1
                 found[doc_id] = Stored(hash_, Recipe(*recipe), component, counts[doc_id])
         return found
