@@ -255,7 +255,7 @@ class OnePassEncoder:
 
     def _windows(self, texts: list[Tokens]) -> list[Window]:
         """Windows over each text; prompt and marks are read again in every one of them."""
-        windows = []
+        windows: list[Window] = []
         for document, text in enumerate(texts):
             taken = len(self._before) + len(self._after) + len(text.prompt)
             size = max(self.spec.window - taken, 1)
