@@ -174,7 +174,8 @@ class Library(ForPerson):
 
     def open(self, name: str) -> OpenCorpus:
         """The corpus as it is now; kept open until it changes."""
-        row, remote = registry.to_search(self._home, self._ledger, self._row(name))
+        row, copy = registry.copied(self._home, self._ledger, self._row(name), documents=True)
+        remote = self._home.mirror.remote(copy) if copy and self._home.mirror else None
         name = row.name
         limit = self._settings.resident_megabytes * 2**20
         with self._lock:
@@ -562,7 +563,6 @@ class Library(ForPerson):
         """Remove what is no longer of use."""
         delete_leftovers(self._home.root)
         registry.sweep_all(self._home, self._ledger)
-        registry.sweep_store(self._home, self._ledger)
         uploads.sweep_uploads(self._home, self._sources)
         sweep_retrieved(self._home)
 
@@ -600,8 +600,8 @@ class Library(ForPerson):
         path, state = registry.store_of(self._home, row), row.state
         documents, size, prepared = row.documents * bool(row.generation), 0, False
         try:
-            if generation := registry.generation_of(self._home, self._ledger, row):
-                size, prepared = generation.bytes, generation.has(ScenarioTable.name)
+            if copy := registry.copied(self._home, self._ledger, row, documents=False)[1]:
+                size, prepared = copy.generation.bytes, copy.generation.has(ScenarioTable.name)
             else:
                 stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
                 (documents, size), prepared = _size(path, stamp), ScenarioTable.is_stored(path)

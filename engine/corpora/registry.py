@@ -40,10 +40,10 @@ from storage.home import Home, check_corpus_name, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import changed_at, delete, delete_unused
-from storage.vectors import DocumentTable, Remote
+from storage.vectors import DocumentTable
 
 if TYPE_CHECKING:
-    from storage.mirror import Copy, Generation
+    from storage.mirror import Copy
 
 READERS_GRACE = timedelta(hours=1)
 """How long a search may go on reading the corpus as it was before a change."""
@@ -99,11 +99,14 @@ def sweep(home: Home, row: CorpusRow) -> None:
 
 
 def sweep_all(home: Home, ledger: Ledger) -> None:
-    """Sweep all corpora that are not being written; deleted ones go after a day."""
+    """Sweep all corpora that are not being written, in the store too; deleted ones go after a
+    day."""
     rows = {row.name: row for row in ledger.corpora()}
-    for name in _names_of_folders(home) | {*rows}:
+    in_store = home.mirror.names() if home.mirror else set()
+    for name in _names_of_folders(home) | {*rows} | in_store:
         known = rows.get(name)
-        if known and known.state == "ready" and len(folders_of(home, name)) == 1:
+        is_tidy = known and known.state == "ready" and len(folders_of(home, name)) == 1
+        if is_tidy and name not in in_store:
             continue
         with suppress(CorpusBusyError), alone(ledger, name):
             row = ledger.corpus(name)
@@ -119,6 +122,8 @@ def sweep_all(home: Home, ledger: Ledger) -> None:
                 ledger.remove_corpus(row)
             else:
                 sweep(home, row)
+                if home.mirror is not None:
+                    home.mirror.sweep(name, row.generation)
     for folder in home.trash.glob("[!.]*"):  # of an earlier version
         delete_unused(folder, partial(changed_at, folder), DELETED_KEPT)
 
@@ -153,33 +158,21 @@ def home_of(settings: Settings) -> Home:
 # -- reading ------------------------------------------------------------------------------
 
 
-def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Remote | None]:
-    """Copy a corpus as it is now; returns its row, and where its documents are if not here."""
-    row, copy = _copied(home, ledger, row, documents=True)
-    return row, home.mirror.remote(copy) if copy and home.mirror else None
-
-
-def generation_of(home: Home, ledger: Ledger, row: CorpusRow) -> Generation | None:
-    """What the store has of a corpus, all but its documents copied here; None for nothing."""
-    copy = _copied(home, ledger, row, documents=False)[1]
-    return None if copy is None else copy.generation
-
-
 def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool) -> None:
     """Copy corpora; StorageFullError without room for all of them."""
-    copied = [_copied(home, ledger, row, documents) for row in rows]
-    mirror = home.mirror
-    for row, found in copied:
-        if mirror is None or found is None:
-            continue
-        copy = mirror.copy_in(store_of(home, row))  # it may have given way to those after it
-        if copy is None or copy.documents < documents:
-            raise mirror.no_room(row.name)
+    found = [copied(home, ledger, row, documents) for row in rows]
+    for row in (row for row, copy in found if copy is not None):
+        # It may have given way to those after it.
+        copy = home.mirror.copy_in(store_of(home, row)) if home.mirror else None
+        if home.mirror and (copy is None or copy.documents < documents):
+            raise home.mirror.no_room(row.name)
 
 
-def _copied(
+def copied(
     home: Home, ledger: Ledger, row: CorpusRow, documents: bool
 ) -> tuple[CorpusRow, Copy | None]:
+    """Copy a corpus as it is now, with its ``documents`` where they fit; returns its row, and the
+    copy, None for a local corpus."""
     mirror = home.mirror
     if mirror is None or not row.generation:
         _check_own(home, row)
@@ -314,15 +307,6 @@ def publish_all(home: Home, ledger: Ledger) -> None:
         if copy.writing if copy else own:
             with suppress(CorpusBusyError), writing(home, ledger, row.name):
                 log.info("Bringing the corpus '%s' into %s.", row.name, home.mirror.store.name)
-
-
-def sweep_store(home: Home, ledger: Ledger) -> None:
-    """Remove from the store what no generation of its corpora needs."""
-    for name in home.mirror.names() if home.mirror else ():
-        with suppress(CorpusBusyError), alone(ledger, name):
-            row = ledger.corpus(name)
-            if row is not None and home.mirror:  # else the ledger may be a new one
-                home.mirror.sweep(name, row.generation)
 
 
 def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
