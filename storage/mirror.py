@@ -281,12 +281,9 @@ class Mirror:
         """
         copy = self.copy_in(folder)
         files = [_listed(folder, path) for path in _paths(folder)]
+        drawn = f"tables-{secrets.token_hex(6)}"
         if copy is None:
-            base, tables, upload = (
-                None,
-                f"tables-{secrets.token_hex(6)}",
-                self._source_files(source),
-            )
+            base, tables, upload = None, drawn, self._source_files(source)
         else:
             base, tables, upload = copy.generation, copy.generation.tables, copy.generation.source
             if not copy.documents:
@@ -300,7 +297,7 @@ class Mirror:
         except TakenError:  # by a version that a killed process had begun to publish
             if copy is not None and not copy.documents:
                 raise
-            new = replace(new, tables=f"tables-{secrets.token_hex(6)}")
+            new = replace(new, tables=drawn)
             self._upload(folder, new, None)
         fields = {"format": FORMAT, **_GENERATION.dump_python(new)}
         self.store.put(_lists(name, id_), json.dumps(fields).encode())
