@@ -13,7 +13,6 @@ from engine.config import DEMO
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.command_launcher import launching
-from tests.fakes.service_server import serving_papers
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, stored_rows, wait_until, write_jsonl
 
@@ -72,32 +71,6 @@ def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(home, tmp_
         for seed in ("demo-0001", "demo-0480"):
             query = Query("demo", seed=seed, aspect="method", system=system)
             assert killed.search(query).results == whole.search(query).results, system
-
-
-def test_fifty_thousand_documents_of_a_service_survive_ten_kills(home, tiny_model):
-    count = 50_000
-    command = ("import", "openalex:everything", "--name", "papers", "--encoder", tiny_model)
-    command = (*command, "--limit", count)
-    settings = {"SEEDLENS_SHARD_DOCUMENTS": "256", "SEEDLENS_OPENALEX_KEY": "a-key-of-mine"}
-    with serving_papers(count) as server, launching(**server.environment, **settings) as launcher:
-        for _ in range(5):  # while pages come ...
-            enough = len(server.seen) + CHANCE.randint(20, 90)
-            import_and_kill(launcher, home, command, lambda n=enough: len(server.seen) >= n)
-        for _ in range(5):  # ... and while documents are indexed
-            enough = written(home) + CHANCE.randint(10, 30)
-            import_and_kill(launcher, home, command, lambda n=enough: written(home) >= n)
-        pages = len(server.seen)
-        launcher.start(home, *command)
-        assert launcher.wait() == 0, Path(f"{home}.log").read_text("utf-8")
-        assert len(server.seen) == pages, "what was retrieved is not asked for again"
-        assert pages <= count // 100 + 2 * 5, "a kill costs the page at hand"
-
-    explorer = make_explorer(home)
-    info = explorer.library.corpus("papers")
-    assert (info.documents, info.expected, info.state) == (count, count, "ready")
-    ids = stored_rows(explorer, "papers")["doc_id"].to_pylist()
-    assert ids == sorted(f"W{n}" for n in range(1, count + 1))
-    assert info.sources[0].documents == count
 
 
 # Running out of disk
