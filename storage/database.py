@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, QueuePool, Select, Table, create_engi
 from sqlalchemy.exc import SQLAlchemyError, TimeoutError
 
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
-from storage.tables import METADATA, Record, first, insert, put, records
+from storage.tables import METADATA, Record, first, put, records
 
 Value = TypeVar("Value")
 MOST_CONNECTIONS = 8  # Of a process; more threads wait for each other
@@ -250,12 +250,12 @@ class LedgerTables:
         self._database = database
 
     def _insert(self, table: Table, rows: Iterable[Any], *, skip_known: bool = False) -> int:
-        """:func:`storage.tables.insert` in a transaction, which is skipped without rows."""
+        """:func:`storage.tables.put` in a transaction, which is skipped without rows."""
         rows = list(rows)
         if not rows:
             return 0
         with self._database.write() as connection:
-            return insert(connection, table, rows, skip_known=skip_known)
+            return put(connection, table, rows, "skip" if skip_known else "")
 
 
 ROWS_AT_ONCE = 2000

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from storage.documents import DOCUMENTS, DocumentRow, key_of
 from storage.errors import StorageError
 from storage.judgment_events import CURRENT, fill_current
-from storage.tables import METADATA, insert
+from storage.tables import METADATA, put
 
 FIRST, OLDEST = 13, 9
 """Numbers of the first step, and of the oldest schema that it takes: that of PostgreSQL with the
@@ -145,7 +145,7 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         }
         of = steps.get(key) or [*kept.get(key, []), *names.get(key, [])]
         add("trail", "", key[0], named["owner"], json.dumps(trail), of)
-    insert(connection, DOCUMENTS, made)
+    put(connection, DOCUMENTS, made)
 
 
 def fill_studies(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
@@ -202,7 +202,7 @@ def fill_studies(connection: Connection, rows: Callable[[str], Iterable[Row]]) -
         ran = None if last is None else _utc(last["time"]).isoformat()
         edits = sum(row["changes"] for row in of)
         add(f"build {step}", corpus, build, {"value": value, **run, "ran": ran, "edits": edits}, of)
-    insert(connection, DOCUMENTS, made)
+    put(connection, DOCUMENTS, made)
 
 
 def _document(
