@@ -62,8 +62,7 @@ from storage.ledger import Ledger
 
 log = logging.getLogger("seedlens")
 DEMO_SEED = "demo-0232"
-MOST_NAMED = 5
-"""Documents that a message names."""
+MOST_NAMED = 5  # Documents that a message names
 
 
 class Explorer(ForPerson):

@@ -18,20 +18,11 @@ from engine.config import ROOT, Settings
 from engine.errors import BadInputError, LoginSetupError, NotLoggedInError, RefusedError
 from engine.types.annotating import Role
 from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
-from storage.home import PRIVATE_UMASK, Home, keep_files_private
+from storage.home import PRIVATE_UMASK, Home
+from storage.home import keep_files_private as keep_files_private  # for the app
 
 if TYPE_CHECKING:
     from storage.people import EndedLogins
-
-__all__ = [
-    "admit",
-    "ended_logins",
-    "exposed",
-    "is_login_installed",
-    "keep_files_private",
-    "read_login",
-    "secrets_files",
-]
 
 SHORTEST_COOKIE_SECRET = 32
 _ROLES: tuple[str, ...] = get_args(Role)

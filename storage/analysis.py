@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
+from itertools import chain, count
 from time import perf_counter
 from typing import Any
 
@@ -21,12 +21,9 @@ from pyarrow import parquet
 
 from storage.errors import QueryError
 
-SECONDS = 60.0
-"""A query is stopped after this time."""
-MEMORY_MB, MOST_MB = 1024, 512
-"""Memory of a query, and of its result."""
-BATCH = 4096
-"""Rows of a result that are read at a time."""
+SECONDS = 60.0  # A query is stopped after this time
+MEMORY_MB, MOST_MB = 1024, 512  # Memory of a query, and of its result
+BATCH = 4096  # Rows of a result that are read at a time
 _SETTINGS: dict[str, Any] = {
     "memory_limit": f"{MEMORY_MB}MB",
     "threads": 2,
@@ -131,17 +128,13 @@ def _named(
 ) -> list[str]:
     """The views named in a query; QueryError unless it is one reading statement."""
     statements = connection.extract_statements(query)
-    names = ", ".join(views)
+    remedy, fault = f"Write one SELECT over {', '.join(views)}.", ""
     if len(statements) != 1:
-        raise QueryError(
-            f"There are {len(statements)} statements where one query is needed.",
-            f"Write one SELECT over {names}.",
-        )
-    kind = statements[0].type.name
-    if kind not in _READING:
-        raise QueryError(
-            f"{kind} is refused: a query only reads, and no files.", f"Write SELECT over {names}."
-        )
+        fault = f"There are {len(statements)} statements where one query is needed."
+    elif (kind := statements[0].type.name) not in _READING:
+        fault = f"{kind} is refused: a query only reads, and no files."
+    if fault:
+        raise QueryError(fault, remedy)
     words = set(re.findall(r"\w+", query.lower()))
     return [name for name in views if name in words]
 
@@ -157,8 +150,7 @@ def _errors(views: Mapping[str, View], seconds: float) -> Iterator[None]:
         ) from error
     except duckdb.OutOfMemoryException as error:
         raise QueryError(
-            f"The query needs more than {MEMORY_MB:,} MB of memory.",
-            "Read fewer rows or columns.",
+            f"The query needs more than {MEMORY_MB:,} MB of memory.", "Read fewer rows or columns."
         ) from error
     except duckdb.Error as error:
         text = str(error).partition(": ")[2] or str(error)
@@ -173,16 +165,14 @@ def _errors(views: Mapping[str, View], seconds: float) -> Iterator[None]:
 
 def _plain(table: pa.Table) -> pa.Table:
     """The table with unique names, and sums of integers in portable types."""
-    used: Counter[str] = Counter()
-    names, arrays = [], []
+    columns: dict[str, pa.ChunkedArray] = {}
     for name, array in zip(table.column_names, table.columns, strict=True):
-        used[name] += 1
-        names.append(name if used[name] == 1 else f"{name}_{used[name]}")
+        others = (f"{name}_{number}" for number in count(2))
         if pa.types.is_decimal(array.type) and array.type.scale == 0:
             largest = pc.max(pc.abs(array)).as_py() or 0
             array = array.cast(pa.int64() if largest < 2**63 else pa.float64())
-        arrays.append(array)
-    return pa.Table.from_arrays(arrays, names=names)
+        columns[next(one for one in chain([name], others) if one not in columns)] = array
+    return pa.table(columns)
 
 
 def _plain_cell(value: object) -> object:

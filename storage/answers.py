@@ -74,8 +74,7 @@ class Answers(LedgerTables):
 
     def capabilities(self, endpoint: str, model: str) -> str | None:
         """What was remembered of a model there (JSON owned by the engine), or None."""
-        stored = self._capabilities.get(model, endpoint)
-        return None if stored is None else stored.value
+        return self._capabilities.value(model, endpoint)
 
     def remember_capabilities(self, endpoint: str, model: str, capabilities: str) -> None:
         """Remember what a model there can do, in place of what was remembered before."""

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Index, Select, case, func, select
 
 from storage.database import LedgerTables
-from storage.tables import columns_of, insert, records, table
+from storage.tables import columns_of, put, records, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Builds(LedgerTables):
         """
         with self._database.write() as connection:
             current = records(connection, LabelRow, _labels(corpus, build))
-            insert(connection, LABELS, change({row.doc_id: row for row in current}))
+            put(connection, LABELS, change({row.doc_id: row for row in current}))
 
     def labels(self, corpus: str, build: str) -> list[LabelRow]:
         """The current ones: a person's last label of a document, else the last one at all."""

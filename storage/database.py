@@ -20,13 +20,11 @@ from sqlalchemy import Connection, Engine, QueuePool, Select, Table, create_engi
 from sqlalchemy.exc import SQLAlchemyError, TimeoutError
 
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
-from storage.tables import METADATA, Record, first, insert, put, records
+from storage.tables import METADATA, Record, first, put, records
 
 Value = TypeVar("Value")
-MOST_CONNECTIONS = 8
-"""Of a process; more threads wait for each other."""
-MOST_REMEMBERED = 512
-"""Results of queries."""
+MOST_CONNECTIONS = 8  # Of a process; more threads wait for each other
+MOST_REMEMBERED = 512  # Results of queries
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")
 _FULL = "SQLITE_FULL SQLITE_IOERR_WRITE SQLITE_IOERR_SHMSIZE SQLITE_IOERR_FSYNC ENOSPC EDQUOT 53100"
 _VALUE = "SQLITE_CONSTRAINT SQLITE_TOOBIG 22 23 DataError UnicodeEncodeError OverflowError"
@@ -51,6 +49,13 @@ _KINDS = {
 what happened, and what to do."""
 
 
+class _Thread(threading.local):
+    """What a thread is doing with a ledger."""
+
+    connection: Connection | None = None  # in use
+    writes = False  # it is that of a transaction
+
+
 class Database(ABC):
     """The database behind a ledger; see :class:`storage.ledger.Ledger` for errors.
 
@@ -61,8 +66,7 @@ class Database(ABC):
         driver_error: base class of the driver's errors.
     """
 
-    remedy = ""
-    """What to do about an error of no known kind."""
+    remedy = ""  # What to do about an error of no known kind
 
     def __init__(
         self,
@@ -88,6 +92,7 @@ class Database(ABC):
         )
         self._driver_error = driver_error
         self._writer = threading.Lock()
+        self._thread = _Thread()
         self._memory: dict[Hashable, tuple[Hashable, Any]] = {}
         self._memory_lock = threading.Lock()
         weakref.finalize(self, self.engine.dispose)
@@ -115,37 +120,52 @@ class Database(ABC):
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that only reads, and waits for nobody."""
-        with self._errors():
-            self.prepare()
-            with self.engine.connect() as connection:
+        """A connection that only reads, and waits for nobody; within :meth:`write` its own."""
+        if self._thread.connection is not None:
+            yield self._thread.connection
+            return
+        with self._errors(), self._connected(writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def _connected(self, *, writes: bool) -> Iterator[Connection]:
+        self.prepare()
+        thread = self._thread
+        before = thread.connection, thread.writes
+        with self.engine.connect() as connection:
+            thread.connection, thread.writes = connection, writes
+            try:
                 yield connection
+            finally:
+                thread.connection, thread.writes = before
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Connection]:
         """A transaction, exclusive among all threads and processes that write.
 
-        It is on disk when it ends; an error rolls it back.
+        It is on disk when it ends; an error rolls it back. Within another one of the same thread
+        it is a part of that.
 
         Args:
             durable: False for what may be lost when the machine, not the program, fails.
         """
+        if self._thread.connection is not None and self._thread.writes:
+            yield self._thread.connection
+            return
         if not self._writer.acquire(timeout=max(0.0, self.wait_seconds)):
             raise self.busy()
         try:
-            with self._errors():
-                self.prepare()
-                with self.engine.connect() as connection:
-                    # Without SQLAlchemy, which takes longer for it than SQLite.
-                    driver: Any = connection.connection.driver_connection
-                    try:
-                        self._begin(driver, durable=durable)
-                        yield connection
-                        driver.execute("COMMIT")
-                    except BaseException:
-                        with suppress(self._driver_error):  # it may not have begun, or be undone
-                            driver.execute("ROLLBACK")
-                        raise
+            with self._errors(), self._connected(writes=True) as connection:
+                # Without SQLAlchemy, which takes longer for it than SQLite.
+                driver: Any = connection.connection.driver_connection
+                try:
+                    self._begin(driver, durable=durable)
+                    yield connection
+                    driver.execute("COMMIT")
+                except BaseException:
+                    with suppress(self._driver_error):  # it may not have begun, or be undone
+                        driver.execute("ROLLBACK")
+                    raise
         finally:
             self._writer.release()
 
@@ -230,19 +250,17 @@ class LedgerTables:
         self._database = database
 
     def _insert(self, table: Table, rows: Iterable[Any], *, skip_known: bool = False) -> int:
-        """:func:`storage.tables.insert` in a transaction, which is skipped without rows."""
+        """:func:`storage.tables.put` in a transaction, which is skipped without rows."""
         rows = list(rows)
         if not rows:
             return 0
         with self._database.write() as connection:
-            return insert(connection, table, rows, skip_known=skip_known)
+            return put(connection, table, rows, "skip" if skip_known else "")
 
 
 ROWS_AT_ONCE = 2000
-OF_PROCESSES = ("lock", "lease")
-"""Kinds of documents that mean nothing elsewhere."""
-_PEOPLE = ("ended login", "spent")
-"""Kinds of documents that are there also where nobody worked yet."""
+OF_PROCESSES = ("lock", "lease")  # Kinds of documents that mean nothing elsewhere
+_PEOPLE = ("ended login", "spent")  # Kinds of documents that are there also where nobody worked yet
 
 
 def copied_tables() -> list[Table]:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from storage.database import OF_PROCESSES, Database, LedgerTables
 from storage.errors import StorageError
-from storage.tables import first, records, table, upsert
+from storage.tables import table, upsert
 
 log = logging.getLogger("seedlens")
 T = TypeVar("T")
@@ -55,8 +55,7 @@ _OF_SCOPE = _IN_ORDER.where(_SCOPE)
 _ONE = _ALL.where(_SCOPE, _KEY)
 _GONE = DOCUMENTS.delete().where(_KIND, _SCOPE, _KEY)
 _adapter = lru_cache(maxsize=None)(TypeAdapter)
-MOST_KEPT = 65_536
-"""Compressed bytes of a record that is kept in memory once it was read."""
+MOST_KEPT = 65_536  # Compressed bytes of a record that is kept in memory once it was read
 
 
 def key_of(*parts: str) -> str:
@@ -79,18 +78,14 @@ class Documents(LedgerTables, Generic[T]):
         """The record of this key; None when there is none."""
         return self._database.first(self._stored, _ONE, kind=self._kind, scope=scope, key=key)
 
+    def find(self, _: Connection, key: str, scope: str = "") -> Stored[T] | None:
+        """As :meth:`get`, in a transaction."""
+        return self.get(key, scope)
+
     def value(self, key: str, scope: str = "") -> T | None:
         """The record of this key without what the ledger knows of it."""
         stored = self.get(key, scope)
         return None if stored is None else stored.value
-
-    def find(self, connection: Connection, key: str, scope: str = "") -> Stored[T] | None:
-        """As :meth:`get`, in a transaction."""
-        return first(connection, self._stored, _ONE, kind=self._kind, scope=scope, key=key)
-
-    def find_all(self, connection: Connection, scope: str) -> list[Stored[T]]:
-        """The records of a scope in order of creation, in a transaction."""
-        return records(connection, self._stored, _OF_SCOPE, kind=self._kind, scope=scope)
 
     def all(self, scope: str | None = None) -> list[Stored[T]]:
         """The records of a scope, or of all, in order of creation."""
@@ -113,15 +108,16 @@ class Documents(LedgerTables, Generic[T]):
 
     def put(self, key: str, value: T, owner: str = "", scope: str = "") -> None:
         """Store a record in place of the one of the same key; without an owner it keeps its own."""
-        row = self._row(key, value, owner, scope)  # nobody waits while it is compressed
+        now = datetime.now(UTC)
+        try:  # nobody waits while it is compressed
+            content = zlib.compress(_adapter(self._form).dump_json(value, fallback=str))
+        except PydanticSerializationError as error:  # as half of a surrogate pair
+            raise StorageError(
+                f"The ledger cannot hold this value: {error}", "Correct it. Nothing was changed."
+            ) from error
+        row = DocumentRow(self._kind, scope, key, owner, now, now, content)
         with self._database.write() as connection:
-            _store(connection, row)
-
-    def store(
-        self, connection: Connection, key: str, value: T, owner: str = "", scope: str = ""
-    ) -> None:
-        """As :meth:`put`, in a transaction."""
-        _store(connection, self._row(key, value, owner, scope))
+            upsert(connection, DOCUMENTS, [row], ["created"] if owner else ["created", "owner"])
 
     def change(
         self,
@@ -135,45 +131,29 @@ class Documents(LedgerTables, Generic[T]):
         """Change a record in an exclusive transaction.
 
         Args:
-            change: the record (None: there is none) -> the new one (None: leave it). Must not use
-                the ledger; what it raises undoes everything.
+            change: the record (None: there is none) -> the new one (None: leave it); what it
+                raises undoes everything.
             owner: "" leaves the owner as it is.
             durable: see :meth:`storage.database.Database.write`.
         """
-        with self._database.write(durable=durable) as connection:
-            value = change(self.find(connection, key, scope))
+        with self._database.write(durable=durable):
+            value = change(self.get(key, scope))
             if value is not None:
-                self.store(connection, key, value, owner, scope)
+                self.put(key, value, owner, scope)
 
     def remove(
         self, key: str, scope: str = "", owner: str | None = None, *, durable: bool = True
     ) -> None:
         """Delete a record, if it is there and, unless None, of this owner."""
-        with self._database.write(durable=durable) as connection:
-            self.delete(connection, key, scope, owner)
-
-    def delete(
-        self, connection: Connection, key: str, scope: str = "", owner: str | None = None
-    ) -> None:
-        """As :meth:`remove`, in a transaction."""
         gone = _GONE if owner is None else _GONE.where(DOCUMENTS.c.owner == owner)
-        connection.execute(gone, {"kind": self._kind, "scope": scope, "key": key})
+        with self._database.write(durable=durable) as connection:
+            connection.execute(gone, {"kind": self._kind, "scope": scope, "key": key})
 
     def remove_before(self, time: datetime) -> None:
         """Delete the records that were last changed before a time."""
         old = (DOCUMENTS.c.kind == self._kind, DOCUMENTS.c.time < time)
         with self._database.write() as connection:
             connection.execute(DOCUMENTS.delete().where(*old))
-
-    def _row(self, key: str, value: T, owner: str, scope: str) -> DocumentRow:
-        now = datetime.now(UTC)
-        try:
-            content = zlib.compress(_adapter(self._form).dump_json(value, fallback=str))
-        except PydanticSerializationError as error:  # as half of a surrogate pair
-            raise StorageError(
-                f"The ledger cannot hold this value: {error}", "Correct it. Nothing was changed."
-            ) from error
-        return DocumentRow(self._kind, scope, key, owner, now, now, content)
 
     def _stored(self, key: str, owner: str, time: datetime, content: bytes) -> Stored[T]:
         try:
@@ -185,10 +165,6 @@ class Documents(LedgerTables, Generic[T]):
                 f"The {self._kind} '{key}' was stored by another version of SeedLens.",
                 "Make it again.",
             ) from error
-
-
-def _store(connection: Connection, row: DocumentRow) -> None:
-    upsert(connection, DOCUMENTS, [row], ["created"] if row.owner else ["created", "owner"])
 
 
 @lru_cache(maxsize=256)

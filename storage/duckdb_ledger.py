@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import duckdb
 from filelock import FileLock, Timeout
@@ -16,11 +15,10 @@ from sqlalchemy import Connection, Table, TypeDecorator
 from storage.database import ROWS_AT_ONCE, copied_tables
 from storage.errors import LedgerBusyError, StorageError
 from storage.judgment_events import CURRENT, fill_current
-from storage.migrations import fill_documents, fill_studies
+from storage.migrations import Row, fill_documents, fill_studies
 from storage.tables import put
 
-OLDEST, NEWEST = 4, 9
-"""Versions of the schema that can be read."""
+OLDEST, NEWEST = 4, 9  # Versions of the schema that can be read
 _LOCKED = ("Could not set lock on file", "used by another process")
 _ENDED = re.compile(r"(\d{1,12}) ([0-9a-f]{64})")
 _MISSING: dict[tuple[str, str], str] = {
@@ -58,62 +56,59 @@ def import_ledger(file: Path, target: Connection, wait_seconds: float) -> None:
 
 
 def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path) -> None:
-    tables: dict[str, set[str]] = {}
-    for name, column in source.execute(
-        "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
-    ).fetchall():
-        tables.setdefault(name, set()).add(column)
+    found = (
+        "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE NOT internal GROUP BY 1"
+    )
+    tables: dict[str, set[str]] = {n: {*columns} for n, columns in source.sql(found).fetchall()}
     version = 0
     if "schema_version" in tables:
-        row = source.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()
-        version = int(row[0]) if row else 0
+        ((version,),) = source.sql(
+            "SELECT coalesce(max(version), 0) FROM schema_version"
+        ).fetchall()
     if not OLDEST <= version <= NEWEST:
         raise StorageError(
             f"The ledger {file} has schema version {version}, and this SeedLens can read versions "
             f"{OLDEST} to {NEWEST}.",
             "Open it once with SeedLens 0.1 of November 2026. Nothing was changed.",
         )
-    for table in copied_tables():
-        if table.name in tables and table is not CURRENT:
-            for rows in _rows(source, table.name, tables[table.name]):
-                kept = [row for row in rows if not row.get("uploaded")]
-                put(target, table, [_typed(table, row, target) for row in kept])
 
-    def before(name: str) -> Iterable[dict[str, Any]]:
-        if name == "ended_logins":
-            return _ended_logins(file.with_name("ended-logins"))
-        return chain.from_iterable(_rows(source, name, tables[name])) if name in tables else ()
+    def rows_of(name: str) -> Iterator[Row]:
+        """The rows of a table in order of arrival."""
+        if name not in tables:
+            return
+        there = tables[name]
+        missing = [(c, sql) for (table, c), sql in _MISSING.items() if table == name]
+        given = "".join(f", {sql} AS {c}" for c, sql in missing if c not in there)
+        order = "id" if "id" in there else "rowid"
+        cursor = source.execute(f"SELECT rowid, *{given} FROM {name} ORDER BY {order}")  # noqa: S608
+        names = [column[0] for column in cursor.description]
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield from (dict(zip(names, row, strict=True)) for row in rows)
+
+    for table in copied_tables():
+        if table is not CURRENT:
+            kept = (row for row in rows_of(table.name) if not row.get("uploaded"))
+            while some := [_typed(table, row, target) for row in islice(kept, ROWS_AT_ONCE)]:
+                put(target, table, some)
+
+    def before(name: str) -> Iterable[Row]:
+        is_file = name == "ended_logins"
+        return _ended_logins(file.with_name("ended-logins")) if is_file else rows_of(name)
 
     fill_documents(target, before)
     fill_studies(target, before)
 
 
-def _rows(
-    source: duckdb.DuckDBPyConnection, name: str, there: set[str]
-) -> Iterator[list[dict[str, Any]]]:
-    """The rows of a table in order of arrival, some at a time."""
-    missing = {c: sql for (table, c), sql in _MISSING.items() if table == name and c not in there}
-    given = "".join(f", {sql} AS {column}" for column, sql in missing.items())
-    order = "id" if "id" in there else "rowid"
-    cursor = source.execute(f"SELECT rowid, *{given} FROM {name} ORDER BY {order}")  # noqa: S608
-    names = [column[0] for column in cursor.description]
-    while rows := cursor.fetchmany(ROWS_AT_ONCE):
-        yield [dict(zip(names, row, strict=True)) for row in rows]
-
-
-def _typed(table: Table, row: dict[str, Any], target: Connection) -> dict[str, Any]:
+def _typed(table: Table, row: Row, target: Connection) -> Row:
     """The values of a row as Python's; ``rowid`` counts from 0 in DuckDB."""
-    typed = {}
+    typed = {column.name: row[column.name] for column in table.columns if column.name in row}
     for column in table.columns:
-        if column.name in row:
-            kind, value = column.type, row[column.name]
-            if isinstance(kind, TypeDecorator):
-                value = kind.process_result_value(value, target.dialect)
-            typed[column.name] = value
+        if column.name in row and isinstance(column.type, TypeDecorator):
+            typed[column.name] = column.type.process_result_value(row[column.name], target.dialect)
     return typed
 
 
-def _ended_logins(file: Path) -> list[dict[str, Any]]:
+def _ended_logins(file: Path) -> list[Row]:
     """Rows of the file of ended logins."""
     lines = file.read_text("ascii", errors="replace").splitlines() if file.is_file() else []
     found = filter(None, map(_ENDED.fullmatch, lines))

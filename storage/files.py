@@ -15,9 +15,8 @@ from storage.errors import StorageError, StorageFullError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of the system where a disk or a quota is full."""
-COPY = "generation.json"
-"""Beside the files of a corpus: what in an object store it is a copy of."""
-_PARTIAL = re.compile(r"\..+\.[0-9A-Fa-f]{8}")
+COPY = "generation.json"  # Beside the files of a corpus: what in an object store it is a copy of.
+PARTIAL = re.compile(r"\..+\.[0-9A-Fa-f]{8}")
 """Names that :func:`temporary_sibling` gives; boto3 adds eight more digits."""
 
 
@@ -33,12 +32,6 @@ def temporary_sibling(path: Path) -> Iterator[Path]:
         raise
 
 
-def partial_files(folder: Path) -> Iterator[Path]:
-    """Files below a folder that :func:`temporary_sibling` has not moved to their place."""
-    for place, _, names in os.walk(folder):
-        yield from (Path(place, name) for name in names if _PARTIAL.fullmatch(name))
-
-
 @contextmanager
 def file_errors(
     path: Path, remedy: str = "Check the disk and the permissions of the home."
@@ -52,11 +45,7 @@ def file_errors(
 
 
 def write_whole(
-    path: Path,
-    content: bytes | str | Iterable[str],
-    *,
-    private: bool = False,
-    synced: bool = False,
+    path: Path, content: bytes | str | Iterable[str], *, private: bool = False, synced: bool = False
 ) -> None:
     """Write a file atomically: readers find the old one or the new one.
 

@@ -24,12 +24,10 @@ from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
 from storage.tables import columns_of, table, upsert
 
-MOST_COPIES = 7
-"""Copies of the ledger that are kept, of the last days on which it changed."""
+MOST_COPIES = 7  # Copies of the ledger that are kept, of the last days on which it changed
 
 
-SELECTION = "selection"
-"""Kind of the documents of a corpus; their scope is its name."""
+SELECTION = "selection"  # Kind of the documents of a corpus; their scope is its name
 TITLE = "corpus title"
 """Kind of the name that a corpus got later; key and scope are the one under which it is stored."""
 CORPORA = table("corpora", CorpusRow, key=("name",))
@@ -56,7 +54,7 @@ class Ledger:
     def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
         self._on_server = bool(url)
-        self._database: Database = (
+        self._database = (
             _on_server(url, wait_seconds) if url else SqliteDatabase(path, wait_seconds)
         )
         self.locks = Locks(self._database)  # for what one run at a time may do
@@ -130,11 +128,11 @@ class Ledger:
         """:meth:`put_corpus` with its generation; False, changing nothing, unless the current one
         is ``before``."""
         with self._database.write() as connection:
-            query = select(CORPORA.c.generation).where(CORPORA.c.name == row.name)
-            if (connection.scalar(query) or "") != before:
-                return False
-            upsert(connection, CORPORA, [row], kept=["created_at"])
-        return True
+            known = self.corpus(row.name)
+            is_same = (known.generation if known else "") == before
+            if is_same:
+                upsert(connection, CORPORA, [row], kept=["created_at"])
+        return is_same
 
     def corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name, deleted or not; None when there is none."""
@@ -142,8 +140,7 @@ class Ledger:
 
     def corpora(self) -> list[CorpusRow]:
         """All corpora by name, also those that were deleted."""
-        rows = self._database.records(CorpusRow, _CORPORA)
-        return sorted(rows, key=lambda row: row.name)
+        return sorted(self._database.records(CorpusRow, _CORPORA), key=lambda row: row.name)
 
     def listed_corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name; None when there is none, or it was deleted."""
@@ -171,15 +168,14 @@ class Ledger:
     def set_corpus_title(self, name: str, title: str) -> bool:
         """Give a stored corpus another name; its own one takes the other away. False, changing
         nothing, where it is a name of another corpus."""
-        with self._database.write() as connection:
+        with self._database.write():
             other = self.stored_name(title)
-            if other != name and self.corpus(other) is not None:
-                return False
-            if title == name:
-                self._titles.delete(connection, name, scope=name)
-            else:
-                self._titles.store(connection, name, title, scope=name)
-        return True
+            is_free = other == name or self.corpus(other) is None
+            if is_free and title == name:
+                self._titles.remove(name, scope=name)
+            elif is_free:
+                self._titles.put(name, title, scope=name)
+        return is_free
 
     def stored_name(self, name: str) -> str:
         """The name under which a corpus is stored, of any of its names."""

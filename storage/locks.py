@@ -93,11 +93,16 @@ class Locks:
     def hold(self, *name: str, what: str, wait: float = WAIT_SECONDS) -> Iterator[None]:
         """Hold the lock of a name exclusively; ``what`` is for the error after ``wait`` seconds,
         such as "The corpus 'c' is being indexed"."""
-        key, token = "\x1f".join(name), secrets.token_hex(8)
+        key, token, me = "\x1f".join(name), secrets.token_hex(8), Holder(MACHINE, os.getpid())
         deadline = time.monotonic() + wait
-        while (holder := self._take(key, token)) is not None:
+        while (holder := self._take(key, token, me)) is not None:
             if time.monotonic() >= deadline:
-                raise _busy_with(what, holder)
+                on = "" if holder.machine == MACHINE else f" on {holder.machine}"
+                other = f"program (process {holder.process}{on})"
+                raise CorpusBusyError(
+                    f"{what} by another {'run here' if holder == me else other}.",
+                    f"Wait until it is done, or cancel it{'' if holder == me else ' there'}.",
+                )
             time.sleep(POLL_SECONDS)
 
         def renewed(stored: Stored[Holder] | None) -> Holder | None:
@@ -113,17 +118,15 @@ class Locks:
             with suppress(StorageError):
                 self._stored.remove(key, owner=token, durable=False)
 
-    def _take(self, key: str, token: str) -> Holder | None:
+    def _take(self, key: str, token: str, me: Holder) -> Holder | None:
         """Take a lock, or return who holds it."""
         holder: Holder | None = None
 
         def take(stored: Stored[Holder] | None) -> Holder | None:
             nonlocal holder
-            if stored is not None:
-                before = stored.value
-                if is_alive(before.machine, before.process, stored.time):
-                    holder = before
-            return None if holder else Holder(MACHINE, os.getpid())
+            if stored and is_alive(stored.value.machine, stored.value.process, stored.time):
+                holder = stored.value
+            return None if holder else me
 
         self._stored.change(key, take, token)  # durable: a server may be killed and come back
         return holder
@@ -144,13 +147,3 @@ def is_alive(machine: str, process: int, renewed: datetime) -> bool:
         return is_same and found.status() != psutil.STATUS_ZOMBIE
     except psutil.Error as error:
         return not isinstance(error, psutil.NoSuchProcess)
-
-
-def _busy_with(what: str, holder: Holder) -> CorpusBusyError:
-    where, there = "run here", ""
-    if holder != Holder(MACHINE, os.getpid()):
-        on = "" if holder.machine == MACHINE else f" on {holder.machine}"
-        where, there = f"program (process {holder.process}{on})", " there"
-    return CorpusBusyError(
-        f"{what} by another {where}.", f"Wait until it is done, or cancel it{there}."
-    )

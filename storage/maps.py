@@ -19,8 +19,7 @@ from storage.files import file_errors, write_whole
 FILE = "map.parquet"
 FORMAT = 1
 _ABOUT = b"seedlens"
-Names = tuple[tuple[str, ...], tuple[str, ...]]
-"""Of the clusters of the coarse and the fine level."""
+Names = tuple[tuple[str, ...], tuple[str, ...]]  # Of the clusters of the coarse and the fine level
 
 
 @dataclass(frozen=True, slots=True, eq=False)

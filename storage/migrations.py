@@ -26,7 +26,7 @@ from sqlalchemy import (
 from storage.documents import DOCUMENTS, DocumentRow, key_of
 from storage.errors import StorageError
 from storage.judgment_events import CURRENT, fill_current
-from storage.tables import METADATA, insert
+from storage.tables import METADATA, put
 
 FIRST, OLDEST = 13, 9
 """Numbers of the first step, and of the oldest schema that it takes: that of PostgreSQL with the
@@ -143,8 +143,7 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         last = [of[-1] for of in _grouped(kept.get(key, []), "corpus", "doc_id").values()]
         last.sort(key=lambda row: (row["place"], row["id"]))
         fields = ("corpus", "doc_id", "note", "kept")
-        named: Row = {"name": "", "deleted": False, "owner": ""}
-        named = names[key][-1] if key in names else named
+        named = names.get(key, [{"name": "", "deleted": False, "owner": ""}])[-1]
         trail = {
             "name": named["name"],
             "deleted": bool(named["deleted"]),
@@ -153,7 +152,7 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         }
         of = steps.get(key) or [*kept.get(key, []), *names.get(key, [])]
         add("trail", "", key[0], named["owner"], json.dumps(trail), of)
-    insert(connection, DOCUMENTS, made)
+    put(connection, DOCUMENTS, made)
 
 
 def fill_studies(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
@@ -199,14 +198,18 @@ def fill_studies(connection: Connection, rows: Callable[[str], Iterable[Row]]) -
     for (corpus, build, step), of in steps.items():
         contents = [row["content"] for row in of if row["content"]]
         value = json.loads(_unpacked(contents[-1])) if contents else None
-        if step == "verbalise":
-            value = [_nested(query) for query in value or []]
+        if step == "verbalise":  # the first versions stored the overlap of a query flat
+            flat = ("share", "words")
+            value = [
+                {**query, "overlap": {n: query[n] for n in flat}} if "share" in query else query
+                for query in value or []
+            ]
         last = next((row for row in reversed(of) if row["kind"] == "run"), None)
         run = {} if last is None else {name: last[name] for name in ("basis", "model")}
         ran = None if last is None else _utc(last["time"]).isoformat()
         edits = sum(row["changes"] for row in of)
         add(f"build {step}", corpus, build, {"value": value, **run, "ran": ran, "edits": edits}, of)
-    insert(connection, DOCUMENTS, made)
+    put(connection, DOCUMENTS, made)
 
 
 def _document(
@@ -215,13 +218,6 @@ def _document(
     times = [_utc(row["time"]) for row in of]
     packed = zlib.compress(content.encode())
     return DocumentRow(kind, scope, key, owner, min(times), max(times), packed)
-
-
-def _nested(query: Row) -> Row:
-    """A query of a build; the first versions stored its overlap flat."""
-    if "share" not in query:
-        return query
-    return {**query, "overlap": {"share": query["share"], "words": query["words"]}}
 
 
 def _utc(time: datetime) -> datetime:
@@ -260,16 +256,14 @@ def version_of(connection: Connection) -> int:
     return int(connection.scalar(select(func.max(SCHEMA_VERSION.c.version))) or 0)
 
 
-def check(connection: Connection, ledger: str) -> int:
-    """The version of the schema."""
-    version = _known_version(connection, ledger)
-    if version != newest():
+def check(connection: Connection, ledger: str) -> None:
+    """Raise StorageError where a ledger that cannot be written to would have to be."""
+    if _known_version(connection, ledger) != newest():
         raise StorageError(
             f"The ledger {ledger} is of another version of SeedLens, and its folder cannot be "
             "written to.",
             "Open it once where it can be written to, or copy the home.",
         )
-    return version
 
 
 def migrate(

@@ -59,25 +59,20 @@ class StoredFile:
         return name if rest else ""
 
     @property
-    def version(self) -> int | None:
-        """The version of a table whose files it lists; None for other files."""
+    def version(self) -> int:
+        """The version of a table whose files it lists; 0 for other files."""
         path = PurePosixPath(self.path)
         if not self.table or path.parent.name != "_versions":
-            return None
+            return 0
         # Counted down, in 20 digits, or as it is.
         return 2**64 - 1 - int(path.stem) if len(path.stem) == 20 else int(path.stem)
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether its path names its content."""
-        return bool(self.table) and self.version is None
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder has it, by size and, where replaceable, content."""
         path = folder / self.path
         try:
             same = path.stat().st_size == self.bytes
-            return same and (self.is_fixed or digest_of(path) == self.sha256)
+            return same and (not self.sha256 or digest_of(path) == self.sha256)
         except OSError:
             return False
 
@@ -138,15 +133,15 @@ _GENERATION, _COPY = TypeAdapter(Generation), TypeAdapter(Copy)
 class Mirror:
     """Copies of corpora in a home; thread- and process-safe.
 
-    `corpora`, `uploads`: folders of the home. `most_bytes`: of all copies; None for as much as the
+    `corpora`, `uploads`: folders of the home. `megabytes`: of all copies; None for as much as the
     disk has.
     """
 
     def __init__(
-        self, store: ObjectStore, corpora: Path, uploads: Path, most_bytes: int | None
+        self, store: ObjectStore, corpora: Path, uploads: Path, megabytes: int | None
     ) -> None:
         self.store, self._corpora, self._uploads = store, corpora, uploads
-        self._most = float("inf") if most_bytes is None else most_bytes
+        self._most = float("inf") if megabytes is None else megabytes * 2**20
         self._direct: set[str] = set()  # generations whose documents have no room here
         self._generation = lru_cache(maxsize=64)(self._fetched)
 
@@ -229,8 +224,8 @@ class Mirror:
         generation = copy.generation
         uri, options = self.store.lance(f"corpora/{generation.name}/{generation.tables}")
         documents = (file for file in generation.files if file.table == DocumentTable.name)
-        newest = max(documents, key=lambda file: file.version or 0)
-        return Remote(uri, tuple(options.items()), newest.version or 0, newest.sha256)
+        newest = max(documents, key=lambda file: file.version)
+        return Remote(uri, tuple(options.items()), newest.version, newest.sha256)
 
     def _download(self, folder: Path, copy: Copy) -> None:
         """Download missing files; manifests last, in the order of their versions."""
@@ -241,9 +236,9 @@ class Mirror:
 
         folder.mkdir(parents=True, exist_ok=True)
         wanted = [file for file in copy.files if not file.is_in(folder)]
-        _at_once(partial(fetch, file, folder) for file in wanted if file.version is None)
-        for file in sorted(wanted, key=lambda file: file.version or 0):
-            if file.version is not None:
+        _at_once(partial(fetch, file, folder) for file in wanted if not file.version)
+        for file in sorted(wanted, key=lambda file: file.version):
+            if file.version:
                 fetch(file, folder)
         for file in generation.source:
             if not (self._uploads / file.path).exists():
@@ -252,7 +247,7 @@ class Mirror:
     def _drop(self, folder: Path, copy: Copy, former: Copy | None) -> None:
         """Delete other files, except those of the former generation."""
         kept = {file.path for file in copy.files}
-        before = {file.path for file in former.files if file.version is None} if former else set()
+        before = {file.path for file in former.files if not file.version} if former else set()
         for path in set(_paths(folder)) - kept - before:
             delete(folder / path)
         tables = {file.table for file in copy.files}
@@ -286,8 +281,9 @@ class Mirror:
         """
         copy = self.copy_in(folder)
         files = [_listed(folder, path) for path in _paths(folder)]
+        drawn = f"tables-{secrets.token_hex(6)}"
         if copy is None:
-            base, tables, upload = None, _drawn(), self._source_files(source)
+            base, tables, upload = None, drawn, self._source_files(source)
         else:
             base, tables, upload = copy.generation, copy.generation.tables, copy.generation.source
             if not copy.documents:
@@ -301,7 +297,7 @@ class Mirror:
         except TakenError:  # by a version that a killed process had begun to publish
             if copy is not None and not copy.documents:
                 raise
-            new = replace(new, tables=_drawn())
+            new = replace(new, tables=drawn)
             self._upload(folder, new, None)
         fields = {"format": FORMAT, **_GENERATION.dump_python(new)}
         self.store.put(_lists(name, id_), json.dumps(fields).encode())
@@ -325,10 +321,10 @@ class Mirror:
         _at_once(
             partial(self.store.send, path, new.key(file))
             for path, file in missing
-            if file.version is None and (path.is_file() or file not in new.source)
+            if not file.version and (path.is_file() or file not in new.source)
         )
         for path, file in missing:
-            if file.version is not None:
+            if file.version:
                 self.store.create(new.key(file), path.read_bytes())
 
     def _fetched(self, name: str, id_: str) -> Generation:
@@ -342,9 +338,8 @@ class Mirror:
 
     def ages(self, name: str) -> dict[str, timedelta]:
         """The generations of a corpus that are in the store, the newest first, and their ages."""
-        found = self.store.objects(_lists(name))
-        ages = {PurePosixPath(one.key).stem: one.age for one in found}
-        return dict(sorted(ages.items(), reverse=True))
+        found = [*self.store.objects(_lists(name))]  # by key
+        return {PurePosixPath(one.key).stem: one.age for one in reversed(found)}
 
     def newest(self, name: str) -> Generation | None:
         """The generation of a corpus that was written last."""
@@ -363,13 +358,12 @@ class Mirror:
 
     def remove(self, name: str) -> None:
         """Remove all objects of a corpus."""
-        self._remove(name, [one.key for one in self.store.objects(f"corpora/{name}/")])
+        self._remove(name, (one.key for one in self.store.objects(f"corpora/{name}/")))
 
     def sweep(self, name: str, current: str) -> None:
         """Remove objects that neither the current generation ("" before the first) nor one that was
         current until lately lists, under the corpus's lock."""
-        objects = list(self.store.objects(f"corpora/{name}/"))
-        ages = self.ages(name)
+        objects, ages = list(self.store.objects(f"corpora/{name}/")), self.ages(name)
         if current and current not in ages:
             return  # only its list names the files of the corpus
         used: set[str] = set()
@@ -378,8 +372,7 @@ class Mirror:
             if id_ == current or superseded <= UNUSED_KEPT:
                 used |= self._generation(name, id_).keys()
             superseded = age
-        unused = [o.key for o in objects if o.key not in used and o.age > UNUSED_KEPT]
-        self._remove(name, unused)
+        self._remove(name, (o.key for o in objects if o.key not in used and o.age > UNUSED_KEPT))
 
     def _remove(self, name: str, keys: Iterable[str]) -> None:
         """Lists first, so that none is without its files."""
@@ -404,7 +397,8 @@ def _paths(folder: Path) -> list[str]:
 
 def _listed(folder: Path, path: str) -> StoredFile:
     file = StoredFile(path, (folder / path).stat().st_size)
-    return file if file.is_fixed else replace(file, sha256=digest_of(folder / path))
+    is_fixed = file.table and not file.version
+    return file if is_fixed else replace(file, sha256=digest_of(folder / path))
 
 
 def _at_once(work: Iterable[Callable[[], None]]) -> None:
@@ -412,10 +406,6 @@ def _at_once(work: Iterable[Callable[[], None]]) -> None:
     with ThreadPoolExecutor(CONNECTIONS, "seedlens-store") as pool:
         for _ in pool.map(lambda one: one(), work):  # an error cancels those that had not begun
             pass
-
-
-def _drawn() -> str:
-    return f"tables-{secrets.token_hex(6)}"
 
 
 def _lists(name: str, id_: str = "") -> str:

@@ -97,9 +97,8 @@ class ObjectStore:
 
     @cached_property
     def _client(self) -> Any:
-        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
         session = self._session()
-        region = region or session.region_name or "us-east-1"
+        region = os.environ.get("AWS_REGION") or session.region_name or "us-east-1"
         return session.client("s3", config=self._config, region_name=region)
 
     @property
@@ -113,9 +112,8 @@ class ObjectStore:
         """Address and options with which LanceDB opens the database under a key."""
         with self._explained("looked for"):
             meta = self._client.meta
-        endpoint = str(meta.endpoint_url)
-        options = {"aws_endpoint": endpoint, "aws_region": str(meta.region_name)}
-        if endpoint.startswith("http://"):
+        options = {"aws_endpoint": str(meta.endpoint_url), "aws_region": str(meta.region_name)}
+        if options["aws_endpoint"].startswith("http://"):
             options["allow_http"] = "true"
         return f"s3://{self._bucket}/{self._key(key)}", options
 
@@ -138,18 +136,16 @@ class ObjectStore:
                         "Restore it from a copy of the store, or import the corpus again.",
                     )
 
-    def put(self, key: str, content: bytes) -> None:
+    def put(self, key: str, content: bytes, **conditions: str) -> None:
         """Write an object, or replace it."""
+        place = {"Bucket": self._bucket, "Key": self._key(key)}
         with self._explained("written to"):
-            self._client.put_object(Bucket=self._bucket, Key=self._key(key), Body=content)
+            self._client.put_object(**place, Body=content, **conditions)
 
     def create(self, key: str, content: bytes) -> None:
         """Write an object; TakenError where there is one with another content, which stays."""
         try:
-            with self._explained("written to"):
-                self._client.put_object(
-                    Bucket=self._bucket, Key=self._key(key), Body=content, IfNoneMatch="*"
-                )
+            self.put(key, content, IfNoneMatch="*")
         except TakenError:
             if self.get(key) != content:  # else it is ours: the answer to it was lost
                 raise

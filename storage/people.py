@@ -10,8 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from storage.database import Database
 from storage.documents import Documents, Stored
 
-SECONDS = 300.0
-"""How long a lease lasts that nobody renews."""
+SECONDS = 300.0  # How long a lease lasts that nobody renews
 LASTING = timedelta(days=31)
 """After this long no cookie proves a login any more: 30 days, and one of grace."""
 
@@ -45,16 +44,16 @@ class Leases:
             return
         # They are of no use after the machine failed: nobody waits for the disk.
         scope = f"{corpus}\x1f{project}"
-        with self._database.write(durable=False) as connection:
-            before = {one.key: one.value for one in self._stored.find_all(connection, scope)}
+        with self._database.write(durable=False):
+            before = {one.key: one.value for one in self._stored.all(scope)}
             oldest = _now() - timedelta(seconds=SECONDS)
             leases = {visit: one for visit, one in before.items() if one.renewed > oldest}
             yield leases
             for visit in before.keys() - leases.keys():
-                self._stored.delete(connection, visit, scope)
+                self._stored.remove(visit, scope)
             for visit, lease in leases.items():
                 if before.get(visit) != lease:
-                    self._stored.store(connection, visit, lease, scope=scope)
+                    self._stored.put(visit, lease, scope=scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,7 @@ class Spending:
 
     def of(self, person: str) -> Spent:
         """What a person spent today."""
-        stored = self._stored.get(person, date.today().isoformat())
-        return Spent() if stored is None else stored.value
+        return self._stored.value(person, date.today().isoformat()) or Spent()
 
     def add(
         self,
@@ -89,7 +87,7 @@ class Spending:
         earlier sum undoes it."""
 
         def change(stored: Stored[Spent] | None) -> Spent:
-            before = Spent() if stored is None else stored.value
+            before = stored.value if stored else Spent()
             check(before)
             added = (calls, input_tokens, output_tokens)
             return Spent(*map(sum, zip(astuple(before), added, strict=True)))

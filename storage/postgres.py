@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,9 @@ from storage import migrations
 from storage.database import Database, copy_ledger
 from storage.errors import StorageError
 
-WRITERS = 0x5EED1E25
-"""The advisory lock of whoever writes."""
+WRITERS = 0x5EED1E25  # The advisory lock of whoever writes
 POLL_SECONDS = 0.1
-OLDEST = 140000
-"""The server's version: 14."""
+OLDEST = 140000  # The server's version: 14.
 # A machine that is gone without a word is given up after half a minute, on both sides.
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
 _AT_SERVER = {
@@ -64,7 +61,7 @@ class PostgresDatabase(Database):
             f"postgresql://{places}/{given.get('dbname') or ''}",
             "postgresql+psycopg://",
             # Closures, here and below: no representation of this object has the password.
-            _Connecting(lambda: psycopg.connect(**given, autocommit=True), wait_seconds),
+            _connector(given, wait_seconds),
             wait_seconds,
             psycopg.Error,
             pool_pre_ping=True,
@@ -113,32 +110,30 @@ class PostgresDatabase(Database):
             ) from error
 
 
-@dataclass
-class _Connecting:
+def _connector(given: dict[str, Any], wait_seconds: float) -> Callable[[], Any]:
     """Makes connections; waits for a server that was there before, or is starting."""
+    lock_timeout = str(max(1, int(wait_seconds * 1000)))
+    met = False
 
-    opened: Callable[[], psycopg.Connection[Any]]
-    wait_seconds: float
-    _met: bool = False
-
-    def __call__(self) -> psycopg.Connection[Any]:
-        deadline = time.monotonic() + self.wait_seconds
+    def connect() -> psycopg.Connection[Any]:
+        nonlocal met
+        deadline = time.monotonic() + wait_seconds
         while True:
             try:
-                connection = self.opened()
+                connection = psycopg.connect(**given, autocommit=True)
             except psycopg.OperationalError as error:
-                words = str(error)
-                soon = any(part in words for part in _SOON)
-                hope = soon or (self._met and "FATAL" not in words)
+                soon = any(part in str(error) for part in _SOON)
+                hope = soon or (met and "FATAL" not in str(error))
                 if not hope or time.monotonic() >= deadline:
                     raise
                 time.sleep(POLL_SECONDS)
                 continue
-            self._met = True
-            lock_timeout = str(max(1, int(self.wait_seconds * 1000)))
+            met = True
             for name, value in {**_AT_SERVER, "lock_timeout": lock_timeout}.items():
                 connection.execute("SELECT set_config(%s, %s, false)", [name, value])
             return connection
+
+    return connect
 
 
 def _parameters(url: str) -> dict[str, Any]:

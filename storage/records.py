@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
-Packed = str
-"""A text that is stored compressed."""
+Packed = str  # A text that is stored compressed
 FRAGMENT_ROWS = 65_536
 """Rows of one fragment of a large table: so many are written again when they are compacted."""
 
@@ -44,10 +44,6 @@ def new_event() -> str:
     return secrets.token_hex(12)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """One event: an annotator's judgment of one (query, document)."""
@@ -74,7 +70,7 @@ class Judgment:
     undoes: str = ""  # the event that an ``undo`` takes back
     corpus: str = ""
     project: str = ""  # "" for what is judged while exploring
-    time: datetime = field(default_factory=_now)
+    time: datetime = field(default_factory=partial(datetime.now, UTC))
     id: int = field(default=0, compare=False)  # in order of arrival, 1 for the first stored
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from storage.errors import StorageError
-from storage.files import partial_files
+from storage.files import PARTIAL
 
 LEFTOVERS_KEPT = timedelta(days=1)
 """How long what a killed process left stays: another process may still be at work on it."""
@@ -73,5 +74,6 @@ def delete_unused(
 def delete_leftovers(root: Path) -> None:
     """Delete what killed processes had moved aside, or began to restore or to write."""
     asides = [path for depth in ("", "*/", "*/*/") for path in root.glob(f"{depth}{ASIDE}*")]
-    for left in (*asides, *partial_files(root)):
+    files = (Path(place, name) for place, _, names in os.walk(root) for name in names)
+    for left in (*asides, *(file for file in files if PARTIAL.fullmatch(file.name))):
         delete_unused(left, partial(changed_at, left), LEFTOVERS_KEPT)

@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 import threading
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,11 @@ from sqlalchemy import Connection, text
 
 from storage import migrations
 from storage.database import Database
+from storage.files import temporary_sibling
 from storage.home import PRIVATE_FOLDER
 
-COPIES = "ledger-copies"
-"""The folder beside the ledger for its dated copies."""
-OLD_NAME = "ledger.duckdb"
-"""The ledger of earlier versions, from which a new one is made."""
+COPIES = "ledger-copies"  # The folder beside the ledger for its dated copies
+OLD_NAME = "ledger.duckdb"  # The ledger of earlier versions, from which a new one is made
 PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
 POLL_SECONDS = 0.01
 _NOT_PREPARED = (-1, -1)
@@ -33,8 +32,9 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: Path, wait_seconds: float) -> None:
         self._path = path
-        self._source = _Source(path, wait_seconds)
-        super().__init__(str(path), "sqlite://", self._source.open, wait_seconds, sqlite3.Error)
+        self._protected = [False]  # whether it can only be read; connections look
+        connect = partial(_connected, path, wait_seconds, self._protected)
+        super().__init__(str(path), "sqlite://", connect, wait_seconds, sqlite3.Error)
         self.remedy = (
             "SeedLens left the file as it is. Check its permissions; if it is damaged, move it and "
             f"{path.name}-wal away and put a backup in its place ({path.parent / COPIES} has "
@@ -50,7 +50,7 @@ class SqliteDatabase(Database):
     def is_protected(self) -> bool:
         with self._errors():
             self.prepare()
-        return self._source.is_protected
+        return self._protected[0]
 
     def prepare(self) -> None:
         if self._prepared == _identity(self._path) != _NOT_PREPARED:
@@ -59,14 +59,11 @@ class SqliteDatabase(Database):
             if self._prepared == _identity(self._path) != _NOT_PREPARED:
                 return
             self.engine.dispose()
-            self._source.is_protected = False
+            self._protected[0] = False
             try:
                 self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
                 lock = FileLock(f"{self._path}.lock", timeout=max(0.0, self.wait_seconds))
-                with (
-                    lock.acquire(poll_interval=POLL_SECONDS),
-                    self.engine.connect() as connection,
-                ):
+                with lock.acquire(poll_interval=POLL_SECONDS), self.engine.connect() as connection:
                     connection.exec_driver_sql("PRAGMA journal_mode = WAL")
                     migrations.migrate(connection, self.name, fill=self._import_old)
             except Timeout as error:
@@ -74,7 +71,7 @@ class SqliteDatabase(Database):
             except OSError as error:
                 if error.errno not in PROTECTED or not os.access(self._path, os.R_OK):
                     raise self.explained(error) from error
-                self._source.is_protected = True
+                self._protected[0] = True
                 with self.engine.connect() as connection:
                     migrations.check(connection, self.name)
             self._prepared = _identity(self._path)
@@ -92,41 +89,28 @@ class SqliteDatabase(Database):
         driver.execute("BEGIN IMMEDIATE")
 
     def copy(self, target: Path) -> None:
-        half = target.with_name(f"{target.name}.new")
-        half.unlink(missing_ok=True)
         try:
-            with self.read() as connection:
-                connection.execute(text("VACUUM INTO :target"), {"target": str(half)})
-            half.replace(target)
+            with temporary_sibling(target) as partial, self.read() as connection:
+                connection.execute(text("VACUUM INTO :target"), {"target": str(partial)})
         except OSError as error:
             raise self.explained(error) from error
-        finally:
-            half.unlink(missing_ok=True)
 
 
-@dataclass
-class _Source:
-    """The file that connections open."""
-
-    path: Path
-    wait_seconds: float
-    is_protected: bool = False
-
-    def open(self) -> sqlite3.Connection:
-        options = "mode=rwc"
-        if self.is_protected:
-            # Without a log nobody writes to it, and no file can be made beside it.
-            log = Path(f"{self.path}-wal")
-            options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-        connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?{options}",
-            uri=True,
-            timeout=self.wait_seconds,
-            check_same_thread=False,
-            isolation_level=None,
-        )
-        connection.execute("PRAGMA synchronous = FULL")
-        return connection
+def _connected(path: Path, wait_seconds: float, protected: list[bool]) -> sqlite3.Connection:
+    options = "mode=rwc"
+    if protected[0]:
+        # Without a log nobody writes to it, and no file can be made beside it.
+        log = Path(f"{path}-wal")
+        options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{options}",
+        uri=True,
+        timeout=wait_seconds,
+        check_same_thread=False,
+        isolation_level=None,
+    )
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
 
 
 def _identity(path: Path) -> _Identity:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
@@ -39,8 +39,7 @@ from sqlalchemy.types import TypeEngine
 
 Record = TypeVar("Record")
 METADATA = MetaData()
-MOST_VALUES = 500
-"""In one condition."""
+MOST_VALUES = 500  # In one condition
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -107,11 +106,7 @@ _TYPES: dict[str, type[TypeEngine[Any]]] = {
 
 
 def table(
-    name: str,
-    record: type[Any],
-    *more: SchemaItem,
-    key: Sequence[str] = (),
-    number: str = "id",
+    name: str, record: type[Any], *more: SchemaItem, key: Sequence[str] = (), number: str = "id"
 ) -> Table:
     """The table of a record.
 
@@ -159,31 +154,23 @@ def values_of(row: Any) -> dict[str, Any]:
     return {f.name: getattr(row, f.name) for f in fields(row) if f.name != "id"}
 
 
-def insert(
-    connection: Connection, table: Table, rows: Sequence[Any], *, skip_known: bool = False
-) -> int:
-    """Append records, with ``skip_known`` only those with new keys; returns how many were
-    stored."""
-    return put(connection, table, [values_of(row) for row in rows], "skip" if skip_known else "")
-
-
 def upsert(
     connection: Connection, table: Table, rows: Sequence[Any], kept: Sequence[str] = ()
 ) -> None:
     """Append records, or replace those of the same primary key except for columns in ``kept``."""
-    put(connection, table, [values_of(row) for row in rows], "replace", tuple(kept))
+    put(connection, table, rows, "replace", tuple(kept))
 
 
 def put(
     connection: Connection,
     table: Table,
-    rows: Sequence[Mapping[Any, Any]],
+    rows: Sequence[Any],
     known: Literal["", "skip", "replace"] = "",
     kept: tuple[str, ...] = (),
 ) -> int:
-    """Append rows, all with values for the same columns; returns how many were stored.
+    """Append records, or rows with values for the same columns; returns how many were stored.
 
-    Rows without a number get one: who writes is alone.
+    Those without a number get one: who writes is alone.
 
     Args:
         known: what is done with rows of known keys; "" for an error.
@@ -191,6 +178,7 @@ def put(
     """
     if not rows:
         return 0
+    rows = [values_of(row) if is_dataclass(row) else row for row in rows]
     number = table.info.get("number")
     if number and number not in rows[0]:
         last = connection.scalar(select(func.max(table.c[number]))) or 0

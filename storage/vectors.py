@@ -10,7 +10,6 @@ import errno
 import json
 import re
 import secrets
-import shutil
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, BTree, IvfRq
 from lancedb.merge import LanceMergeInsertBuilder
 from lancedb.query import FullTextOperator, MatchQuery
-from lancedb.table import AsyncTable, LanceTable
+from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
@@ -38,8 +37,7 @@ from storage.removal import delete
 PROBES = 1_000_000
 """Partitions that a search looks into, which are all: the compressed vectors of a million documents
 take less time than reading some hundred of the documents that are found."""
-PARTITION = 4096
-"""Rows of one partition of a vector index."""
+PARTITION = 4096  # Rows of one partition of a vector index
 SAMPLE, ROUNDS, BITS = 64, 15, 1
 """Of a vector index: rows per partition that k-means reads, its rounds, bits of a dimension."""
 TEXT = {"with_position": False, "language": "English", "stem": True}
@@ -48,21 +46,16 @@ BY_DICTIONARY = {**TEXT, "base_tokenizer": "icu/split"}
 """Of one with texts in scripts without blanks between words (Chinese, Thai ...), or with marks in
 words that other tokenizers take for punctuation (Devanagari ...)."""
 _SCRIPTS = re.compile("[\u0900-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_LOOKED_AT = 1_000
-"""Documents from all over a table that say which scripts it has."""
+_LOOKED_AT = 1_000  # Documents from all over a table that say which scripts it has
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
 GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
 """LanceDB's words when a file of a table is not there."""
 EXAMINE = "seedlens doctor says whether files of a corpus are damaged, and what to do."
-ROW_ID = "_rowid"
-"""LanceDB's name for where a row lies."""
-HALF = ".tmp"
-"""How names of files begin that Lance is writing."""
-READ_ROWS = 1024
-"""Rows that are read at a time; 40 MB."""
-MADE = "seedlens-made"
-"""Where a table's schema says which table it is."""
+ROW_ID = "_rowid"  # LanceDB's name for where a row lies
+HALF = ".tmp"  # How names of files begin that Lance is writing
+READ_ROWS = 1024  # Rows that are read at a time; 40 MB
+MADE = "seedlens-made"  # Where a table's schema says which table it is
 
 
 @contextmanager
@@ -137,20 +130,24 @@ class StoredTable:
         # corpus may collide
         self.digest = self._digest() if remote is None else remote.digest
         self._newest: Hashable = None
-        self._addresses: _Addresses | None = None
-        self._whole: AsyncTable | None = None
+        self._addresses: tuple[NDArray[np.uint64], NDArray[np.intp] | None] | None = None
         self._held: pa.Table | None = None
+
+    @classmethod
+    def folder(cls, path: Path) -> Path:
+        """The folder of the table under ``path``."""
+        return path / f"{cls.name}.lance"
 
     @classmethod
     def is_stored(cls, path: Path) -> bool:
         """Whether there is such a table under ``path``."""
         # A table that was being created when its process was killed has no version.
-        return any((path / f"{cls.name}.lance" / "_versions").glob("*.manifest"))
+        return any(cls.folder(path).glob("_versions/*.manifest"))
 
     @classmethod
     def stamp(cls, path: Path) -> Hashable:
         """A stamp of the table that every write changes; None without the table."""
-        versions = path / f"{cls.name}.lance" / "_versions"
+        versions = cls.folder(path) / "_versions"
         try:
             found, names = versions.stat(), sorted(file.name for file in versions.iterdir())
         except OSError:
@@ -198,7 +195,7 @@ class StoredTable:
                 yield
         finally:
             # Rows lie elsewhere now.
-            self._addresses = self._whole = self._held = None
+            self._addresses = self._held = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -234,7 +231,7 @@ class StoredTable:
         return newest
 
     def _digest(self) -> str:
-        folder, version = self._dataset / "_versions", self.version
+        folder, version = self.folder(self.path) / "_versions", self.version
         for name in (f"{2**64 - 1 - version:020}", version):  # counted down, or as earlier versions
             with suppress(OSError):
                 return digest_of(folder / f"{name}.manifest")
@@ -287,20 +284,16 @@ class StoredTable:
 
         with _wrapped(f"writing {self.name}", self.path):
             rows = pa.Table.from_batches([batch])
-            written = write_fragments(rows, str(self._dataset), mode="append")
+            written = write_fragments(rows, str(self.folder(self.path)), mode="append")
         return [json.dumps(one.to_json()) for one in written]
 
     def append(self, fragments: Sequence[str]) -> None:
         """Commit written rows, all at once. After an error they may be there."""
         with self._writing(f"writing {self.name}"):
             try:
-                commit(self._dataset, fragments)
+                commit(self.folder(self.path), fragments)
             finally:
                 self._table.checkout_latest()
-
-    @property
-    def _dataset(self) -> Path:
-        return self.path / f"{self.name}.lance"
 
     def update(self, rows: pa.Table) -> None:
         """Change some columns, those of ``rows``, of stored rows with the same key."""
@@ -321,8 +314,7 @@ class StoredTable:
 
     def nearest(self, column: str, vector: np.ndarray, limit: int) -> list[str]:
         """Keys of the rows nearest to ``vector`` by cosine, best first."""
-        found = self._nearest(column, vector, limit, None, "doc_id")
-        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+        return list(self._nearest(column, vector, limit, None, "doc_id")["doc_id"].to_pylist())
 
     def _nearest(
         self, column: str, vector: np.ndarray, limit: int, where: Expr | str | None, name: str
@@ -349,15 +341,26 @@ class StoredTable:
             self._table.delete(_is_one_of("doc_id", doc_ids))
 
     def compact(self, grace: timedelta) -> None:
-        """Join small fragments of the last writes, with as much extra disk; a long import does it
-        every FRAGMENT_ROWS rows. ``grace`` as in :meth:`finish`."""
-        with self._writing(f"compacting the {self.name}"):
-            self._compact(grace)
+        """Join small fragments of the last writes up to FRAGMENT_ROWS rows, with as much extra
+        disk, and delete what is no longer used; ``grace`` as in :meth:`finish`.
 
-    def _compact(self, grace: timedelta) -> None:
-        try:
-            compact(self._dataset, FRAGMENT_ROWS, grace)
-        finally:
+        LanceDB's ``optimize`` makes fragments of a million rows: it rewrites the whole corpus, with
+        memory that grows with it.
+        """
+        import lance
+
+        with self._writing(f"compacting the {self.name}"):
+            for most in (2 * FRAGMENT_ROWS, None):  # None: for larger ones that lost many rows
+                removed = 1
+                while removed:
+                    found = lance.dataset(str(self.folder(self.path))).optimize.compact_files(
+                        target_rows_per_fragment=FRAGMENT_ROWS,
+                        max_source_rows=most,
+                        num_threads=1,
+                        batch_size=READ_ROWS,
+                    )
+                    removed = found.fragments_removed
+                    _clean(self.folder(self.path), grace)
             self._table.checkout_latest()
 
     def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
@@ -368,10 +371,10 @@ class StoredTable:
                 are searched exactly.
             grace: how long files of former versions stay for their readers.
         """
+        self.compact(grace)
         with self._writing("building the indexes"):
-            self._compact(grace)
             self._build(vector_columns)
-            _clean(self._dataset, grace)
+            _clean(self.folder(self.path), grace)
 
     def _build(self, vector_columns: Sequence[str]) -> None:
         self._table.create_index("doc_id", config=BTree(), replace=True)
@@ -403,28 +406,6 @@ def commit(dataset: Path, fragments: Sequence[str]) -> None:
     lance.LanceDataset.commit(str(dataset), added, read_version=version)
 
 
-def compact(dataset: Path, rows: int, grace: timedelta) -> None:
-    """Join small neighbouring fragments up to ``rows`` rows, some at a time, and delete what is no
-    longer used after each.
-
-    LanceDB's ``optimize`` makes fragments of a million rows: it rewrites the whole corpus, with
-    memory that grows with it.
-    """
-    import lance
-
-    for most in (2 * rows, None):  # None: for what is larger than a part and lost many rows
-        removed = 1
-        while removed:
-            found = lance.dataset(str(dataset)).optimize.compact_files(
-                target_rows_per_fragment=rows,
-                max_source_rows=most,
-                num_threads=1,
-                batch_size=READ_ROWS,
-            )
-            removed = found.fragments_removed
-            _clean(dataset, grace)
-
-
 def _clean(dataset: Path, grace: timedelta) -> None:
     """Delete files of versions older than ``grace`` and of none; only for the one writer."""
     import lance
@@ -437,20 +418,6 @@ def _clean(dataset: Path, grace: timedelta) -> None:
         delete(half)
 
 
-@dataclass(frozen=True, slots=True)
-class _Addresses:
-    """Row addresses of a version of a table."""
-
-    of: NDArray[np.uint64]  # (n,) in the order of scans
-    ascending: NDArray[np.uint64]  # (n,) sorted; ``order``: (n,) their rows
-    order: NDArray[np.intp] | None
-
-    def rows(self, addresses: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The rows at existing addresses."""
-        found = np.searchsorted(self.ascending, addresses)
-        return found if self.order is None else self.order[found]
-
-
 class DocumentTable(StoredTable):
     """The documents of one corpus. Rows are counted from 0 in the order of :meth:`columns`, which
     changes with every write."""
@@ -461,22 +428,30 @@ class DocumentTable(StoredTable):
     def stay(self) -> None:
         """Read now what searches of this version need, while its files are certainly there."""
         self._placed()
-        self._at_once()
 
-    def _placed(self) -> _Addresses:
+    def _placed(self) -> tuple[NDArray[np.uint64], NDArray[np.intp] | None]:
+        """Row addresses (n,) in the order of scans, and their order; None where they ascend."""
         if self._addresses is None:
             with _wrapped("reading", self.path):
                 query = self._table.search().select([ROW_ID]).with_row_id(True)
                 batches = query.limit(max(self.count(), 1)).to_batches(65_536)
                 read = [batch[ROW_ID].to_numpy() for batch in batches]
             found = np.concatenate([np.zeros(0, dtype=np.uint64), *read])
-            order = None if (found[1:] > found[:-1]).all() else np.argsort(found)
-            self._addresses = _Addresses(found, found if order is None else found[order], order)
+            ascends = (found[1:] > found[:-1]).all()
+            self._addresses = found, None if ascends else np.argsort(found)
         return self._addresses
 
-    def _at(self, rows: NDArray[np.intp]) -> str:
-        """The condition that a row is one of these."""
-        addresses = ",".join(map(str, self._placed().of[rows].tolist()))
+    def _rows(self, found: pa.Table) -> NDArray[np.intp]:
+        """The rows at the addresses that a search found."""
+        addresses, order = self._placed()
+        at: NDArray[np.intp] = np.searchsorted(addresses, found[ROW_ID].to_numpy(), sorter=order)
+        return at if order is None else order[at]
+
+    def _at(self, rows: NDArray[np.intp] | None) -> str | None:
+        """The condition that a row is one of these; None for all."""
+        if rows is None:
+            return None
+        addresses = ",".join(map(str, self._placed()[0][rows].tolist()))
         return f"{ROW_ID} IN ({addresses})" if addresses else "false"
 
     def sizes(self, rows: Sequence[int], measure: str) -> list[int]:
@@ -526,23 +501,13 @@ class DocumentTable(StoredTable):
         return table.take(pa.array(at, pa.int64()))
 
     def nearest_rows(
-        self,
-        column: str,
-        vector: np.ndarray,
-        limit: int,
-        among: NDArray[np.intp] | None = None,
+        self, column: str, vector: np.ndarray, limit: int, among: NDArray[np.intp] | None = None
     ) -> NDArray[np.intp]:
         """As :meth:`nearest`, but rows; ``among`` at most some ten thousand, None for all."""
-        where = None if among is None else self._at(among)
-        found = self._nearest(column, vector, limit, where, ROW_ID)
-        return self._placed().rows(found[ROW_ID].to_numpy())
+        return self._rows(self._nearest(column, vector, limit, self._at(among), ROW_ID))
 
     def full_text(
-        self,
-        text: str,
-        limit: int,
-        among: NDArray[np.intp] | None = None,
-        every: bool = False,
+        self, text: str, limit: int, among: NDArray[np.intp] | None = None, every: bool = False
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Rows (n,) and BM25 scores (n,) of documents with any of the words, best first.
 
@@ -550,24 +515,18 @@ class DocumentTable(StoredTable):
             among: as in :meth:`nearest_rows`.
             every: only documents with all words.
         """
-        where = None if among is None else self._at(among)
+        where = self._at(among)
         with _wrapped("searching the full text", self.path):
             operator = FullTextOperator.AND if every else FullTextOperator.OR
             asked = MatchQuery(text, "search_text", operator=operator)
-            query = self._at_once().query().nearest_to_text(asked)
+            # Asynchronous: the blocking API adds a fifth to a search.
+            query = self._table._table.query().nearest_to_text(asked)
             if where is not None:
                 query = query.where(where)
             # Neither ids nor texts are read: thousands of them cost more than the search.
             query = query.select([ROW_ID, "_score"]).with_row_id()
             found = LOOP.run(query.limit(limit).to_arrow())
-        return self._placed().rows(found[ROW_ID].to_numpy()), found["_score"].to_numpy()
-
-    def _at_once(self) -> AsyncTable:
-        """For asynchronous queries: the blocking API adds a fifth to a full-text search."""
-        if self._whole is None:
-            with _wrapped(f"opening the {self.name}", self.path):
-                self._whole = LOOP.run(_opened(self.path, self.remote, self.name, self.version))
-        return self._whole
+        return self._rows(found), found["_score"].to_numpy()
 
     def _build(self, vector_columns: Sequence[str]) -> None:
         super()._build(vector_columns)
@@ -602,22 +561,3 @@ class ScenarioTable(StoredTable):
             merge = self._merge().when_not_matched_insert_all()
             merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
             merge.execute(pa.Table.from_batches([batch]))
-
-    @classmethod
-    def remove(cls, path: Path) -> None:
-        """Remove the table under ``path``, if there is one."""
-        delete(path / f"{cls.name}.lance")
-
-    @classmethod
-    def copy(cls, source: Path, target: Path) -> None:
-        """Copy the table under ``source``, if there is one, to another folder."""
-        if cls.is_stored(source):
-            shutil.copytree(source / f"{cls.name}.lance", target / f"{cls.name}.lance")
-
-
-async def _opened(path: Path, remote: Remote | None, name: str, version: int) -> AsyncTable:
-    uri, options = (str(path), None) if remote is None else (remote.uri, dict(remote.options))
-    connection = await lancedb.connect_async(uri, storage_options=options)
-    table = await connection.open_table(name)
-    await table.checkout(version)
-    return table

@@ -49,6 +49,17 @@ def make_explorer(home: Path, **settings: Any) -> Explorer:
     return Explorer(Settings(**{"home": home, "shard_documents": SHARD, **settings}))
 
 
+def stored_rows(explorer: Explorer, name: str, *, by_id: bool = True) -> Any:
+    """Every row of a corpus with every column, in the order of the ids or as stored."""
+    import pyarrow as pa
+
+    from storage.vectors import DocumentTable
+
+    table = DocumentTable.open(explorer.home.corpus(name))
+    rows = pa.Table.from_batches(list(table.columns(table.schema.names)))
+    return rows.sort_by("doc_id") if by_id else rows
+
+
 def store_job(jobs: ImportJobs, job: ImportJob, renewed: datetime | None = None) -> ImportJob:
     """Store an import, heard of now unless ``renewed`` differs."""
     from storage.documents import DOCUMENTS

@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import shutil
 import tempfile
 import zipfile
@@ -18,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from engine.config import __version__
 from engine.corpora.registry import bring, store_of
@@ -67,17 +66,17 @@ def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) ->
         raise BadInputError(f"{file} exists already.", "Give the backup another name.")
     remedy = "Check the disk and the permissions, or give another folder."
     with file_errors(file, remedy), temporary_sibling(file) as partial:
-        for _ in range(ATTEMPTS):
-            flags = os.O_CREAT | os.O_TRUNC | os.O_RDWR
-            with os.fdopen(os.open(partial, flags, 0o600), "wb") as out:
-                manifest = _write(home, ledger, out, only)
-            if manifest:
+        partial.touch(0o600)
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                manifest = _write(home, ledger, partial, only)
                 break
-        else:
-            raise StorageError(
-                "The corpora kept changing while they were read.",
-                "Try again when imports are done.",
-            )
+            except FileNotFoundError as error:
+                if not left:
+                    raise StorageError(
+                        "The corpora kept changing while they were read.",
+                        "Try again when imports are done.",
+                    ) from error
     return _report(file, manifest)
 
 
@@ -97,9 +96,9 @@ def restore(file: Path, home: Home) -> BackupReport:
     home.create()
     with _opened(file) as (archive, manifest):
         report = _report(file, manifest)
-        staging = home.root / f"{ASIDE}{secrets.token_hex(6)}"  # after a kill, an app deletes it
-        staging.mkdir(mode=0o700)
-        try:
+        # After a kill, an app deletes it.
+        with tempfile.TemporaryDirectory(prefix=ASIDE, dir=home.root) as folder:
+            staging = Path(folder)
             for member in manifest["files"]:
                 with file_errors(home.root):
                     target = archive.extract(member["path"], staging)
@@ -107,18 +106,16 @@ def restore(file: Path, home: Home) -> BackupReport:
             _complete(Home(staging), report)
             with file_errors(home.root):
                 _move_in(staging, home)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
     return report
 
 
 # -- writing ---------------------------------------------------------------------------
 
 
-def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dict[str, Any]:
-    """Write a backup; returns its manifest, empty where a corpus changed while it was read."""
+def _write(home: Home, ledger: Ledger, file: Path, only: Only | None) -> dict[str, Any]:
+    """Write a backup; returns its manifest."""
     with (
-        zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
         tempfile.TemporaryDirectory(prefix="seedlens-backup-") as folder,
     ):
         if only != "ledger":
@@ -128,10 +125,7 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
         rows = [row for row in Ledger(copy).corpora() if row.state != "deleted"]
         whole = [row for row in rows if not only and DocumentTable.is_stored(store_of(home, row))]
         members = _members(home, whole, rows) if only != "ledger" else ()
-        try:
-            files = [_add(archive, path, source) for path, source in [(_LEDGER, copy), *members]]
-        except FileNotFoundError:
-            return {}
+        files = [_add(archive, path, source) for path, source in [(_LEDGER, copy), *members]]
         names = {row.name for row in whole}
         manifest = {
             "format": FORMAT,

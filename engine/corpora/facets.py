@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import re
 import time
-from calendar import monthrange
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -19,14 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.corpora.recent import Recent
-from engine.corpora.schema import (
-    FACET_MARK,
-    StoredTexts,
-    column_of,
-    facet,
-    unordered,
-    year_of,
-)
+from engine.corpora.schema import FACET_MARK, StoredTexts, column_of, facet, unordered, year_of
 from engine.corpora.stored_facts import flat_facts
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.fact_index import CLOSE
@@ -55,6 +47,7 @@ FEW_VALUES = 8  # Values that texts are looked through for, one after the other
 MOST_REMEMBERED = 16  # Sets of filters whose counts are kept, and selections whose documents are
 LONGEST = 20  # Years: a date that spans more of them, or recurs, is counted in its first one
 _DATE = re.compile(r"(\d{4})(?:-(\d\d?))?(?:-(\d\d?))?")
+EPOCH = date(1970, 1, 1).toordinal()
 Mask = NDArray[np.bool_]  # (n,) over the documents of a corpus
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.integer]
@@ -252,10 +245,10 @@ class FacetIndex:
         return self._with_values(name, group)
 
     def _with_values(self, name: str, group: Sequence[Filter]) -> Mask:
-        if "_columns" not in vars(self):
-            # Ten times as fast as encoding all values of a million documents.
-            few = sum(len(one.values) for one in group) <= FEW_VALUES
-            met = self._met(map(self._having, group)) if few else np.zeros(0, dtype=np.bool_)
+        few = sum(len(one.values) for one in group) <= FEW_VALUES
+        # Ten times as fast as encoding all values of a million documents.
+        if few and "_columns" not in vars(self):
+            met = self._met(map(self._having, group))
             if met.any():
                 return met
         if name not in self._columns:
@@ -363,18 +356,15 @@ def _days(value: str, one: Filter) -> tuple[float, float]:
     try:
         if match is None:
             raise ValueError
-        year, month, day = (int(part) if part else None for part in match.groups())
-        first = date(year or 0, month or 1, day or 1)
-        last = (
-            first if day else date(first.year, month or 12, monthrange(first.year, month or 12)[1])
-        )
+        named = np.datetime64("-".join(part.zfill(2) for part in match.groups() if part))
     except ValueError:
         raise BadInputError(
             f"'{value}' is not a date.",
             f"Write a filter like {one.field}>=2010, {one.field}>=2010-05 or {one.field}>="
             "2010-05-03.",
         ) from None
-    return first.toordinal(), last.toordinal()
+    first, last = (EPOCH + day.astype("M8[D]").astype(int) for day in (named, named + 1))
+    return first, last - 1
 
 
 def _amount(value: str, one: Filter) -> tuple[float, float]:
@@ -455,8 +445,7 @@ def _by_year(days: Ranges, recurring: Mask) -> Column:
 
 def _years(days: Doubles) -> NDArray[np.int64]:
     """The years of proleptic ordinals."""
-    epoch = date(1970, 1, 1).toordinal()
-    within = np.clip(days, 1, date.max.toordinal()).astype(np.int64) - epoch
+    within = np.clip(days, 1, date.max.toordinal()).astype(np.int64) - EPOCH
     return within.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -10,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 from pathlib import Path
@@ -37,18 +36,12 @@ from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import vector_columns
 from engine.corpora.selections import Selections
 from engine.encode.presets import resolve
-from engine.errors import BadInputError, StorageFullError
+from engine.errors import BadInputError, ModelMissingError, StorageFullError
 from engine.ingest import previews
 from engine.ingest.documents import FIELDS as DOCUMENT_FIELDS
 from engine.ingest.files import READS_ENGLISH
 from engine.ingest.formats import existing
-from engine.ingest.source import (
-    Source,
-    check,
-    found_abstracts,
-    open_source,
-    unique_documents,
-)
+from engine.ingest.source import Source, check, found_abstracts, open_source, unique_documents
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.sources import services
@@ -80,7 +73,7 @@ from storage.removal import changed_at, delete, delete_unused
 from storage.vectors import DocumentTable
 
 BEFORE, DURING = "before-the-last-import", "before-this-import"
-"""Versions of a corpus's table to which :func:`undo_import` goes back."""
+"""Versions of a corpus's table to which :meth:`Writing.undo_import` goes back."""
 MANY = 100  # Documents from which the preparation of a faster encoder costs less than it saves
 KEPT = timedelta(days=30)  # How long retrieved documents stay that were not imported
 MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
@@ -96,8 +89,8 @@ MADE_IDS = (
 
 
 @dataclass(frozen=True)
-class Import:
-    """One import into a home. Stopped and run again it goes on; run twice it changes nothing."""
+class Writing:
+    """What writes the corpora of a home, each under :func:`engine.corpora.registry.writing`."""
 
     home: Home
     ledger: Ledger
@@ -105,6 +98,145 @@ class Import:
     # loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds,
     # ``download`` where a person named it
     load_encoder: Callable[..., Encoder]
+
+    def own_encoder(self, name: str, spec: EncoderSpec) -> Encoder:
+        """The model that a corpus was indexed with, or ModelMissingError."""
+        encoder = self.load_encoder(spec.source)
+        if encoder.spec.fingerprint != spec.fingerprint:
+            raise ModelMissingError(
+                f"The model '{spec.source}' is not the one that corpus '{name}' "
+                "was indexed with (its weights differ).",
+                "Put the old model back, or import the corpus again under a new name.",
+            )
+        return encoder
+
+    def register(self, row: CorpusRow, **fields: Any) -> None:
+        """Put a row that was changed now into the registry."""
+        changed = replace(row, **fields, updated_at=datetime.now(UTC))
+        registry.register(self.home, self.ledger, changed)
+
+    def add_demo(self) -> None:
+        """Copy the demo corpus, whose index comes with SeedLens, into a home that has none."""
+        self.home.create()
+        index = DEMO / "index"
+        manifest = index / "corpus.json"
+        row = TypeAdapter(CorpusRow).validate_json(manifest.read_bytes())
+        with registry.writing(self.home, self.ledger, row.name):
+            deleted = self.ledger.corpus(row.name)
+            if deleted is not None and deleted.state != "deleted":
+                return
+            if deleted is None:
+                registry.check_unlisted(self.home, row.name)
+            folder = self.home.corpus(row.name)
+            if folder.exists():
+                folder = registry.next_store(self.home, row)
+            files = [file for file in index.rglob("*") if file.is_file() and file != manifest]
+            with file_errors(folder):
+                for file in (*files, manifest):  # which says that the others are there
+                    copy = folder / file.relative_to(index)
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(file, copy)
+            if deleted is not None:
+                self.ledger.remove_corpus(deleted)
+            lens = registry.registered(lens_from_json(row.lens), folder)
+            self.register(row, source=str(DEMO), lens=lens, created_at=datetime.now(UTC))
+
+    def can_undo(self, row: CorpusRow) -> bool:
+        """Whether :meth:`undo_import` finds the version of before."""
+        table = DocumentTable.folder(registry.store_of(self.home, row))
+        marks = {file.stem for file in table.glob("_refs/tags/*.json")}
+        return self.home.mirror is None and not marks.isdisjoint((BEFORE, DURING))
+
+    def undo_import(self, row: CorpusRow) -> int:
+        """Take the last import back; returns the number of documents."""
+        if not self.can_undo(row):
+            title = self.ledger.corpus_titles().get(row.name, row.name)
+            raise BadInputError(
+                f"There is no import into '{title}' to undo.",
+                "The first one is undone by deleting the corpus.",
+            )
+        store = registry.store_of(self.home, row)
+        table = DocumentTable.open(store)
+        marks = table.marks()
+        table.go_back(marks.get(DURING, marks.get(BEFORE, table.version)))
+        for name in marks:
+            table.mark(name, None)
+        if sources := registry.sources_of(store):  # changes alone would not bring undone documents
+            registry.write_sources(store, (replace(one, version="") for one in sources))
+        documents = table.count()
+        self.register(row, documents=documents, expected=documents)
+        return documents
+
+    def edit(self, row: CorpusRow, stored: Document, fields: Mapping[str, Any]) -> None:
+        """Change fields of a stored document, and encode it again; importing the same source again
+        changes nothing."""
+        if "doc_id" in fields:
+            raise BadInputError(
+                "The ID of a document cannot be changed.", "Import the document under the new ID."
+            )
+        if not str(fields.get("text", stored.text) or "").strip():
+            raise BadInputError("The abstract is empty.", "Enter a text.")
+        own = ("doc_id", "title", "text", "year", "authors", "url")
+        values = {name: getattr(stored, name) for name in own}
+        values["metadata"] = dict(stored.metadata)
+        for name, value in fields.items():
+            (values if name in own else values["metadata"])[name] = value
+        lens = lens_from_json(row.lens)
+        columns = {name: name if name in own else "" for name in DOCUMENT_FIELDS}
+        source = open_source([values], mapping=columns, lens=lens)
+        (document,) = unique_documents(source, max_chars=self.settings.max_document_chars)
+        for name, kind in (("year", "a year"), ("url", "a web address")):
+            if values[name] and not getattr(document, name):
+                raise BadInputError(f"{str(values[name])[:80]!r} is not {kind}.", "Correct it.")
+        # A source may have metadata under the names of fields.
+        like_own = {name: one for name, one in stored.metadata.items() if name in own}
+        document = replace(document, metadata={**like_own, **document.metadata})
+        if document.text == stored.text:
+            spans = tuple(sentence.span for sentence in stored.sentences)
+            document = replace(document, sentences=spans, roles=labels_of(stored, lens))
+        table = DocumentTable.open(registry.store_of(self.home, row))
+        (hash_,) = table.rows([stored.doc_id], ["content_hash"])["content_hash"].to_pylist()
+        edited = {*edited_fields(hash_), *fields}
+        edited |= {"family names", "organisations"} if "authors" in fields else set()
+        known = {stored.doc_id: edited_hash(hash_, document, edited)}
+        encoder = self.own_encoder(row.name, EncoderSpec.from_json(row.encoder))
+        batch = encode_batch([document], encoder, lens, table.schema, known)
+        if self.home.mirror is None:
+            # Before it is written: a kill between would leave an older version.
+            table.mark(BEFORE, table.version)
+            table.mark(DURING, None)
+        table.write(batch, replace=True)
+        if table.count() <= LARGE:  # a document without an index is compared with every query
+            build_indexes(table, row, lens, self.settings, registry.READERS_GRACE)
+        self.register(row)
+
+    def change_lens(self, row: CorpusRow, lens: Lens, tell: Tell) -> None:
+        """Write a corpus under another lens to another folder, then update its row."""
+        registry.sweep(self.home, row)
+        before, after = registry.store_of(self.home, row), registry.next_store(self.home, row)
+        Selections(self.ledger, row.name, before).take_files()
+        spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
+        encoder = None if has_classifier(lens) else self.own_encoder(row.name, spec)
+        try:
+            change = ChangedLens(old, lens, spec, encoder, self.settings.shard_documents)
+            table = change.copy(DocumentTable.open(before), after, tell)
+            documents = table.count()
+            tell(Progress("finishing", documents, documents, 0.0))
+            build_indexes(table, row, lens, self.settings, timedelta(0))
+            carry_scenarios(before, after)
+            registry.write_sources(after, registry.sources_of(before))
+            carry_whole(before, after)
+        except BaseException:
+            delete(after)  # after a kill, the next registry.sweep does it
+            raise
+        self.register(row, lens=registry.registered(lens, after))
+        os.utime(before)  # its readers have some time from now
+
+
+@dataclass(frozen=True)
+class Import(Writing):
+    """One import into a home. Stopped and run again it goes on; run twice it changes nothing."""
+
     request: ImportRequest
     tell: Tell = tell_nobody
     cancelled: Ask = never
@@ -322,8 +454,14 @@ class Import:
             store = self.home.corpus(request.name)
             registry.check_unlisted(self.home, request.name)
         if known is None or known.documents < checked.documents:
-            needed = self._check_space(source.name, checked, store)
-            count = checked.documents
+            needed = max(0, checked.disk - folder_bytes(store))
+            free, count = shutil.disk_usage(self.home.root).free, checked.documents
+            if needed > free:
+                raise StorageFullError(
+                    f"Indexing {source.name} needs about {size(needed)}; "
+                    f"{size(free)} are free in {self.home.root}.",
+                    "Free some space, or set SEEDLENS_HOME to a larger disk.",
+                )
             self.tell(Progress("checking", count, count, 0.0, disk=needed))
         if deleted is not None:  # only now: until here the import may be refused
             self.ledger.remove_corpus(deleted, replaced=True)
@@ -393,7 +531,7 @@ class Import:
         shipped = wanted.key in {lens.key for lens in SHIPPED}
         if asked != stored:
             differs = f"aspects ({', '.join(stored)}, not {', '.join(asked)})"
-        elif not shipped and _words(wanted) != _words(own):
+        elif not shipped and wanted.aspects != own.aspects:
             differs = "words for these aspects"
         if differs:
             raise BadInputError(
@@ -402,18 +540,6 @@ class Import:
                 f"seedlens lens set {shlex.quote(known.name)} LENS",
             )
         return own
-
-    def _check_space(self, source: str, checked: CheckReport, store: Path) -> int:
-        """Bytes that indexing is going to take; StorageFullError where they are not free."""
-        needed = max(0, checked.disk - folder_bytes(store))
-        free = shutil.disk_usage(self.home.root).free
-        if needed > free:
-            raise StorageFullError(
-                f"Indexing {source} needs about {size(needed)}; "
-                f"{size(free)} are free in {self.home.root}.",
-                "Free some space, or set SEEDLENS_HOME to a larger disk.",
-            )
-        return needed
 
     def _finish(
         self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens, grace: timedelta
@@ -426,164 +552,8 @@ class Import:
             if new:
                 table.mark(BEFORE, before)
             table.mark(DURING, None)
-        state, now = row.state if done.cancelled else "ready", datetime.now(UTC)
-        done_row = replace(row, state=state, documents=done.documents, updated_at=now)
-        registry.register(self.home, self.ledger, done_row)
-
-
-def add_demo(home: Home, ledger: Ledger) -> None:
-    """Copy the demo corpus, whose index comes with SeedLens, into a home that has none."""
-    home.create()
-    index, now = DEMO / "index", datetime.now(UTC)
-    manifest = index / "corpus.json"
-    row = TypeAdapter(CorpusRow).validate_json(manifest.read_bytes())
-    with registry.writing(home, ledger, row.name):
-        deleted = ledger.corpus(row.name)
-        if deleted is not None and deleted.state != "deleted":
-            return
-        if deleted is None:
-            registry.check_unlisted(home, row.name)
-        folder = home.corpus(row.name)
-        if folder.exists():
-            folder = registry.next_store(home, row)
-        files = [file for file in index.rglob("*") if file.is_file() and file != manifest]
-        with file_errors(folder):
-            for file in (*files, manifest):  # which says that the others are there
-                copy = folder / file.relative_to(index)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, copy)
-        if deleted is not None:
-            ledger.remove_corpus(deleted)
-        lens = registry.registered(lens_from_json(row.lens), folder)
-        row = replace(row, source=str(DEMO), lens=lens, created_at=now, updated_at=now)
-        registry.register(home, ledger, row)
-
-
-def can_undo(home: Home, row: CorpusRow) -> bool:
-    """Whether :func:`undo_import` finds the version of before."""
-    names = (registry.store_of(home, row) / f"{DocumentTable.name}.lance" / "_refs" / "tags").glob(
-        "*.json"
-    )
-    return home.mirror is None and bool({BEFORE, DURING} & {file.stem for file in names})
-
-
-def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
-    """Take the last import back, under :func:`writing`; returns the number of documents."""
-    if not can_undo(home, row):
-        raise BadInputError(
-            f"There is no import into '{ledger.corpus_titles().get(row.name, row.name)}' to undo.",
-            "The first one is undone by deleting the corpus.",
-        )
-    store = registry.store_of(home, row)
-    table = DocumentTable.open(store)
-    marks = table.marks()
-    table.go_back(marks.get(DURING, marks.get(BEFORE, table.version)))
-    for name in marks:
-        table.mark(name, None)
-    if sources := registry.sources_of(store):  # changes alone would not bring undone documents
-        registry.write_sources(store, (replace(one, version="") for one in sources))
-    documents = table.count()
-    now = datetime.now(UTC)
-    registry.register(
-        home, ledger, replace(row, documents=documents, expected=documents, updated_at=now)
-    )
-    return documents
-
-
-def edit_document(
-    home: Home,
-    ledger: Ledger,
-    settings: Settings,
-    row: CorpusRow,
-    stored: Document,
-    fields: Mapping[str, Any],
-    load: Callable[[str, EncoderSpec], Encoder],
-) -> None:
-    """Change fields of a stored document, and encode it again, under :func:`writing`; importing
-    the same source again changes nothing."""
-    if "doc_id" in fields:
-        raise BadInputError(
-            "The ID of a document cannot be changed.", "Import the document under the new ID."
-        )
-    if not str(fields.get("text", stored.text) or "").strip():
-        raise BadInputError("The abstract is empty.", "Enter a text.")
-    own = ("doc_id", "title", "text", "year", "authors", "url")
-    values = {name: getattr(stored, name) for name in own} | {"metadata": dict(stored.metadata)}
-    for name, value in fields.items():
-        (values if name in own else values["metadata"])[name] = value
-    lens = lens_from_json(row.lens)
-    columns = {name: name if name in own else "" for name in DOCUMENT_FIELDS}
-    source = open_source([values], mapping=columns, lens=lens)
-    (document,) = unique_documents(source, max_chars=settings.max_document_chars)
-    for name, kind in (("year", "a year"), ("url", "a web address")):
-        if values[name] and not getattr(document, name):
-            raise BadInputError(f"{str(values[name])[:80]!r} is not {kind}.", "Correct it.")
-    # A source may have metadata under the names of fields.
-    like_own = {name: one for name, one in stored.metadata.items() if name in own}
-    document = replace(document, metadata={**like_own, **document.metadata})
-    if document.text == stored.text:
-        spans = tuple(sentence.span for sentence in stored.sentences)
-        document = replace(document, sentences=spans, roles=labels_of(stored, lens))
-    table = DocumentTable.open(registry.store_of(home, row))
-    hashes = table.rows([stored.doc_id], ["content_hash"])["content_hash"].to_pylist()
-    edited = {*edited_fields(hashes[0]), *fields}
-    edited |= {"family names", "organisations"} if "authors" in fields else set()
-    known = {stored.doc_id: edited_hash(hashes[0], document, edited)}
-    batch = encode_batch(
-        [document], load(row.name, EncoderSpec.from_json(row.encoder)), lens, table.schema, known
-    )
-    marks = table.marks()
-    if home.mirror is None:  # before it is written: a kill between would leave an older version
-        table.mark(BEFORE, table.version)
-        table.mark(DURING, None)
-    try:
-        table.write(batch, replace=True)
-    except BaseException:
-        if home.mirror is None:
-            for name in (BEFORE, DURING):
-                table.mark(name, marks.get(name))
-        raise
-    if table.count() <= LARGE:  # a document without an index is compared with every query
-        build_indexes(table, row, lens, settings, registry.READERS_GRACE)
-    registry.register(home, ledger, replace(row, updated_at=datetime.now(UTC)))
-
-
-def change_lens(
-    home: Home,
-    ledger: Ledger,
-    settings: Settings,
-    row: CorpusRow,
-    lens: Lens,
-    load: Callable[[str, EncoderSpec], Encoder],
-    tell: Tell,
-) -> None:
-    """Write a corpus under another lens to another folder, then update its row, under
-    :func:`writing`. ``load`` loads the model that it was indexed with."""
-    registry.sweep(home, row)
-    Selections(ledger, row.name, registry.store_of(home, row)).take_files()
-    before, after = registry.store_of(home, row), registry.next_store(home, row)
-    spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
-    encoder = None if has_classifier(lens) else load(row.name, spec)
-    try:
-        change = ChangedLens(old, lens, spec, encoder, settings.shard_documents)
-        table = change.copy(DocumentTable.open(before), after, tell)
-        documents = table.count()
-        tell(Progress("finishing", documents, documents, 0.0))
-        build_indexes(table, row, lens, settings, timedelta(0))
-        carry_scenarios(before, after)
-        registry.write_sources(after, registry.sources_of(before))
-        carry_whole(before, after)
-    except BaseException:
-        delete(after)  # after a kill, the next registry.sweep does it
-        raise
-    new = replace(row, lens=registry.registered(lens, after), updated_at=datetime.now(UTC))
-    registry.register(home, ledger, new)
-    os.utime(before)  # its readers have some time from now
-
-
-def _words(lens: Lens) -> str:
-    """All that the roles of a corpus depend on."""
-    return json.dumps([asdict(aspect) for aspect in lens.aspects])
+        state = row.state if done.cancelled else "ready"
+        self.register(row, state=state, documents=done.documents)
 
 
 def build_indexes(

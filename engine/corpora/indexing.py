@@ -44,7 +44,7 @@ from engine.sentences import split_sentences
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, Phase, Progress
 from engine.types.documents import Document, SourceDocument, Span
-from engine.types.encoders import EMBEDDED_SHA256, Encoder, EncoderSpec, Encoding, Passage
+from engine.types.encoders import EMBEDDED_SHA256, Encoder, EncoderSpec, Passage
 from engine.types.lenses import Lens
 from storage.records import FRAGMENT_ROWS
 from storage.vectors import PRIMARY_KEY, DocumentTable
@@ -53,6 +53,8 @@ Item = TypeVar("Item")
 EDITED = "."
 """Between the hash of a document as its source has it, that of the edited document, and the names
 of the edited fields as JSON."""
+_PLAIN = ("doc_id", "title", "text", "year", "url")
+"""Fields of a document that are columns as they are."""
 SHARD_CHARACTERS = 1_000_000
 """Text of one shard; its token states take some 400 MB while it is encoded."""
 
@@ -151,7 +153,6 @@ def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
 class Merged:
     """A document that is stored already, with what a source has of it now."""
 
-    read: SourceDocument  # as the source has it
     document: SourceDocument  # with the fields that the source lacks
     kept: tuple[str, ...]  # names of these fields
     changed: bool  # it is another document than the stored one
@@ -193,8 +194,13 @@ def _merged(read: SourceDocument, stored: Document, hash_: str, lens: Lens) -> M
         kept |= {"text": stored.text, "sentences": tuple(s.span for s in stored.sentences)}
         kept["roles"] = labels_of(stored, lens)
     known = {*read.metadata} - {*edited}
-    renamed = {name for name in stored.metadata if _is_renamed(name, stored, read)}
-    more = {n: one for n, one in stored.metadata.items() if n not in known and n not in renamed}
+    more = {
+        name: value
+        for name, value in stored.metadata.items()
+        if name not in known
+        # The source now gives it under the field's name instead of its column's.
+        and (name in read.metadata or read.metadata.get(OTHERS.get(plain_name(name), "")) != value)
+    }
     own = {name: one for name, one in read.metadata.items() if name in known}
     document = replace(read, **kept, metadata={**more, **own})
     same = all(
@@ -207,13 +213,7 @@ def _merged(read: SourceDocument, stored: Document, hash_: str, lens: Lens) -> M
     changed = not (same and (kept or more or edited))
     source = content_hash(read)
     known_by = edited_hash(source, document, edited) if edited else source
-    return Merged(read, document, tuple(names), changed, known_by)
-
-
-def _is_renamed(name: str, stored: Document, read: SourceDocument) -> bool:
-    """Whether a source now gives a stored value under the field's name instead of its column's."""
-    field = OTHERS.get(plain_name(name), "")
-    return name not in read.metadata and read.metadata.get(field) == stored.metadata[name]
+    return Merged(document, tuple(names), changed, known_by)
 
 
 def labels_of(document: Document, lens: Lens) -> tuple[str | None, ...] | None:
@@ -246,56 +246,33 @@ def encode_batch(
         role_probabilities(d, s, lens, e.sentences, encoder)
         for d, s, e in zip(documents, spans, encodings, strict=True)
     ]
-    columns = {
-        **_text_columns(documents),
-        "content_hash": [(hashes or {}).get(d.doc_id) or content_hash(d) for d in documents],
-        **fact_columns([d.text for d in documents], [d.metadata for d in documents]),
-        **_vector_columns(encodings, spans, roles, lens),
-    }
-    schema = table_schema(encoder.spec, lens, like)
+    aspects = [aspect_vectors(e.sentences, r) for e, r in zip(encodings, roles, strict=True)]
     tokens = [encoding.tokens for encoding in encodings]
+    schema = table_schema(encoder.spec, lens, like)
     is_narrow = schema.field("token_vectors").type.value_type.value_type == pa.int8()
-    columns["token_vectors"] = _ragged(list(map(narrowed, tokens)) if is_narrow else tokens)
-    return to_batch(columns, schema)
-
-
-def _text_columns(documents: Sequence[SourceDocument]) -> dict[str, list[object]]:
-    return {
-        "doc_id": [d.doc_id for d in documents],
-        "title": [d.title for d in documents],
-        "text": [d.text for d in documents],
+    columns = {
+        **{name: [getattr(d, name) for d in documents] for name in _PLAIN},
         "search_text": [f"{d.title}\n{d.text}" for d in documents],
-        "year": [d.year for d in documents],
         "authors": [list(d.authors) for d in documents],
-        "url": [d.url for d in documents],
         "metadata": [json.dumps(dict(d.metadata), ensure_ascii=False) for d in documents],
         "facets": [
             "".join(facet(name, value) for name, value in d.metadata.items() if value is not None)
             + "".join(facet("author", author) for author in d.authors)
             for d in documents
         ],
-    }
-
-
-def _vector_columns(
-    encodings: Sequence[Encoding],
-    spans: Sequence[Sequence[Span]],
-    roles: Sequence[FloatArray],
-    lens: Lens,
-) -> dict[str, object]:
-    aspects = np.stack(
-        [aspect_vectors(e.sentences, r) for e, r in zip(encodings, roles, strict=True)]
-    )
-    return {
+        "content_hash": [(hashes or {}).get(d.doc_id) or content_hash(d) for d in documents],
+        **fact_columns([d.text for d in documents], [d.metadata for d in documents]),
         "sentence_starts": [[a for a, _ in s] for s in spans],
         "sentence_ends": [[b for _, b in s] for s in spans],
         "roles": [r.ravel().tolist() for r in roles],
         "vector": fixed_vectors(np.stack([e.vector for e in encodings])),
-        **_aspect_columns(aspects, lens),
+        **_aspect_columns(np.stack(aspects), lens),
         "sentence_vectors": _ragged([e.sentences for e in encodings]),
+        "token_vectors": _ragged(list(map(narrowed, tokens)) if is_narrow else tokens),
         "token_starts": [e.token_spans[:, 0].tolist() for e in encodings],
         "token_ends": [e.token_spans[:, 1].tolist() for e in encodings],
     }
+    return to_batch(columns, schema)
 
 
 def _aspect_columns(vectors: FloatArray, lens: Lens) -> dict[str, pa.Array]:
@@ -456,7 +433,7 @@ class IndexRun:
             self._kept.update(name for one in merged for name in one.kept)
             new = [one for one in shard if one.doc_id not in stored]
             updated = [one.document for one in merged if one.changed]
-            hashes = {one.read.doc_id: one.hash for one in merged}
+            hashes = {one.document.doc_id: one.hash for one in merged}
             yield Shard(read, new, updated, again, hashes)
 
     def _is_to_stop(self) -> bool:
@@ -528,10 +505,7 @@ class IndexRun:
 
 
 def cut(
-    items: Iterable[Item],
-    count: int,
-    size: Callable[[Item], int],
-    most: int = SHARD_CHARACTERS,
+    items: Iterable[Item], count: int, size: Callable[[Item], int], most: int = SHARD_CHARACTERS
 ) -> Iterator[list[Item]]:
     """Groups of at most ``count`` items and, but for a single larger one, size ``most``."""
     shard: list[Item] = []
@@ -600,16 +574,3 @@ class ChangedLens:
         roles = tuple(labels) if any(labels) else None
         document = SourceDocument(stored.doc_id, stored.title, stored.text, "", spans, roles)
         return role_probabilities(document, spans, self.new, vectors, self.encoder)
-
-
-def preview_lens(
-    source: DocumentTable, doc_ids: Sequence[str], change: ChangedLens
-) -> tuple[Document, ...]:
-    """Some documents as they would be under another lens; nothing is written."""
-    rows = source.rows(doc_ids, source.schema.names).select(source.schema.names)
-    changed = [change.rows(batch) for batch in rows.combine_chunks().to_batches()]
-    return tuple(
-        to_document(row, change.new)
-        for batch in changed
-        for row in batch.select(TEXT_COLUMNS).to_pylist()
-    )

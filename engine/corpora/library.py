@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
-from engine.corpora import importing, indexing, registry, uploads
+from engine.corpora import registry, uploads
+from engine.corpora.importing import Import, Writing, sweep_retrieved
+from engine.corpora.indexing import ChangedLens, has_classifier
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import SETTINGS
+from engine.corpora.schema import TEXT_COLUMNS, to_document
 from engine.corpora.selections import Selections
-from engine.errors import (
-    BadInputError,
-    CorpusMissingError,
-    ModelMissingError,
-    StorageError,
-    UnknownNameError,
-)
+from engine.errors import BadInputError, CorpusMissingError, StorageError, UnknownNameError
 from engine.ingest import previews
 from engine.ingest.documents import citation_fields
 from engine.ingest.files import ENCODINGS
@@ -98,6 +95,7 @@ class Library(ForPerson):
         prepared: Sequence[str],
     ) -> None:
         self.jobs = ImportJobs(home, ledger, self._check_import)
+        self._writing = Writing(home, ledger, settings, self._load)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self.every_system = (*systems, *prepared)
@@ -176,7 +174,8 @@ class Library(ForPerson):
 
     def open(self, name: str) -> OpenCorpus:
         """The corpus as it is now; kept open until it changes."""
-        row, remote = registry.to_search(self._home, self._ledger, self._row(name))
+        row, copy = registry.copied(self._home, self._ledger, self._row(name), documents=True)
+        remote = self._home.mirror.remote(copy) if copy and self._home.mirror else None
         name = row.name
         limit = self._settings.resident_megabytes * 2**20
         with self._lock:
@@ -214,7 +213,7 @@ class Library(ForPerson):
 
     def encoder(self, corpus: OpenCorpus) -> Encoder:
         """The model that the corpus was indexed with, or ModelMissingError."""
-        encoder = self._own_encoder(corpus.name, corpus.spec)
+        encoder = self._writing.own_encoder(corpus.name, corpus.spec)
         self._loaded.add(corpus.spec.source)
         return encoder
 
@@ -225,16 +224,6 @@ class Library(ForPerson):
     def embedded(self) -> Encoder:
         """The model that ships with SeedLens."""
         return self._load(EMBEDDED)
-
-    def _own_encoder(self, name: str, spec: EncoderSpec) -> Encoder:
-        encoder = self._load(spec.source)
-        if encoder.spec.fingerprint != spec.fingerprint:
-            raise ModelMissingError(
-                f"The model '{spec.source}' is not the one that corpus '{name}' "
-                "was indexed with (its weights differ).",
-                "Put the old model back, or import the corpus again under a new name.",
-            )
-        return encoder
 
     def _load(self, source: str, *, bulk: bool = False, download: bool = False) -> Encoder:
         from engine.encode.loaders import load_encoder
@@ -316,7 +305,7 @@ class Library(ForPerson):
     @leads_only
     def add_demo(self) -> None:
         """Add the demo corpus, whose index comes with SeedLens."""
-        importing.add_demo(self._home, self._ledger)
+        self._writing.add_demo()
 
     # -- importing: services and data sets -----------------------------------------------
 
@@ -365,7 +354,7 @@ class Library(ForPerson):
     ) -> ImportReport:
         """Import, or continue an import that was stopped, then make the map of the corpus."""
         place = (self._home, self._ledger, self._settings, self._load)
-        return importing.Import(*place, request, on_progress, cancelled).run()
+        return Import(*place, request, on_progress, cancelled).run()
 
     @operator_only
     def import_here(
@@ -466,8 +455,7 @@ class Library(ForPerson):
         with self._changing(name) as row:
             if lens_from_json(row.lens) == lens:
                 return False
-            place = (self._home, self._ledger, self._settings)
-            importing.change_lens(*place, row, lens, self._own_encoder, on_progress)
+            self._writing.change_lens(row, lens, on_progress)
         return True
 
     @leads_only
@@ -475,9 +463,13 @@ class Library(ForPerson):
         """Documents from all over a corpus with the roles under another lens; stores nothing."""
         opened = self.open(name)
         every = max(1, len(opened.doc_ids) // count)
-        encoder = None if indexing.has_classifier(lens) else self.encoder(opened)
-        change = indexing.ChangedLens(opened.lens, lens, opened.spec, encoder, count)
-        return indexing.preview_lens(opened.table, opened.doc_ids[::every][:count], change)
+        encoder = None if has_classifier(lens) else self.encoder(opened)
+        change = ChangedLens(opened.lens, lens, opened.spec, encoder, count)
+        names = opened.table.schema.names
+        rows = opened.table.rows(opened.doc_ids[::every][:count], names).select(names)
+        changed = map(change.rows, rows.combine_chunks().to_batches())
+        texts = (row for batch in changed for row in batch.select(TEXT_COLUMNS).to_pylist())
+        return tuple(to_document(row, lens) for row in texts)
 
     # -- changing names and documents ----------------------------------------------------
 
@@ -500,22 +492,20 @@ class Library(ForPerson):
         """Change ``title``, ``text``, ``year``, ``authors``, ``url`` or metadata of a document,
         which alone is encoded again; "" is for none. :meth:`undo_import` takes it back."""
         with self._changing(name) as row:
-            stored = self.open(name).document(doc_id)
-            place = (self._home, self._ledger, self._settings)
-            importing.edit_document(*place, row, stored, fields, self._own_encoder)
+            self._writing.edit(row, self.open(name).document(doc_id), fields)
         return self.open(name).document(doc_id)
 
     @leads_only
     def can_undo_import(self, name: str) -> bool:
         """Whether the last change of a corpus can be undone: not its first import."""
-        return importing.can_undo(self._home, self._row(name))
+        return self._writing.can_undo(self._row(name))
 
     @leads_only
     def undo_import(self, name: str) -> int:
         """Take the last import into a corpus, or the last edit, back; returns how many documents
         it holds now."""
         with self._changing(name) as row:
-            return importing.undo_import(self._home, self._ledger, row)
+            return self._writing.undo_import(row)
 
     @contextmanager
     def _changing(self, name: str) -> Iterator[CorpusRow]:
@@ -573,9 +563,8 @@ class Library(ForPerson):
         """Remove what is no longer of use."""
         delete_leftovers(self._home.root)
         registry.sweep_all(self._home, self._ledger)
-        registry.sweep_store(self._home, self._ledger)
         uploads.sweep_uploads(self._home, self._sources)
-        importing.sweep_retrieved(self._home)
+        sweep_retrieved(self._home)
 
     @operator_only
     def note_corpora(self) -> None:
@@ -611,8 +600,8 @@ class Library(ForPerson):
         path, state = registry.store_of(self._home, row), row.state
         documents, size, prepared = row.documents * bool(row.generation), 0, False
         try:
-            if generation := registry.generation_of(self._home, self._ledger, row):
-                size, prepared = generation.bytes, generation.has(ScenarioTable.name)
+            if copy := registry.copied(self._home, self._ledger, row, documents=False)[1]:
+                size, prepared = copy.generation.bytes, copy.generation.has(ScenarioTable.name)
             else:
                 stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
                 (documents, size), prepared = _size(path, stamp), ScenarioTable.is_stored(path)

@@ -35,6 +35,7 @@ from storage.vectors import DocumentTable
 
 log = logging.getLogger("seedlens")
 MOST_READ = 10_000  # Documents, spread over the corpus, whose words name clusters
+READ_ROWS = 1024  # Of these at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,16 +168,14 @@ class MapMaker:
         keys = [aspect.key for aspect in self.lens.aspects]
         names = (WHOLE_DOCUMENT, *keys)
         texts = {name: [""] * count for name in names}
-        every = -(-count // MOST_READ)
         columns = ["title", "text", "sentence_starts", "sentence_ends", "roles"]
-        begin = 0
-        for batch in self.table.columns(columns):
-            at = np.arange(-begin % every, batch.num_rows, every)
-            for row, stored in zip((at + begin).tolist(), batch.take(at).to_pylist(), strict=True):
+        rows = range(0, count, -(-count // MOST_READ))
+        for start in range(0, len(rows), READ_ROWS):
+            some = rows[start : start + READ_ROWS]
+            for row, stored in zip(some, self.table.take(some, columns).to_pylist(), strict=True):
                 found = (f"{stored['title']} {stored['text']}", *_by_role(stored, len(keys)))
                 for name, text in zip(names, found, strict=True):
                     texts[name][row] = text
-            begin += batch.num_rows
         return texts
 
 

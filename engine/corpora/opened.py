@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -110,8 +109,6 @@ class OpenCorpus:
             MOST_SEEDS, lambda seed: len(seed.document.text), SEED_CHARS
         )
         self.term_scores: Recent[str, Any] = Recent(MOST_TERMS)  # TermScores of engine.search
-        self._fact_index: FactIndex | None = None
-        self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
         self._products: Recent[tuple[str, bytes], FloatArray] = Recent(MOST_PRODUCTS)
         self._memory: Recent[str, dict[int, float]] = Recent(MOST_REMEMBERED_VALUES)
@@ -358,11 +355,12 @@ class OpenCorpus:
             return wanted
         return min(int(OUTSIDE * wanted * len(self) / max(scope.size, 1)), len(self))
 
+    @cached_property
+    def _fact_index(self) -> FactIndex:
+        return FactIndex(facts for _, facts in all_facts(self.table))
+
     def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
         """Documents by how well their facts answer those requested, above 0 to 1."""
-        with self._fact_lock:
-            if self._fact_index is None:
-                self._fact_index = FactIndex(facts for _, facts in all_facts(self.table))
         scores = self._fact_index.scores(asked, request.scope.allowed).astype(np.float32)
         rows = np.flatnonzero(scores > 0)
         return self.ranked(rows, scores[rows], request.depth)

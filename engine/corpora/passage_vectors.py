@@ -39,7 +39,6 @@ class CorpusWords:
         self, table: DocumentTable, row_of: Mapping[str, int], doc_ids: StoredTexts
     ) -> None:
         self._table, self._row_of, self._doc_ids = table, row_of, doc_ids
-        self._rarity: dict[str, float] = {}
 
     @cached_property
     def titles(self) -> StoredTexts:
@@ -67,12 +66,8 @@ class CorpusWords:
     def rarity(self, word: str) -> float:
         """How rare a word is, 0 to 1: the inverse document frequency over the first
         :data:`RARITY_SAMPLE` documents, divided by its maximum."""
-        known = self._rarity.get(word)
-        if known is None:
-            counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
-            known = 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
-            self._rarity[word] = known
-        return known
+        counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
+        return 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
         """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0, in
@@ -94,16 +89,11 @@ class CorpusWords:
         rows = self._table.take(sample, ["text", "token_starts", "token_ends"])
         texts = rows["text"].to_pylist()
         frequency: Counter[str] = Counter()
-        for text, starts, ends in zip(
-            texts, rows_of(rows["token_starts"]), rows_of(rows["token_ends"]), strict=True
-        ):
-            inside = starts >= 0
-            frequency.update(set(_pieces(text, np.stack([starts, ends], axis=1)[inside])))
-        seen = {**frequency, _UNSEEN: 0}
-        return {
-            piece: max(0.0, math.log((len(texts) + 1) / (count + 0.5)))
-            for piece, count in seen.items()
-        }
+        spans = (rows_of(rows[name]) for name in ("token_starts", "token_ends"))
+        for text, starts, ends in zip(texts, *spans, strict=True):
+            frequency.update(set(_pieces(text, np.stack([starts, ends], axis=1)[starts >= 0])))
+        counts = {**frequency, _UNSEEN: 0}.items()
+        return {p: max(0.0, math.log((len(texts) + 1) / (n + 0.5))) for p, n in counts}
 
     def rarest(self, text: str) -> str:
         """The :data:`RAREST` rarest words of a text, repeated as in the text."""
@@ -113,12 +103,10 @@ class CorpusWords:
 
     @cached_property
     def _counts(self) -> Counter[str]:
-        counts: Counter[str] = Counter()
         first = range(min(len(self._doc_ids), RARITY_SAMPLE))
-        rows = self._table.take(first, ["text"])
-        for text in rows["text"].to_pylist():
-            counts.update(set(_PLAIN_WORD.findall(text.casefold())))
-        return counts
+        texts = self._table.take(first, ["text"])["text"].to_pylist()
+        words = (set(_PLAIN_WORD.findall(text.casefold())) for text in texts)
+        return Counter(itertools.chain.from_iterable(words))
 
 
 def _pieces(text: str, spans: TokenSpans) -> list[str]:

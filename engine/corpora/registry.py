@@ -40,10 +40,10 @@ from storage.home import Home, check_corpus_name, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import changed_at, delete, delete_unused
-from storage.vectors import DocumentTable, Remote
+from storage.vectors import DocumentTable
 
 if TYPE_CHECKING:
-    from storage.mirror import Copy, Generation
+    from storage.mirror import Copy
 
 READERS_GRACE = timedelta(hours=1)
 """How long a search may go on reading the corpus as it was before a change."""
@@ -81,7 +81,7 @@ def folders_of(home: Home, name: str) -> list[Path]:
 
 
 def _names_of_folders(home: Home) -> set[str]:
-    found = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
+    found = {path.name.partition(".")[0] for path in home.corpora.glob("*/")}
     return set(filter(is_corpus_name, found))
 
 
@@ -99,34 +99,33 @@ def sweep(home: Home, row: CorpusRow) -> None:
 
 
 def sweep_all(home: Home, ledger: Ledger) -> None:
-    """Sweep all corpora that are not being written; deleted ones go after a day."""
+    """Sweep all corpora that are not being written, in the store too; deleted ones go after a
+    day."""
     rows = {row.name: row for row in ledger.corpora()}
-    for name in _names_of_folders(home) | {*rows}:
+    in_store = home.mirror.names() if home.mirror else set()
+    for name in _names_of_folders(home) | {*rows} | in_store:
         known = rows.get(name)
-        if known is not None and known.state == "ready" and len(folders_of(home, name)) == 1:
+        is_tidy = known and known.state == "ready" and len(folders_of(home, name)) == 1
+        if is_tidy and name not in in_store:
             continue
         with suppress(CorpusBusyError), alone(ledger, name):
             row = ledger.corpus(name)
-            if row is None and home.mirror:
-                for copy in filter(home.mirror.is_copy, folders_of(home, name)):
-                    delete_unused(copy, partial(changed_at, copy / COPY), DELETED_KEPT)
-            elif row is None:
-                pass  # the ledger may be a new one
+            if row is None:  # other folders stay: the ledger may be a new one
+                for copy in folders_of(home, name):
+                    if home.mirror and home.mirror.is_copy(copy):
+                        delete_unused(copy, partial(changed_at, copy / COPY), DELETED_KEPT)
             elif row.state == "deleted" and removal.now() - row.updated_at >= DELETED_KEPT:
-                forget(home, ledger, row)
+                for folder in folders_of(home, name):
+                    delete(folder)
+                if home.mirror is not None:
+                    home.mirror.remove(name)
+                ledger.remove_corpus(row)
             else:
                 sweep(home, row)
+                if home.mirror is not None:
+                    home.mirror.sweep(name, row.generation)
     for folder in home.trash.glob("[!.]*"):  # of an earlier version
         delete_unused(folder, partial(changed_at, folder), DELETED_KEPT)
-
-
-def forget(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Remove all of a deleted corpus, under its lock."""
-    for folder in folders_of(home, row.name):
-        delete(folder)
-    if home.mirror is not None:
-        home.mirror.remove(row.name)
-    ledger.remove_corpus(row)
 
 
 def _folder(home: Home, name: str, number: int) -> Path:
@@ -151,43 +150,29 @@ def home_of(settings: Settings) -> Home:
     from storage.mirror import Mirror
     from storage.object_store import ObjectStore
 
-    megabytes = settings.mirror_megabytes
-    most = None if megabytes is None else megabytes * 2**20
     home = Home(settings.home)
-    mirror = Mirror(ObjectStore(settings.store), home.corpora, home.uploads, most)
-    return replace(home, mirror=mirror)
+    store, megabytes = ObjectStore(settings.store), settings.mirror_megabytes
+    return replace(home, mirror=Mirror(store, home.corpora, home.uploads, megabytes))
 
 
 # -- reading ------------------------------------------------------------------------------
 
 
-def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Remote | None]:
-    """Copy a corpus as it is now; returns its row, and where its documents are if not here."""
-    row, copy = _copied(home, ledger, row, documents=True)
-    return row, home.mirror.remote(copy) if copy and home.mirror else None
-
-
-def generation_of(home: Home, ledger: Ledger, row: CorpusRow) -> Generation | None:
-    """What the store has of a corpus, all but its documents copied here; None for nothing."""
-    copy = _copied(home, ledger, row, documents=False)[1]
-    return None if copy is None else copy.generation
-
-
 def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool) -> None:
     """Copy corpora; StorageFullError without room for all of them."""
-    copied = [_copied(home, ledger, row, documents) for row in rows]
-    mirror = home.mirror
-    for row, found in copied:
-        if mirror is None or found is None:
-            continue
-        copy = mirror.copy_in(store_of(home, row))  # it may have given way to those after it
-        if copy is None or copy.documents < documents:
-            raise mirror.no_room(row.name)
+    found = [copied(home, ledger, row, documents) for row in rows]
+    for row in (row for row, copy in found if copy is not None):
+        # It may have given way to those after it.
+        copy = home.mirror.copy_in(store_of(home, row)) if home.mirror else None
+        if home.mirror and (copy is None or copy.documents < documents):
+            raise home.mirror.no_room(row.name)
 
 
-def _copied(
+def copied(
     home: Home, ledger: Ledger, row: CorpusRow, documents: bool
 ) -> tuple[CorpusRow, Copy | None]:
+    """Copy a corpus as it is now, with its ``documents`` where they fit; returns its row, and the
+    copy, None for a local corpus."""
     mirror = home.mirror
     if mirror is None or not row.generation:
         _check_own(home, row)
@@ -241,38 +226,35 @@ def writing(
 ) -> Iterator[None]:
     """Write a corpus :func:`alone`, then publish it; without ``documents`` only files beside them
     are written."""
+    mirror = home.mirror
     with alone(ledger, name, wait, "indexed" if documents else "written to"):
-        _begin(home, ledger, name, documents)
+        row = ledger.listed_corpus(name)
+        if mirror is None:
+            if row is not None:
+                _check_own(home, row)
+            yield
+            return
+        with mirror.lock(name):
+            if row is not None and row.generation:
+                mirror.refresh(name, store_of(home, row), row.generation, documents, writing=True)
+            else:  # copies are of a deleted corpus; other folders have an import to go on with
+                for copy in filter(mirror.copy_in, folders_of(home, name)):
+                    delete(copy)
+
+        def end() -> None:
+            row = ledger.listed_corpus(name)
+            if row is not None and (row.generation or row.state == "ready"):
+                publish(home, ledger, row)
+
         try:
             yield
         except StorageError:
             raise
         except Exception:
             with suppress(SeedLensError):  # the first error counts
-                _end(home, ledger, name)
+                end()
             raise
-        _end(home, ledger, name)
-
-
-def _begin(home: Home, ledger: Ledger, name: str, documents: bool) -> None:
-    row, mirror = ledger.listed_corpus(name), home.mirror
-    if mirror is None:
-        if row is not None:
-            _check_own(home, row)
-    elif row is None or not row.generation:
-        # A copy is of a corpus that was deleted; other folders have an import to go on with.
-        with mirror.lock(name):
-            for copy in filter(mirror.copy_in, folders_of(home, name)):
-                delete(copy)
-    else:
-        with mirror.lock(name):
-            mirror.refresh(name, store_of(home, row), row.generation, documents, writing=True)
-
-
-def _end(home: Home, ledger: Ledger, name: str) -> None:
-    row = ledger.listed_corpus(name)
-    if home.mirror is not None and row is not None and (row.generation or row.state == "ready"):
-        publish(home, ledger, row)
+        end()
 
 
 def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
@@ -327,15 +309,6 @@ def publish_all(home: Home, ledger: Ledger) -> None:
                 log.info("Bringing the corpus '%s' into %s.", row.name, home.mirror.store.name)
 
 
-def sweep_store(home: Home, ledger: Ledger) -> None:
-    """Remove from the store what no generation of its corpora needs."""
-    for name in home.mirror.names() if home.mirror else ():
-        with suppress(CorpusBusyError), alone(ledger, name):
-            row = ledger.corpus(name)
-            if row is not None and home.mirror:  # else the ledger may be a new one
-                home.mirror.sweep(name, row.generation)
-
-
 def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     """Put a corpus into the registry and write its manifest, under :func:`writing`."""
     write_manifest(home, row)
@@ -354,10 +327,8 @@ def check_unlisted(home: Home, name: str) -> None:
 
 def manifest_sources(home: Home) -> set[str]:
     """The sources of all corpora that have a manifest."""
-    rows = (
-        _read_manifest(file.parent, file.parent.name)
-        for file in home.corpora.glob(f"*/{_MANIFEST}")
-    )
+    files = home.corpora.glob(f"*/{_MANIFEST}")
+    rows = (_read_manifest(file.parent.name, file) for file in files)
     return {home.located(row.source) for row in rows if row is not None}
 
 
@@ -368,20 +339,19 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     for name in sorted(_names_of_folders(home) | (home.mirror.names() if home.mirror else set())):
         with alone(ledger, name):
             known, row = ledger.corpus(name), _in_store(home, name) or _found_manifest(home, name)
-            if known is not None and not _is_behind(home, known, row):
-                continue
-            if row is not None and row.state == "deleted":
+            is_known = known is not None and not _is_behind(home, known, row)
+            if is_known or (row is not None and row.state == "deleted"):
                 continue
             try:
-                if row is None:
-                    raise StorageError(f"The corpus '{name}' has no manifest.")
-                if not row.generation:
+                if row is not None and not row.generation:
                     row = replace(row, documents=DocumentTable.open(store_of(home, row)).count())
             except StorageError:  # the others can still be registered
+                row = None
+            if row is None:
                 unknown.append(name)
-                continue
-            ledger.put_generation(row, known.generation if known else "")
-            found.append(name)
+            else:
+                ledger.put_generation(row, known.generation if known else "")
+                found.append(name)
     return found, unknown
 
 
@@ -422,29 +392,24 @@ def _in_store(home: Home, name: str) -> CorpusRow | None:
     newest = home.mirror.newest(name) if home.mirror is not None else None
     if newest is None or home.mirror is None:
         return None
-    row = _parsed_manifest(name, home.mirror.read(newest, _MANIFEST) or b"")
+    row = _read_manifest(name, home.mirror.read(newest, _MANIFEST) or b"")
     return row and replace(row, generation=newest.id)
 
 
 def _found_manifest(home: Home, name: str) -> CorpusRow | None:
     """The manifest in the newest folder of a corpus that has one; None where none has."""
     for folder in folders_of(home, name):
-        if row := _read_manifest(folder, name):
+        if row := _read_manifest(name, folder / _MANIFEST):
             return replace(row, lens=registered(lens_from_json(row.lens), folder))
     return None
 
 
-def _read_manifest(folder: Path, name: str) -> CorpusRow | None:
-    with suppress(OSError):
-        return _parsed_manifest(name, (folder / _MANIFEST).read_bytes())
-    return None
-
-
-def _parsed_manifest(name: str, content: bytes) -> CorpusRow | None:
+def _read_manifest(name: str, manifest: Path | bytes) -> CorpusRow | None:
     """The row of a manifest; None where it cannot be read."""
     try:
+        content = manifest.read_bytes() if isinstance(manifest, Path) else manifest
         row = replace(_ROW.validate_json(content), name=name, generation="")
         lens_from_json(row.lens), EncoderSpec.from_json(row.encoder)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return row

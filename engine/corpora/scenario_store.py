@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -71,7 +73,8 @@ def write_settings(path: Path, settings: ScenarioSettings) -> None:
 
 def carry_scenarios(source: Path, target: Path) -> None:
     """Copy the scenarios of a corpus to another folder with the same documents."""
-    ScenarioTable.copy(source, target)
+    if ScenarioTable.is_stored(source):
+        shutil.copytree(ScenarioTable.folder(source), ScenarioTable.folder(target))
     if (source / SETTINGS).is_file():
         write_settings(target, read_settings(source))
 
@@ -127,14 +130,13 @@ class ScenarioStore:
         """What is stored of which documents, outdated and deleted ones included."""
         if not ScenarioTable.is_stored(self.path):
             return {}
+        counts: Counter[str] = Counter()
         found: dict[str, Stored] = {}
         for batch in ScenarioTable.open(self.path).columns(_STATE_COLUMNS):
-            for row in batch.to_pylist():
-                known = found.get(row["doc_id"])
-                recipe = Recipe(row["source"], row["model"], row["prompt"])
-                count = 1 + (known.scenarios if known else 0)
-                one = Stored(row["content_hash"], recipe, row["component"], count)
-                found[row["doc_id"]] = one
+            columns = (batch[name].to_pylist() for name in _STATE_COLUMNS)
+            for doc_id, hash_, *recipe, component in zip(*columns, strict=True):
+                counts[doc_id] += 1
+                found[doc_id] = Stored(hash_, Recipe(*recipe), component, counts[doc_id])
         return found
 
     def fresh(self) -> dict[str, Stored]:
@@ -145,12 +147,9 @@ class ScenarioStore:
     def pending(self, recipe: Recipe) -> list[str]:
         """Documents without scenarios by this recipe or a better author, in the order of the
         corpus."""
-        least = AUTHORITY[recipe.source]
-        done = {
-            doc_id
-            for doc_id, stored in self.fresh().items()
-            if stored.recipe == recipe or AUTHORITY[stored.recipe.source] > least
-        }
+        least, fresh = AUTHORITY[recipe.source], self.fresh()
+        kept = {d: s.recipe for d, s in fresh.items() if AUTHORITY[s.recipe.source] >= least}
+        done = {d for d, own in kept.items() if own == recipe or AUTHORITY[own.source] > least}
         return [doc_id for doc_id in self.hashes if doc_id not in done]
 
     def elsewise(self, component: Component) -> dict[str, Stored]:
@@ -160,6 +159,7 @@ class ScenarioStore:
     def state(self) -> ScenarioState:
         """A summary for people."""
         stored, fresh, settings = self.stored(), self.fresh(), self.settings
+        others = self.elsewise(settings.component).values()
         authors: dict[tuple[ScenarioSource, str], list[int]] = {}
         for one in fresh.values():
             authors.setdefault((one.recipe.source, one.recipe.model), []).append(one.scenarios)
@@ -175,10 +175,8 @@ class ScenarioStore:
             ),
             component=settings.component,
             weight=settings.weight,
-            other_components=sum(
-                s.scenarios for s in fresh.values() if s.component != settings.component
-            ),
-            bytes=folder_bytes(self.path / f"{ScenarioTable.name}.lance"),
+            other_components=sum(s.scenarios for s in others),
+            bytes=folder_bytes(ScenarioTable.folder(self.path)),
         )
 
     def of(self, doc_ids: Sequence[str]) -> dict[str, tuple[Scenario, ...]]:
@@ -187,8 +185,8 @@ class ScenarioStore:
             return {}
         names = ["doc_id", "content_hash", "position", *TEXT_COLUMNS]
         found: dict[str, list[Scenario]] = {}
-        rows = ScenarioTable.open(self.path).of(list(doc_ids), names).to_pylist()
-        for row in sorted(rows, key=lambda row: (row["doc_id"], row["position"])):
+        table = ScenarioTable.open(self.path).of(list(doc_ids), names)
+        for row in table.sort_by("position").to_pylist():
             if self.hashes.get(row["doc_id"]) == row["content_hash"]:
                 found.setdefault(row["doc_id"], []).append(to_scenario(row))
         return {doc_id: tuple(found[doc_id]) for doc_id in doc_ids if doc_id in found}
@@ -204,35 +202,28 @@ class ScenarioStore:
         known: Mapping[str, Stored],
     ) -> None:
         """Replace all scenarios of these documents, in one or two commits."""
-        schema = _schema(self.corpus.spec.dimension)
+        key = pa.field("scenario_id", pa.string(), nullable=False, metadata=PRIMARY_KEY)
+        names = ("doc_id", "content_hash", "position", *TEXT_COLUMNS, "prompt", "component")
+        rest = {name: pa.int32() if name == "position" else pa.string() for name in names}
+        vector = pa.list_(pa.float16(), self.corpus.spec.dimension)
+        schema = pa.schema([key, *rest.items(), ("vector", vector)])
         table = ScenarioTable.open_or_create(self.path, schema)
         for new in (True, False):
             chosen = {d: s for d, s in scenarios.items() if (d not in known) == new}
-            if chosen:
-                batch = self._batch(chosen, recipe, component, encoder, schema)
-                table.put(list(chosen), batch, new=new)
-
-    def _batch(
-        self,
-        scenarios: Mapping[str, Sequence[Scenario]],
-        recipe: Recipe,
-        component: Component,
-        encoder: Encoder,
-        schema: pa.Schema,
-    ) -> pa.RecordBatch:
-        flat = [(d, n, s) for d, some in scenarios.items() for n, s in enumerate(some)]
-        vectors = embed([s for _, _, s in flat], component, encoder)
-        columns: dict[str, object] = {
-            "vector": fixed_vectors(vectors),
-            "scenario_id": [f"{n}:{d}" for d, n, _ in flat],
-            "doc_id": [d for d, _, _ in flat],
-            "content_hash": [self.hashes[d] for d, _, _ in flat],
-            "position": [n for _, n, _ in flat],
-            "prompt": [recipe.prompt] * len(flat),
-            "component": [component] * len(flat),
-            **{name: [getattr(s, name) for _, _, s in flat] for name in TEXT_COLUMNS},
-        }
-        return to_batch(columns, schema)
+            if not chosen:
+                continue
+            flat = [(d, n, s) for d, some in chosen.items() for n, s in enumerate(some)]
+            columns: dict[str, object] = {
+                "vector": fixed_vectors(embed([s for _, _, s in flat], component, encoder)),
+                "scenario_id": [f"{n}:{d}" for d, n, _ in flat],
+                "doc_id": [d for d, _, _ in flat],
+                "content_hash": [self.hashes[d] for d, _, _ in flat],
+                "position": [n for _, n, _ in flat],
+                "prompt": [recipe.prompt] * len(flat),
+                "component": [component] * len(flat),
+                **{name: [getattr(s, name) for _, _, s in flat] for name in TEXT_COLUMNS},
+            }
+            table.put(list(chosen), to_batch(columns, schema), new=new)
 
     def finish(self, grace: timedelta) -> None:
         """Remove scenarios of deleted documents, compact, and build the indexes."""
@@ -246,7 +237,7 @@ class ScenarioStore:
 
     def remove(self) -> None:
         """Remove all scenarios of the corpus, and its settings."""
-        ScenarioTable.remove(self.path)
+        delete(ScenarioTable.folder(self.path))
         delete(self.path / SETTINGS)
 
 
@@ -261,16 +252,3 @@ def embed(scenarios: Sequence[Scenario], component: Component, encoder: Encoder)
 def to_scenario(row: Mapping[str, Any]) -> Scenario:
     """One row of :data:`TEXT_COLUMNS`."""
     return Scenario(*(row[name] for name in TEXT_COLUMNS))
-
-
-def _schema(dimension: int) -> pa.Schema:
-    return pa.schema(
-        [
-            pa.field("scenario_id", pa.string(), nullable=False, metadata=PRIMARY_KEY),
-            pa.field("doc_id", pa.string()),
-            pa.field("content_hash", pa.string()),
-            pa.field("position", pa.int32()),
-            *(pa.field(name, pa.string()) for name in (*TEXT_COLUMNS, "prompt", "component")),
-            pa.field("vector", pa.list_(pa.float16(), dimension)),
-        ]
-    )

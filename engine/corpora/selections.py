@@ -10,8 +10,7 @@ from pathlib import Path
 
 from storage.ledger import SELECTION, Ledger
 
-FOLDER = "selections"
-"""Of earlier versions: files in the folder of the corpus."""
+FOLDER = "selections"  # Of earlier versions: files in the folder of the corpus.
 
 
 def selection_key(corpus: str, doc_ids: Iterable[str]) -> str:
@@ -42,8 +41,8 @@ class Selections:
 
     def get(self, key: str) -> list[str] | None:
         """The documents of a selection, sorted; None for an unknown one."""
-        stored = self._stored.get(key, self._corpus)
-        return self._in_file(key) if stored is None else stored.value
+        stored = self._stored.value(key, self._corpus)
+        return self._in_file(key) if stored is None else stored
 
     def _in_file(self, key: str) -> list[str] | None:
         with suppress(OSError, ValueError, TypeError, RecursionError):

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 
 from engine.errors import BadInputError
@@ -51,10 +52,8 @@ def save_papers(home: Home, files: Sequence[tuple[str, bytes]]) -> Path:
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in files:
             path = Path(safe_name(name))
-            free, number = path.stem, 1
-            while free.casefold() in names:
-                number += 1
-                free = f"{path.stem}-{number}"
+            others = (f"{path.stem}-{number}" for number in count(2))
+            free = next(n for n in chain([path.stem], others) if n.casefold() not in names)
             names.add(free.casefold())
             archive.writestr(zipfile.ZipInfo(f"{free}{path.suffix}"), content)
     return save_upload(home, "papers.zip", packed.getvalue())

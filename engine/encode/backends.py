@@ -16,8 +16,7 @@ from engine.numeric import FloatArray
 if TYPE_CHECKING:
     import torch
 
-GROUP = 64
-"""Values that share a scale in 8 bits: 128 take a tenth less time, and are less exact."""
+GROUP = 64  # Values that share a scale in 8 bits: 128 take a tenth less time, and are less exact.
 
 
 def openvino_module() -> Any:

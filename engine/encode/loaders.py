@@ -8,6 +8,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from engine.config import ASSETS
 from engine.encode.backends import OpenVinoBackend, choose_backend, has_openvino
 from engine.encode.minilm import WIDTH, WINDOW, MiniLm, MiniLmTokenizer, openvino_graph
-from engine.encode.one_pass import Backend, ModelParts, OnePassEncoder
+from engine.encode.one_pass import Backend, ModelParts, OnePassEncoder, TextReading
 from engine.encode.presets import Preset, resolve
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray, unit
@@ -130,12 +131,10 @@ def _parts(
     nothing = np.zeros((1, model.width), dtype=np.float32)
     query = model.query_network
     return ModelParts(
-        tokenizer=model.tokenizer,
+        **{field.name: getattr(model, field.name) for field in fields(TextReading)},
         backend=choose_backend(model.network, bulk=bulk, threads=threads, large=model.decoder),
-        pooling=model.pooling,
         project=project,
         head=head,
-        width=model.width,
         spec=EncoderSpec(
             source=source,
             fingerprint=weights,
@@ -143,11 +142,6 @@ def _parts(
             token_dimension=project(nothing).shape[1],
             window=model.window,
         ),
-        prompts=model.prompts,
-        document_marks=model.document_marks,
-        query_marks=model.query_marks,
-        end_mark=model.end_mark,
-        skipped=model.skipped,
         query_backend=None if query is None else choose_backend(query, bulk=False, threads=threads),
     )
 

@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import torch
 
+from engine.encode.one_pass import TextReading
 from engine.encode.presets import NO_PROMPTS, OWN_WINDOW, SLOT, Pooling, Preset, Prompts
 from engine.numeric import FloatArray
 
@@ -21,26 +22,19 @@ _MODULE = re.compile(
     r"(sentence_transformers|pylate)\.[\w.]*\b(Transformer|Pooling|Dense|Normalize|LayerNorm|Dropout)"
 )
 _ACTIVATION = re.compile(r"(torch\.nn\.modules|transformers\.activations)\.(\w+\.)?[A-Z]\w*")
+_IDENTITY = "torch.nn.modules.linear.Identity"
 DIRECTIONS = "projection.npy"
 """A (width, p) matrix beside a model that was trained from one with fitted directions."""
 
 
-@dataclass(frozen=True)
-class LoadedModel:
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel(TextReading):
     """A model in the parts that the one-pass encoder works with."""
 
-    tokenizer: Any
     network: torch.nn.Module  # tokens to hidden states
-    pooling: Pooling
-    width: int
     window: int
-    prompts: Prompts = NO_PROMPTS
     head: tuple[torch.nn.Module, ...] = ()  # after pooling, on "sentence_embedding"
     projection: tuple[torch.nn.Module, ...] = ()  # of PyLate models, on "token_embeddings"
-    document_marks: tuple[int, ...] = ()
-    query_marks: tuple[int, ...] = ()
-    end_mark: str = ""
-    skipped: tuple[int, ...] | None = None
     query_network: torch.nn.Module | None = None
     bidirectional: bool = False
     decoder: bool = False  # made to write; large, as a rule
@@ -94,13 +88,13 @@ def check_modules(location: str) -> None:
     """Refuse a model that names code of its own, which its libraries would run."""
     for module in _json(location, "modules.json") or []:
         kind = str(module["type"])
-        if not _MODULE.fullmatch(kind):
-            raise ValueError(f"it names code of its own, '{kind}', which is never run")
-        activation = "activation_function"
+        named = [(kind, _MODULE)]
         if kind.endswith("Dense"):
-            named = _json(location, str(Path(str(module["path"])) / "config.json")).get(activation)
-            if named is not None and not _ACTIVATION.fullmatch(str(named)):
-                raise ValueError(f"it names code of its own, '{named}', which is never run")
+            own = _json(location, str(Path(str(module["path"])) / "config.json"))
+            named.append((str(own.get("activation_function") or _IDENTITY), _ACTIVATION))
+        for name, known in named:
+            if not known.fullmatch(name):
+                raise ValueError(f"it names code of its own, '{name}', which is never run")
 
 
 def is_pylate(location: str) -> bool:

@@ -7,8 +7,8 @@ of the document ("late chunking"). Token vectors: late-interaction projections, 
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,25 +45,19 @@ class Window:
         return self.stop - self.start
 
 
-def plan_windows(lengths: Sequence[int], size: int, overlap: int) -> list[Window]:
-    """Cover each document of ``lengths[i]`` tokens with windows of at most ``size`` tokens, which
-    share ``overlap`` tokens.
+def plan_windows(document: int, length: int, size: int, overlap: int) -> Iterator[Window]:
+    """Cover a document of ``length`` tokens with windows of at most ``size`` tokens, which share
+    ``overlap`` tokens.
 
-    >>> [(w.start, w.stop, w.keep_from, w.keep_to) for w in plan_windows([10], 6, 2)]
+    >>> [(w.start, w.stop, w.keep_from, w.keep_to) for w in plan_windows(0, 10, 6, 2)]
     [(0, 6, 0, 5), (4, 10, 5, 10)]
     """
-    windows = []
-    for document, length in enumerate(lengths):
-        start = keep_from = 0
-        while True:
-            stop = min(start + size, length)
-            last = stop == length
-            keep_to = length if last else stop - overlap // 2
-            windows.append(Window(document, start, stop, keep_from, keep_to))
-            if last:
-                break
-            start, keep_from = stop - overlap, keep_to
-    return windows
+    start = keep_from = 0
+    while (stop := start + size) < length:
+        keep_to = stop - overlap // 2
+        yield Window(document, start, stop, keep_from, keep_to)
+        start, keep_from = stop - overlap, keep_to
+    yield Window(document, start, length, keep_from, length)
 
 
 def batch_windows(windows: Sequence[Window], budget: int) -> list[list[Window]]:
@@ -148,23 +142,29 @@ OVERLAP = 64  # Tokens that neighbouring windows of a long document share
 BATCH_TOKENS = 4096  # Per forward pass, padding included; 1024 to 8192 are as fast on 2 cores
 
 
-@dataclass(frozen=True)
-class ModelParts:
-    """What the one-pass encoder needs of a loaded model."""
+@dataclass(frozen=True, kw_only=True)
+class TextReading:
+    """How a model reads and pools texts."""
 
     tokenizer: Any
-    backend: Backend
     pooling: Pooling
-    # token states (n, width) to unit late-interaction vectors (n, p)
-    project: Callable[[FloatArray], FloatArray]
-    head: Callable[[FloatArray], FloatArray]  # after pooling: (n, width) to (n, d)
     width: int  # of the hidden states
-    spec: EncoderSpec
     prompts: Prompts = NO_PROMPTS
     document_marks: tuple[int, ...] = ()  # after the tokenizer's first mark: "[D]"
     query_marks: tuple[int, ...] = ()  # "[Q]"
     end_mark: str = ""  # that ends every text; "" for what the tokenizer does
     skipped: tuple[int, ...] | None = None  # without a vector; None for punctuation
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelParts(TextReading):
+    """What the one-pass encoder needs of a loaded model."""
+
+    backend: Backend
+    # token states (n, width) to unit late-interaction vectors (n, p)
+    project: Callable[[FloatArray], FloatArray]
+    head: Callable[[FloatArray], FloatArray]  # after pooling: (n, width) to (n, d)
+    spec: EncoderSpec
     query_backend: Backend | None = None  # another model for queries under an instruction
 
 
@@ -255,12 +255,11 @@ class OnePassEncoder:
 
     def _windows(self, texts: list[Tokens]) -> list[Window]:
         """Windows over each text; prompt and marks are read again in every one of them."""
-        windows = []
+        windows: list[Window] = []
         for document, text in enumerate(texts):
             taken = len(self._before) + len(self._after) + len(text.prompt)
             size = max(self.spec.window - taken, 1)
-            plan = plan_windows([len(text.ids)], size, min(OVERLAP, size // 2))
-            windows += [replace(window, document=document) for window in plan]
+            windows += plan_windows(document, len(text.ids), size, min(OVERLAP, size // 2))
         return windows
 
     def _forward(self, batch: list[Window], texts: list[Tokens]) -> FloatArray:

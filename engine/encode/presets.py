@@ -59,8 +59,7 @@ class Prompts:
         return f"{title} " if title[-1] in ".?!:" else f"{title}. "
 
 
-NO_PROMPTS = Prompts()
-"""For models that read bare texts; an instruction stands before the query."""
+NO_PROMPTS = Prompts()  # For models that read bare texts; an instruction stands before the query
 
 Kind = Literal["encoder", "decoder", "pylate"]
 Pooling = Literal["mean", "weightedmean", "cls", "lasttoken"]

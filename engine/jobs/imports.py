@@ -26,7 +26,7 @@ from engine.errors import (
     UnknownNameError,
 )
 from engine.jobs.runner import UNEXPECTED, check_ends
-from engine.types.callbacks import Ask, Tell, never
+from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import (
     ImportJob,
     ImportReport,
@@ -86,13 +86,8 @@ class ImportJobs(ForPerson):
                 self.dismiss(old.id)
         try:
             self._start(job, process=os.getpid())
-            with self._reported(job.id) as (report, stopped):
-
-                def tell(progress: Progress) -> None:
-                    report(progress)
-                    on_progress(progress)
-
-                yield tell, lambda: stopped() or cancelled()
+            with self._reported(job.id, on_progress, cancelled) as reported:
+                yield reported
         finally:
             with suppress(StorageError):  # the import is over
                 self._jobs.remove(job.id)
@@ -106,8 +101,8 @@ class ImportJobs(ForPerson):
         """Do the work of a job in its own process, and store how it ended."""
         ended: dict[str, Any]
         try:
-            with self._reported(id_) as (tell, stopped):
-                report = work(self.job(id_).request, tell, lambda: stopped() or cancelled())
+            with self._reported(id_, tell_nobody, cancelled) as reported:
+                report = work(self.job(id_).request, *reported)
             ended = {"state": "cancelled" if report.cancelled else "done", "report": report}
         except SeedLensError as error:
             ended = {"state": "failed", "error": error.message, "remedy": error.remedy}
@@ -119,7 +114,7 @@ class ImportJobs(ForPerson):
         return self.job(id_)
 
     @contextmanager
-    def _reported(self, id_: str) -> Iterator[tuple[Tell, Ask]]:
+    def _reported(self, id_: str, on_progress: Tell, cancelled: Ask) -> Iterator[tuple[Tell, Ask]]:
         """Keep the record of a running job up to date; yields functions to report progress and to
         ask whether to stop."""
         progress, stopping = _NOTHING_YET, False
@@ -132,10 +127,11 @@ class ImportJobs(ForPerson):
         def tell(now: Progress) -> None:
             nonlocal progress
             progress = now
+            on_progress(now)
 
         with repeating(lambda: self._change(id_, update), STORE_SECONDS):
             try:
-                yield tell, lambda: stopping
+                yield tell, lambda: stopping or cancelled()
             finally:
                 with suppress(StorageError):
                     self._change(id_, update)
@@ -201,8 +197,7 @@ class ImportJobs(ForPerson):
             self._jobs.put(job.id, replace(job, pid=process), job.owner)
         if not process:
             try:
-                with file_errors(self._log(job.id)):
-                    process = self._spawn(job.id)
+                process = self._spawn(job.id)
             except StorageError:
                 self._jobs.remove(job.id)
                 raise
@@ -214,7 +209,8 @@ class ImportJobs(ForPerson):
         self._jobs.change(id_, lambda old: change(old.value) if old else None, durable=False)
 
     def _spawn(self, id_: str) -> int:
-        with self._log(id_).open("ab") as out:
+        log = self._log(id_)
+        with file_errors(log), log.open("ab") as out:
             child = subprocess.Popen(
                 [sys.executable, "-m", "engine.job_process", id_],
                 stdin=subprocess.DEVNULL,

@@ -54,30 +54,26 @@ class _Thread(Generic[P, R]):
         return replace(self._job, seconds=seconds, stopping=stopping)
 
     def _main(self, work: Perform[P, R]) -> None:
-        ended: dict[str, Any]
+        ended: dict[str, Any] = {"state": "failed"}
         try:
             report = work(self._tell, self.stop.is_set)
             stopped = getattr(report, "stopped", "")
             ended = {"report": report, "state": "cancelled" if stopped == "cancelled" else "done"}
-        except BaseException as error:  # raised again by result(), or shown by a page
-            self.error = error
-            ended = self._failure(error)
+        except CancelledWorkError as error:
+            self.error, ended = error, {"state": "cancelled"}
+        except SeedLensError as error:  # raised again by result(), or shown by a page
+            self.error, ended = error, {**ended, "error": error.message, "remedy": error.remedy}
+        except BaseException as error:
+            self.error, ended = error, {**ended, "error": UNEXPECTED}
+            if self.key is not None:
+                log.exception("A job failed.")
+        if isinstance(self.error, (SeedLensError, CancelledWorkError)):
+            # The frames hold what the work held.
+            self.error.__traceback__ = self.error.__cause__ = self.error.__context__ = None
         # What the work holds, corpora among it, goes when it has ended: jobs are kept for longer.
         del work
         self._job = replace(self._job, seconds=time.monotonic() - self._started, **ended)
         self.ended.set()
-
-    def _failure(self, error: BaseException) -> dict[str, Any]:
-        if isinstance(error, (SeedLensError, CancelledWorkError)):
-            # The frames hold what the work held.
-            error.__traceback__ = error.__cause__ = error.__context__ = None
-        elif self.key is not None:
-            log.error("A job failed.", exc_info=error)
-        if isinstance(error, CancelledWorkError):
-            return {"state": "cancelled"}
-        if isinstance(error, SeedLensError):
-            return {"state": "failed", "error": error.message, "remedy": error.remedy}
-        return {"state": "failed", "error": UNEXPECTED}
 
     def _tell(self, progress: P) -> None:
         self._job = replace(self._job, progress=progress)
@@ -152,10 +148,9 @@ class JobRunner(ForPerson):
     def running(self, key: Hashable) -> str | None:
         """The id of the job with this key that runs and was not cancelled, or None."""
         with self._lock:
-            for job_id, thread in self._jobs.items():
-                if thread.key == key and not thread.ended.is_set() and not thread.stop.is_set():
-                    return job_id
-        return None
+            same = ((i, one) for i, one in self._jobs.items() if one.key == key)
+            ids = (i for i, one in same if not one.ended.is_set() and not one.stop.is_set())
+            return next(ids, None)
 
     def latest(self, key: Hashable) -> Job[Any, Any] | None:
         """The job with this key that was started last, running or ended; None without one."""

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,12 +18,7 @@ import pytest
 from engine.config import ROOT
 from engine.corpora import registry
 from engine.corpora.uploads import save_upload
-from engine.errors import (
-    CorpusMissingError,
-    SeedLensError,
-    StorageError,
-    UnknownNameError,
-)
+from engine.errors import CorpusMissingError, SeedLensError, StorageError, UnknownNameError
 from engine.lenses.definitions import SHIPPED
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
@@ -372,14 +368,8 @@ def _written_over(explorer, others, source):
     published = mirror.publish
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mirror, "publish", publish)
-        patch.setattr(type(locks), "hold", _unheld)
+        patch.setattr(type(locks), "hold", lambda *_, **__: nullcontext())
         import_to(explorer, source)
-
-
-def _unheld(*_, **__):
-    import contextlib
-
-    return contextlib.nullcontext()
 
 
 def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corpus(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 
@@ -21,7 +20,7 @@ from tests.cli.command_line import assert_refused, run_process
 from tests.fakes import ray_cluster
 from tests.fakes.ray_cluster import kill_worker
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import ended, make_explorer, wait_until, write_jsonl
+from tests.support import ended, make_explorer, stored_rows, wait_until, write_jsonl
 
 SHARD = 8
 COUNT = 240
@@ -63,9 +62,7 @@ def many(tmp_path_factory):
 
 
 def rows(explorer, name="c"):
-    """Every row with every column, as stored."""
-    table = DocumentTable.open(explorer.home.corpus(name))
-    return pa.Table.from_batches(list(table.columns(table.schema.names)))
+    return stored_rows(explorer, name, by_id=False)
 
 
 def ids(explorer):
@@ -117,44 +114,16 @@ def test_a_corpus_and_its_searches_are_those_of_a_local_import(on_ray, tmp_path,
     assert on_ray.library.corpus("c").state == "ready"
 
 
-def test_every_document_is_there_once_when_workers_are_killed(on_ray, many, tiny_model):
-    kills = AtDocument(kill_worker, every=60, times=2)
-    report = on_ray.library.import_documents(wanted(many, tiny_model), kills)
-    assert kills.done == 2
-    assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
-
-
-def test_every_document_is_there_once_when_a_node_is_gone(on_ray, many, tiny_model, cluster):
-    loss = AtDocument(cluster.lose_node, every=100)
-    report = on_ray.library.import_documents(wanted(many, tiny_model), loss)
+@pytest.mark.parametrize("lost", ["workers", "node"])
+def test_every_document_is_there_once_when_workers_are_gone(
+    on_ray, many, tiny_model, cluster, lost
+):
+    lose = (kill_worker, 60, 2) if lost == "workers" else (cluster.lose_node, 100)
+    losses = AtDocument(*lose)
+    report = on_ray.library.import_documents(wanted(many, tiny_model), losses)
     cluster.forget_lost()
-    assert loss.done == 1
+    assert losses.done == (2 if lost == "workers" else 1)
     assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
-
-
-def test_a_killed_import_is_gone_on_with_by_the_next(home, many, tiny_model, cluster):
-    command = ["import", str(many), "--name", "c", "--encoder", str(tiny_model)]
-    environment = {"SEEDLENS_HOME": str(home), "SEEDLENS_SHARD_DOCUMENTS": str(SHARD)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "engine.cli", *command, "--on", cluster.client_address],
-        env={**os.environ, **environment},
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-    ) as process:
-        explorer = make_explorer(home, ray=cluster.address, shard_documents=SHARD)
-
-        def committed():
-            assert process.poll() is None, process.stderr and process.stderr.read()
-            path = explorer.home.corpus("c")
-            return DocumentTable.is_stored(path) and DocumentTable.open(path).count()
-
-        kept = wait_until(committed, what="the first commit")
-        process.send_signal(signal.SIGKILL)
-    assert 0 < kept < COUNT
-    assert explorer.library.corpus("c").state == "indexing"
-    report = explorer.library.import_documents(wanted(many, tiny_model))
-    assert report.unchanged >= kept
-    assert (report.added + report.unchanged, ids(explorer)) == (COUNT, EXPECTED)
 
 
 @pytest.mark.parametrize("arrives", [True, False])

@@ -75,39 +75,6 @@ class PostgresServer:
         )
         self._numbers = itertools.count(1)
 
-    def certify(self) -> Path:
-        """Give it a certificate for 127.0.0.1, to be used from its next start on; returns the
-        file that whoever trusts it names as ``sslrootcert``."""
-        import datetime
-        import ipaddress
-
-        from cryptography import x509
-        from cryptography.hazmat.primitives import hashes, serialization
-        from cryptography.hazmat.primitives.asymmetric import ec
-
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
-        here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        now = datetime.datetime.now(datetime.UTC)
-        made = x509.CertificateBuilder(
-            name, name, key.public_key(), x509.random_serial_number(),
-            now - datetime.timedelta(days=1), now + datetime.timedelta(days=1),
-        ).add_extension(here, critical=False).sign(key, hashes.SHA256())  # fmt: skip
-        certificate = made.public_bytes(serialization.Encoding.PEM)
-        secret = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        for file, content in (("server.crt", certificate), ("server.key", secret)):
-            path = self._data / file
-            path.write_bytes(content)
-            path.chmod(0o600)
-            if account := _account():
-                os.chown(path, account["user"], account["group"])
-        self._settings = (*self._settings, "ssl=on")
-        return self._data / "server.crt"
-
     def start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
         quick = " ".join(f"-c {one}" for one in self._settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -12,65 +11,40 @@ import duckdb
 
 NEWEST = 9
 PER_ITEM = '{"per_item": 2}'
-_PLACE = "corpus VARCHAR NOT NULL, project VARCHAR NOT NULL"
-_BUILD = "corpus VARCHAR NOT NULL, build VARCHAR NOT NULL"
 TABLES = {
-    "corpora": "name VARCHAR PRIMARY KEY, state VARCHAR NOT NULL, source VARCHAR NOT NULL, "
-    "source_format VARCHAR NOT NULL, lens VARCHAR NOT NULL, encoder VARCHAR NOT NULL, "
-    "documents BIGINT NOT NULL, expected BIGINT NOT NULL, created_at TIMESTAMP NOT NULL, "
-    "updated_at TIMESTAMP NOT NULL, generation VARCHAR DEFAULT ''",
-    "trail_steps": "trail_id VARCHAR NOT NULL, position BIGINT NOT NULL, corpus VARCHAR NOT NULL, "
-    "query VARCHAR NOT NULL, time TIMESTAMP NOT NULL, PRIMARY KEY (trail_id, position)",
-    "kept_events": "ID, trail_id VARCHAR NOT NULL, corpus VARCHAR NOT NULL, "
-    "doc_id VARCHAR NOT NULL, kept BOOLEAN NOT NULL, time TIMESTAMP NOT NULL, "
-    "note VARCHAR DEFAULT '', place DOUBLE DEFAULT 0",
-    "texts": "text_id VARCHAR PRIMARY KEY, text VARCHAR NOT NULL, time TIMESTAMP NOT NULL",
-    "runs": "ID, collection VARCHAR NOT NULL, corpus VARCHAR NOT NULL, "
-    "corpus_version VARCHAR NOT NULL, system VARCHAR NOT NULL, settings VARCHAR NOT NULL, "
-    "uploaded BOOLEAN NOT NULL, seconds DOUBLE NOT NULL, run BLOB NOT NULL, "
-    "time TIMESTAMP NOT NULL",
-    "evaluations": "ID, collection VARCHAR NOT NULL, corpus VARCHAR NOT NULL, "
-    "corpus_version VARCHAR NOT NULL, systems VARCHAR NOT NULL, settings VARCHAR NOT NULL, "
-    "summary VARCHAR NOT NULL, result BLOB NOT NULL, time TIMESTAMP NOT NULL",
-    "qrels_files": "ID, corpus VARCHAR NOT NULL, name VARCHAR NOT NULL, qrels BLOB NOT NULL, "
-    "time TIMESTAMP NOT NULL",
-    "answers": "key VARCHAR PRIMARY KEY, endpoint VARCHAR NOT NULL, model VARCHAR NOT NULL, "
-    "prompt VARCHAR NOT NULL, answer VARCHAR NOT NULL, input_tokens BIGINT NOT NULL, "
-    "output_tokens BIGINT NOT NULL, time TIMESTAMP NOT NULL",
-    "model_capabilities": "endpoint VARCHAR NOT NULL, model VARCHAR NOT NULL, "
-    "capabilities VARCHAR NOT NULL, time TIMESTAMP NOT NULL, PRIMARY KEY (endpoint, model)",
-    "judgment_events": f"ID, event VARCHAR PRIMARY KEY, {_PLACE}, query_id VARCHAR NOT NULL, "
-    "doc_id VARCHAR NOT NULL, verdict VARCHAR NOT NULL, relevance SMALLINT, "
-    "annotator VARCHAR NOT NULL, origin VARCHAR NOT NULL, note VARCHAR NOT NULL, "
-    "marks VARCHAR NOT NULL, instruction VARCHAR NOT NULL, rank BIGINT, system VARCHAR NOT NULL, "
-    "blind BOOLEAN NOT NULL, seconds DOUBLE, undoes VARCHAR NOT NULL, time TIMESTAMP NOT NULL, "
-    "CHECK (relevance BETWEEN 0 AND 100), CHECK ((verdict = 'grade') = (relevance IS NOT NULL))",
-    "project_versions": f"ID, {_PLACE}, settings VARCHAR NOT NULL, author VARCHAR NOT NULL, "
-    "time TIMESTAMP NOT NULL",
-    "project_queries": f"ID, {_PLACE}, query_id VARCHAR NOT NULL, query VARCHAR NOT NULL, "
-    "time TIMESTAMP NOT NULL, PRIMARY KEY (corpus, project, query_id)",
-    "pool_items": f"ID, {_PLACE}, query_id VARCHAR NOT NULL, doc_id VARCHAR NOT NULL, "
-    "source VARCHAR NOT NULL, rank BIGINT NOT NULL, time TIMESTAMP NOT NULL, "
-    "PRIMARY KEY (corpus, project, query_id, doc_id, source)",
-    "build_versions": f"ID, {_BUILD}, settings VARCHAR NOT NULL, author VARCHAR NOT NULL, "
-    "time TIMESTAMP NOT NULL",
-    "build_labels": f"ID, {_BUILD}, doc_id VARCHAR NOT NULL, label VARCHAR NOT NULL, "
-    "quote VARCHAR NOT NULL, maker VARCHAR NOT NULL, author VARCHAR NOT NULL, "
-    "basis VARCHAR NOT NULL, time TIMESTAMP NOT NULL, CHECK (maker IN ('model', 'person'))",
-    "build_steps": f"ID, {_BUILD}, step VARCHAR NOT NULL, kind VARCHAR NOT NULL, "
-    "content BLOB NOT NULL, basis VARCHAR NOT NULL, changes BIGINT NOT NULL, "
-    "author VARCHAR NOT NULL, model VARCHAR NOT NULL, time TIMESTAMP NOT NULL, "
-    "CHECK (kind IN ('run', 'edit'))",
-    "query_states": f"ID, {_PLACE}, query_id VARCHAR NOT NULL, asked BOOLEAN NOT NULL, "
-    "author VARCHAR NOT NULL, time TIMESTAMP NOT NULL",
-    "trail_names": "ID, trail_id VARCHAR NOT NULL, name VARCHAR NOT NULL, owner VARCHAR NOT NULL, "
-    "deleted BOOLEAN NOT NULL, time TIMESTAMP NOT NULL",
-    "saved_searches": "ID, owner VARCHAR NOT NULL, name VARCHAR NOT NULL, link VARCHAR NOT NULL, "
-    "saved BOOLEAN NOT NULL, time TIMESTAMP NOT NULL",
-    "asked": "asked_id VARCHAR PRIMARY KEY, owner VARCHAR NOT NULL, corpus VARCHAR NOT NULL, "
-    "question VARCHAR NOT NULL, state VARCHAR NOT NULL, answer BLOB NOT NULL, "
-    "time TIMESTAMP NOT NULL",
+    "corpora": "name state source source_format lens encoder documents:i expected:i created_at:t "
+    "updated_at:t generation='' | PRIMARY KEY (name)",
+    "trail_steps": "trail_id position:i corpus query time:t | PRIMARY KEY (trail_id, position)",
+    "kept_events": "# trail_id corpus doc_id kept:b time:t note='' place:d=0",
+    "texts": "text_id text time:t | PRIMARY KEY (text_id)",
+    "runs": "# collection corpus corpus_version system settings uploaded:b seconds:d run:x time:t",
+    "evaluations": "# collection corpus corpus_version systems settings summary result:x time:t",
+    "qrels_files": "# corpus name qrels:x time:t",
+    "answers": "key endpoint model prompt answer input_tokens:i output_tokens:i time:t "
+    "| PRIMARY KEY (key)",
+    "model_capabilities": "endpoint model capabilities time:t | PRIMARY KEY (endpoint, model)",
+    "judgment_events": "# event corpus project query_id doc_id verdict relevance:s? annotator "
+    "origin note marks instruction rank:i? system blind:b seconds:d? undoes time:t "
+    "| PRIMARY KEY (event), CHECK (relevance BETWEEN 0 AND 100), "
+    "CHECK ((verdict = 'grade') = (relevance IS NOT NULL))",
+    "project_versions": "# corpus project settings author time:t",
+    "project_queries": "# corpus project query_id query time:t "
+    "| PRIMARY KEY (corpus, project, query_id)",
+    "pool_items": "# corpus project query_id doc_id source rank:i time:t "
+    "| PRIMARY KEY (corpus, project, query_id, doc_id, source)",
+    "build_versions": "# corpus build settings author time:t",
+    "build_labels": "# corpus build doc_id label quote maker author basis time:t "
+    "| CHECK (maker IN ('model', 'person'))",
+    "build_steps": "# corpus build step kind content:x basis changes:i author model time:t "
+    "| CHECK (kind IN ('run', 'edit'))",
+    "query_states": "# corpus project query_id asked:b author time:t",
+    "trail_names": "# trail_id name owner deleted:b time:t",
+    "saved_searches": "# owner name link saved:b time:t",
+    "asked": "asked_id owner corpus question state answer:x time:t | PRIMARY KEY (asked_id)",
 }
+"""Columns as name:type?=default, texts by default, # for numbered rows; constraints after |."""
+_TYPES = {"i": "BIGINT", "d": "DOUBLE", "b": "BOOLEAN", "t": "TIMESTAMP", "s": "SMALLINT"}
+_TYPES |= {"x": "BLOB", "": "VARCHAR"}
 _LATER = {"trail_names", "saved_searches", "asked"}
 """Tables that version 6 did not have; nor the columns that have a default."""
 
@@ -139,24 +113,31 @@ def statements(version: int = NEWEST) -> list[tuple[str, list[Any]]]:
         *((step, [n]) for n in range(1, version + 1)),
     ]  # fmt: skip
     filled = rows()
-    for name, columns in TABLES.items():
+    for name, spec in TABLES.items():
         if version < 7 and name in _LATER:
             continue
-        if version < 7:
-            columns = re.sub(r", \w+ \w+ DEFAULT [^,]+", "", columns)
-        named = re.findall(
-            r"(\w+) (?:VARCHAR|BIGINT|DOUBLE|BOOLEAN|TIMESTAMP|SMALLINT|BLOB)", columns
-        )
-        if columns.startswith("ID"):
+        columns, _, constraints = spec.partition(" | ")
+        given = [one for one in columns.removeprefix("# ").split() if version > 6 or "=" not in one]
+        sql = [*map(_column, given), *filter(None, [constraints])]
+        if columns.startswith("#"):
             sequence = f"{name.removesuffix('s')}_ids"
             made.append((f"CREATE SEQUENCE {sequence}", []))
-            columns = f"id BIGINT NOT NULL DEFAULT nextval('{sequence}'){columns[2:]}"
-        made.append((f"CREATE TABLE {name} ({columns})", []))
+            sql.insert(0, f"id BIGINT NOT NULL DEFAULT nextval('{sequence}')")
+        made.append((f"CREATE TABLE {name} ({', '.join(sql)})", []))
+        names = ", ".join(_column(one).partition(" ")[0] for one in given)
         for row in filled[name]:
-            marks = ", ".join("?" * len(named))
-            sql = f"INSERT INTO {name} ({', '.join(named)}) VALUES ({marks})"  # noqa: S608
-            made.append((sql, list(row[: len(named)])))
+            marks = ", ".join("?" * len(given))
+            insert = f"INSERT INTO {name} ({names}) VALUES ({marks})"  # noqa: S608
+            made.append((insert, list(row[: len(given)])))
     return made
+
+
+def _column(spec: str) -> str:
+    """The SQL of a column of :data:`TABLES`."""
+    spec, _, default = spec.partition("=")
+    name, _, kind = spec.removesuffix("?").partition(":")
+    more = f" DEFAULT {default}" if default else "" if spec.endswith("?") else " NOT NULL"
+    return f"{name} {_TYPES[kind]}{more}"
 
 
 def make(path: Path, version: int = NEWEST) -> None:

@@ -10,8 +10,7 @@ from storage.projects import PoolRow, ProjectQueryRow
 from storage.rankings import RunRow
 from tests.storage.rows import NOW, corpus, judgment
 
-MANY = 2_500
-"""More than are copied at once."""
+MANY = 2_500  # More than are copied at once
 KEYS = [f"{number:016x}".ljust(64, "f") for number in range(MANY)]
 
 

@@ -59,13 +59,8 @@ def test_a_retired_query_is_gone_with_its_pool_and_comes_back_with_it(projects):
     assert projects.retired("c", "p") == {"a"}
     assert [row.query_id for row in projects.queries("c", "p")] == ["a", "b"]
     assert _asked(projects, "other") == ["a"], "another project's query of this name"
-    assert _set(projects, "a", "b", asked=True) == 1
-    assert _asked(projects) == ["a", "b"]
-
-
-def test_what_is_so_already_is_no_change(projects):
-    assert _set(projects, "a", asked=True) == 0
-    assert _set(projects, "a", asked=False) == 1
-    assert _set(projects, "a", asked=False) == 0
+    assert _set(projects, "a", asked=False) == 0, "so already"
     assert projects.add_queries([ProjectQueryRow("c", "p", "a", "{}", NOW)]) == 0
     assert _asked(projects) == ["b"], "it is known, and asked no more for that"
+    assert _set(projects, "a", "b", asked=True) == 1
+    assert _asked(projects) == ["a", "b"]

@@ -7,17 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from engine.config import DEMO
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from storage.vectors import DocumentTable
 from tests.command_launcher import launching
-from tests.fakes.service_server import serving_papers
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import make_explorer, wait_until, write_jsonl
+from tests.support import make_explorer, stored_rows, wait_until, write_jsonl
 
 pytestmark = [
     pytest.mark.nightly,
@@ -27,12 +24,6 @@ pytestmark = [
 
 SHARD = 32
 CHANCE = random.Random(20260301)  # noqa: S311 - not for secrets
-
-
-def rows(explorer, name):
-    """Every row with every column, in the order of the ids."""
-    table = DocumentTable.open(explorer.home.corpus(name))
-    return pa.Table.from_batches(list(table.columns(table.schema.names))).sort_by("doc_id")
 
 
 # Pulling the plug
@@ -73,39 +64,13 @@ def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(home, tmp_
 
     whole = make_explorer(tmp_path / "whole", shard_documents=SHARD)
     whole.library.import_documents(ImportRequest(DEMO, "demo", encoder=str(tiny_model)))
-    ids = rows(killed, "demo")["doc_id"].to_pylist()
+    ids = stored_rows(killed, "demo")["doc_id"].to_pylist()
     assert ids == sorted(set(ids))
-    assert rows(killed, "demo").equals(rows(whole, "demo"))
+    assert stored_rows(killed, "demo").equals(stored_rows(whole, "demo"))
     for system in whole.systems:
         for seed in ("demo-0001", "demo-0480"):
             query = Query("demo", seed=seed, aspect="method", system=system)
             assert killed.search(query).results == whole.search(query).results, system
-
-
-def test_fifty_thousand_documents_of_a_service_survive_ten_kills(home, tiny_model):
-    count = 50_000
-    command = ("import", "openalex:everything", "--name", "papers", "--encoder", tiny_model)
-    command = (*command, "--limit", count)
-    settings = {"SEEDLENS_SHARD_DOCUMENTS": "256", "SEEDLENS_OPENALEX_KEY": "a-key-of-mine"}
-    with serving_papers(count) as server, launching(**server.environment, **settings) as launcher:
-        for _ in range(5):  # while pages come ...
-            enough = len(server.seen) + CHANCE.randint(20, 90)
-            import_and_kill(launcher, home, command, lambda n=enough: len(server.seen) >= n)
-        for _ in range(5):  # ... and while documents are indexed
-            enough = written(home) + CHANCE.randint(10, 30)
-            import_and_kill(launcher, home, command, lambda n=enough: written(home) >= n)
-        pages = len(server.seen)
-        launcher.start(home, *command)
-        assert launcher.wait() == 0, Path(f"{home}.log").read_text("utf-8")
-        assert len(server.seen) == pages, "what was retrieved is not asked for again"
-        assert pages <= count // 100 + 2 * 5, "a kill costs the page at hand"
-
-    explorer = make_explorer(home)
-    info = explorer.library.corpus("papers")
-    assert (info.documents, info.expected, info.state) == (count, count, "ready")
-    ids = rows(explorer, "papers")["doc_id"].to_pylist()
-    assert ids == sorted(f"W{n}" for n in range(1, count + 1))
-    assert info.sources[0].documents == count
 
 
 # Running out of disk
@@ -137,4 +102,4 @@ def test_a_full_disk_costs_the_shard_at_hand_and_the_same_command_goes_on(
     info = after.library.corpus("papers")
     assert (info.documents, info.expected, info.state) == (40, 40, "ready")
     wanted = sorted(d["doc_id"] for d in [*short, *long])
-    assert rows(after, "papers")["doc_id"].to_pylist() == wanted
+    assert stored_rows(after, "papers")["doc_id"].to_pylist() == wanted

@@ -26,10 +26,7 @@ from engine.numeric import narrowed, unit
 from engine.queries import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
-from engine.search.systems.aspect_system import (
-    CANDIDATES,
-    focus_vector,
-)
+from engine.search.systems.aspect_system import CANDIDATES
 from engine.types.encoders import EncoderSpec
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
@@ -169,26 +166,6 @@ def test_what_the_index_finds_has_its_exact_score(resident, streamed, monkeypatc
     assert in_order(found)
 
 
-def first_stage(corpus, request):
-    """Half the document, half its aspect: what steer 0.5 asks of the vectors."""
-    assert request.focus is not None
-    aspect = focus_vector(request.seed, request.focus)
-    return [
-        VectorPart("vector", request.seed.vector, 0.5),
-        VectorPart(aspect_column("method"), aspect, 0.5),
-    ]
-
-
-def test_a_small_scope_is_exact_even_there(resident, streamed, monkeypatch):
-    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
-    filters = (parse_filter("year=1917"),)
-    for system in SYSTEMS:
-        query = {"seed": "d0000", "system": system, "filters": filters}
-        found = rank(streamed, **query)
-        assert {int(s.doc_id[1:]) % 100 for s in found} == {17}
-        assert_alike(found, rank(resident, **query))
-
-
 def test_a_judged_pool_is_ranked_whole_and_alone(resident, streamed):
     pool = ["d0003", "d2000", "d0000", "not there"]
     for corpus in (resident, streamed):
@@ -197,16 +174,6 @@ def test_a_judged_pool_is_ranked_whole_and_alone(resident, streamed):
             query = Query("large", seed="d0000", aspect="method", system=system)
             found = searcher.rank(query, searcher.seed(query), pool)
             assert {s.doc_id for s in found} == {"d0003", "d2000"}, system
-
-
-def test_words_score_alike_in_every_pool(table):
-    """What is remembered of one pool does not change what another one's documents score."""
-    corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
-    rows, scores = table.full_text("word", COUNT)
-    expected = {corpus.doc_ids[row]: score for row, score in zip(rows, scores, strict=True)}
-    for wanted in (["d0003", "d2000"], ["d2999"], ["d0003", "d2999"]):
-        found = corpus.word_scores("word", corpus.rows(wanted))
-        assert found.tolist() == pytest.approx([expected[i] for i in wanted])
 
 
 def test_a_document_far_from_the_seed_is_found_where_the_filter_leaves_out_all_that_is_near(

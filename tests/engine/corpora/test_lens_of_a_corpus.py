@@ -15,7 +15,6 @@ from engine.corpora.indexing import role_probabilities
 from engine.errors import BadInputError
 from engine.ingest.documents import role, role_labels
 from engine.lenses.definitions import CONVERSATIONS, POSTS, RESEARCH
-from engine.lenses.roles import prototypes, prototypes_from
 from engine.types.corpora import ImportRequest
 from engine.types.documents import SourceDocument
 from engine.types.encoders import Passage
@@ -58,36 +57,6 @@ def test_roles_of_a_lens_without_a_classifier_follow_its_aspects(encoder):
     )
     assert roles.argmax(axis=1).tolist() == [0, 1, 2, 3]
     assert roles.sum(axis=1) == pytest.approx(1.0)
-
-
-@pytest.mark.nightly
-def test_prototypes_tell_aspects_apart_far_better_than_chance(explorer, encoder):
-    """Accuracies as measured when they were made (0.59, 0.75, 0.67), with some room."""
-    opened = explorer.library.open("demo")
-    research = prototypes(RESEARCH, encoder)
-    hits = [
-        research.probabilities(seed.sentences)[i].argmax() == sentence.role
-        for seed in opened.seeds(opened.doc_ids)
-        for i, sentence in enumerate(seed.document.sentences)
-    ]
-    assert np.mean(hits) > 0.55, "the most frequent role would give 0.39"
-    for lens, least in ((CONVERSATIONS, 0.6), (POSTS, 0.6)):
-        assert _left_out_accuracy(lens, encoder) >= least, "chance would give 0.25"
-
-
-def _left_out_accuracy(lens, encoder):
-    def rows(texts):
-        return np.concatenate([sentences_of(encoder, t, ((0, len(t)),)) for t in texts])
-
-    known = [[rows((a.definition,)), rows(a.examples), rows(a.phrases)] for a in lens.aspects]
-    hits = []
-    for i, (definition, examples, phrases) in enumerate(known):
-        for j in range(len(examples)):
-            without = list(known)
-            without[i] = [definition, np.delete(examples, j, axis=0), phrases]
-            found = prototypes_from(without).probabilities(examples[j : j + 1])
-            hits.append(int(found.argmax()) == i)
-    return float(np.mean(hits))
 
 
 # Another lens for an indexed corpus

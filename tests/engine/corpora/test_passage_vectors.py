@@ -5,26 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.corpora.contracts import TokenRows
 from engine.corpora.opened import READS_BEFORE, OpenCorpus
 from engine.corpora.passage_vectors import Passages, size_of
 from engine.corpora.recent import Recent
 from engine.numeric import widened
 
-Tokens = Recent[tuple[int, int], TokenRows]
-
 
 @pytest.fixture(autouse=True)
-def room_for(monkeypatch):
-    """Empties what is kept, and sets the bytes that it may take."""
-
-    def set_room(bytes_):
-        tokens: Tokens = Recent(None, size_of, bytes_)
-        monkeypatch.setattr(Passages, "_tokens", tokens)
-        return tokens
-
-    set_room(2**30)
-    return set_room
+def _nothing_kept(monkeypatch):
+    monkeypatch.setattr(Passages, "_tokens", Recent(None, size_of, 2**30))
 
 
 @pytest.fixture
@@ -39,20 +28,6 @@ def corpus(small, monkeypatch):
 def passages(corpus):
     count = len(corpus.lens.aspects)
     return Passages(corpus.table, corpus.spec, count, corpus.words.idf)
-
-
-def size(rows):
-    return sum(array.nbytes for row in rows for array in row)
-
-
-def same(one, other):
-    return all(
-        np.array_equal(a.vectors, b.vectors)
-        and np.array_equal(a.starts, b.starts)
-        and np.array_equal(a.idf, b.idf)
-        and np.array_equal(a.roles, b.roles)
-        for a, b in zip(one, other, strict=True)
-    )
 
 
 def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(corpus):
@@ -84,21 +59,13 @@ def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus):
     assert title == pytest.approx(row.idf[inside].mean(), abs=1e-5)
 
 
-def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(corpus, room_for):
-    rows = np.arange(12)
-    each = [size(passages(corpus).tokens(rows[i : i + 1])) for i in rows]
-    kept = passages(corpus)
-    room = sum(each[:1]) + 4 * max(each)
-    tokens = room_for(room)
-    for row in rows:
-        kept.tokens(rows[:1])  # in use throughout
-        kept.tokens(rows[row : row + 1])
-        assert tokens._taken == size(list(tokens._kept.values())) <= room
-    assert [kept.has_tokens(rows[[at]]) for at in (0, 11, 1)] == [True, True, False]
-    # More than can be kept is read all the same.
-    all_ = np.arange(len(corpus))
-    assert same(kept.tokens(all_), passages(corpus).tokens(all_))
-    assert tokens._taken <= room or len(tokens._kept) == 1, "the one used last stays"
+def test_what_is_kept_takes_no_more_room_than_it_may_and_what_was_used_last_stays():
+    kept: Recent[str, str] = Recent(None, len, 10)
+    for key, expected in (("aaaa", "a"), ("bbbb", "ab"), ("aaaa", "ba"), ("cccc", "ac")):
+        assert kept.one(key[0], lambda key=key: key) == key
+        assert "".join(kept._kept) == expected
+    assert kept.one("d", lambda: "d" * 20) == "d" * 20
+    assert "".join(kept._kept) == "d", "what does not fit is alone"
 
 
 def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(corpus, monkeypatch):

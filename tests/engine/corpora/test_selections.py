@@ -82,14 +82,6 @@ def test_those_of_earlier_versions_are_read_and_go_to_the_ledger_with_another_le
     assert small_copy.facets("small", [kept]).documents == 3
 
 
-def test_it_outlives_a_change_of_lens_and_new_documents(small_copy):
-    kept = small_copy.select("small", CHOSEN)
-    small_copy.library.set_lens("small", POSTS)
-    assert small_copy.facets("small", [kept]).documents == 3
-    small_copy.library.add("small", [{"doc_id": "new", "text": "Bees are insects."}])
-    assert small_copy.facets("small", [kept]).documents == 3
-
-
 @pytest.mark.parametrize("only", [None, "irreplaceable"])
 def test_it_is_in_a_backup(small_copy, small_source, tmp_path, only):
     kept = small_copy.select("small", CHOSEN)

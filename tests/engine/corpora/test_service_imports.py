@@ -11,20 +11,13 @@ import pytest
 from engine.corpora import backup
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import (
-    ImportRequest,
-    NamedDataset,
-    Progress,
-    Repairs,
-    ServiceQueries,
-)
+from engine.types.corpora import ImportRequest, NamedDataset, Progress, Repairs, ServiceQueries
 from engine.types.people import Person
 from engine.types.searches import Query
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.vectors import DocumentTable
 from tests.fakes.service_server import Paper, serving_papers
-from tests.support import make_explorer
+from tests.support import make_explorer, stored_rows
 
 GRACE = Person("grace@example.org", "Grace", "lead")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -54,12 +47,6 @@ def bring(served, model, queries, name="papers"):
     return served.library.import_documents(request)
 
 
-def table(served, name="papers"):
-    """Every row with every column, in the order of the ids."""
-    found = DocumentTable.open(served.home.corpus(name))
-    return pa.Table.from_batches(list(found.columns(found.schema.names))).sort_by("doc_id")
-
-
 def test_a_corpus_of_a_service_is_updated_and_what_did_not_change_keeps_its_vectors(
     served, services, tiny_model
 ):
@@ -75,7 +62,7 @@ def test_a_corpus_of_a_service_is_updated_and_what_did_not_change_keeps_its_vect
     )  # fmt: skip
     assert served.library.corpus("papers").source == "openalex:everything"
     assert not list(served.home.retrieved.glob("*/")), "what was imported is kept once"
-    before = table(served)
+    before = stored_rows(served, "papers")
     filters = served.parse_filters("source=OpenAlex; field=Computer Science; year>=2020")
     found = served.search(Query("papers", seed="W7", system="dense", filters=filters))
     assert 0 < found.total < 130
@@ -84,7 +71,7 @@ def test_a_corpus_of_a_service_is_updated_and_what_did_not_change_keeps_its_vect
     report = bring(served, tiny_model, served.library.sources_to_update("papers"))
     assert (report.added, report.updated, report.unchanged) == (10, 1, 124)
     assert report.documents == 140, "what the service has no more stays"
-    after = table(served)
+    after = stored_rows(served, "papers")
     kept = [id_ for id_ in before["doc_id"].to_pylist() if id_ != "W6"]
     same = [t.filter(pa.compute.is_in(t["doc_id"], pa.array(kept))) for t in (before, after)]
     assert same[0].equals(same[1])
@@ -263,12 +250,3 @@ def test_missing_abstracts_are_looked_up_by_doi(served, services, tiny_model, li
         "doi:10.5555/paper.777,doi:10.5555/paper.9",
     ]
     assert not list(served.home.retrieved.glob("*/"))
-
-
-def test_nothing_is_imported_where_the_service_refuses_to_look_up(
-    served, services, tiny_model, library
-):
-    services.behaviour.key = "another-key-than-mine"
-    with pytest.raises(ServiceError):
-        served.library.import_documents(filling(library, tiny_model))
-    assert not served.library.corpora()

@@ -15,8 +15,7 @@ from tests.fakes.small_corpus import DOCUMENTS
 
 CLOSE = {"search": 0.999, "indexing": 0.995}
 """Cosine; bfloat16 stays above the first, 8-bit layers above the second."""
-UNBATCHED = 1e-2
-"""Largest difference of a component that bfloat16 may make between batches."""
+UNBATCHED = 1e-2  # Largest difference of a component that bfloat16 may make between batches
 
 
 def passage(text, title=""):
@@ -164,15 +163,7 @@ def test_the_last_sentence_of_a_long_text_counts(encoder, long_encoding):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "...",
-        "🐝🍯 👩‍👩‍👧 🌉",
-        "הדבורים מתות בחורף.",
-        "é" * 3000,
-        "\x00",
-    ],
+    "text", ["", "...", "🐝🍯 👩‍👩‍👧 🌉", "הדבורים מתות בחורף.", "é" * 3000, "\x00"]
 )
 def test_any_text_has_a_vector_of_unit_length(encoder, text):
     encoded = encoder.encode([passage(text)])[0]
