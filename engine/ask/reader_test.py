@@ -18,7 +18,7 @@ from engine.ask.answering import SCENARIO_TOKENS, fitting, need_scenarios, scena
 from engine.errors import BadInputError, check_between
 from engine.llm.judges import document_text, halved
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, json_prompt, without_reasoning
-from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.llm.texts import PROMPTS, cut_text, fenced
 from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
@@ -206,8 +206,8 @@ Read = tuple[Sequence[str | None], Sequence[float | None]]
 
 @dataclass(frozen=True, slots=True)
 class PreparedReading(ModelTask[ReadingTest]):
-    """All that is known before the model is asked, which is the task; a run that ends early is
-    measured on what was answered."""
+    """All that is known before the model is asked, which is the task: it answers a collection's
+    questions under every condition. A run that ends early is measured on what was answered."""
 
     searcher: Searcher
     collection: Collection
@@ -293,13 +293,6 @@ class PreparedReading(ModelTask[ReadingTest]):
             for at, grade in zip(prompts, grades, strict=True):
                 points[at] = None if grade is None else float(grade.points)
         return answers, points
-
-
-class ReaderTest(TaskRunner[PreparedReading, ReadingTest]):
-    """Lets a model answer a collection's questions under every condition."""
-
-    def _task(self, request: PreparedReading) -> PreparedReading:
-        return request
 
 
 def prepare(

@@ -13,6 +13,7 @@ from typing import Any, cast
 from engine.annotate.annotation import Annotation
 from engine.annotate.projects import check_annotator
 from engine.build.build_records import (
+    RESULTS,
     Clustering,
     Expanded,
     Made,
@@ -47,8 +48,9 @@ from engine.types.builds import (
     StepState,
 )
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
-from storage.builds import Builds, LabelRow
+from storage.builds import LabelRow
 from storage.documents import Documents, Stored
+from storage.ledger import Ledger
 
 Queries = tuple[BuildQuery, ...]
 COMMON = 0.2
@@ -147,7 +149,7 @@ def edited(
     kept = []
     for cluster in clusters:
         if cluster.doc_ids:
-            name = check_line(cluster.name, "A cluster's name", LONGEST_LABEL)
+            name = check_line(cluster.name, "cluster's name", LONGEST_LABEL)
             if not name:
                 which = f"The cluster of '{cluster.doc_ids[0]}'"
                 raise BadInputError(f"{which} has no name.", "Name it.")
@@ -209,8 +211,7 @@ class OpenBuild:
     spec: BuildSpec  # spec, author, time: of the version when it was opened
     author: str
     time: datetime
-    rows: Builds  # labels, in the ledger
-    results: Mapping[BuildStep, Documents[Made[Any]]]  # of the steps, in the ledger
+    ledger: Ledger  # labels, and what the steps made
     library: Library
     annotation: Annotation
     recent: Recent[Hashable, Any]
@@ -250,7 +251,7 @@ class OpenBuild:
 
     def labels(self) -> list[Label]:
         """Every labelled document, in the order of the corpus."""
-        rows = {row.doc_id: row for row in self.rows.labels(*self._place)}
+        rows = {row.doc_id: row for row in self.ledger.builds.labels(*self._place)}
         return [
             Label(
                 *(row.doc_id, row.label, row.quote, cast("Maker", row.maker), row.author),
@@ -280,7 +281,7 @@ class OpenBuild:
                     f"Document '{doc_id}' is not among those that '{self.spec.name}' reads.",
                     "Check the id.",
                 )
-            lines[doc_id] = check_line(text, f"The label of '{doc_id}'", LONGEST_LABEL)
+            lines[doc_id] = check_line(text, f"label of '{doc_id}'", LONGEST_LABEL)
         now, rows = datetime.now(UTC), []
 
         def changed(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
@@ -291,7 +292,7 @@ class OpenBuild:
                     rows.append(LabelRow(*where, label, "", "person", author, basis, now))
             return rows
 
-        self.rows.change_labels(*self._place, changed)
+        self.ledger.builds.change_labels(*self._place, changed)
         return len(rows)
 
     # -- clusters ----------------------------------------------------------------------
@@ -433,7 +434,7 @@ class OpenBuild:
         return after[key]
 
     def _by_person(self, cluster: Cluster, text: str) -> BuildQuery:
-        line = check_line(text, "The query", LONGEST_QUERY)
+        line = check_line(text, "query", LONGEST_QUERY)
         if not line:
             raise BadInputError(f"The query of '{cluster.name}' is empty.", "Write it, or drop it.")
         overlap = self.vocabulary.overlap(line, cluster.doc_ids)
@@ -494,7 +495,10 @@ class OpenBuild:
 
     def made(self, step: BuildStep) -> Made[Any] | None:
         """What a step made; None before it ran or was done by hand."""
-        return self.results[step].value(self.spec.name, self.spec.corpus)
+        return self._results(step).value(self.spec.name, self.spec.corpus)
+
+    def _results(self, step: BuildStep) -> Documents[Made[Any]]:
+        return self.ledger.documents(f"build {step}", RESULTS[step])
 
     def change(
         self, step: BuildStep, change: Callable[[Made[Any] | None], Made[Any] | None], author: str
@@ -504,7 +508,7 @@ class OpenBuild:
         def changed(stored: Stored[Made[Any]] | None) -> Made[Any] | None:
             return change(None if stored is None else stored.value)
 
-        self.results[step].change(self.spec.name, changed, author, self.spec.corpus)
+        self._results(step).change(self.spec.name, changed, author, self.spec.corpus)
 
     def state(self) -> BuildState:
         """How far each step is."""
@@ -540,7 +544,8 @@ class OpenBuild:
         labels, run = self.labels(), self.made("label")
         pending = sum(map(_is_pending, labels))
         # A run that was killed left its labels, but nothing that says that it ran.
-        by_model = [row for row in self.rows.labels(*self._place) if row.maker == "model"]
+        rows = self.ledger.builds.labels(*self._place)
+        by_model = [row for row in rows if row.maker == "model"]
         return StepState(
             "label",
             done=len(labels) - pending,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
-
-import numpy as np
 
 from engine.annotate.model_grading import Asked, grading, in_words
 from engine.annotate.projects import BUILT, check_annotator, checked, is_member, model_annotator
@@ -43,7 +41,6 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import find_aspect
 from engine.llm.messages import Prompt
 from engine.llm.tasks import Estimator, ModelTask, TaskRun
-from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.annotating import (
     ANCHORS,
@@ -64,12 +61,10 @@ from engine.types.builds import (
     StepRequest,
 )
 from engine.types.documents import Document
-from engine.types.encoders import Passage
 from engine.types.lenses import Aspect, Lens
 from engine.types.models import Estimate, TaskReport, summed
 from engine.types.searches import Query
 from storage.builds import LabelRow
-from storage.ledger import Ledger
 from storage.projects import PoolRow
 
 # -- labels --------------------------------------------------------------------------------------
@@ -104,7 +99,7 @@ async def label(work: Work) -> TaskReport[int]:
             for doc_id, answer in answers.items()
             if answer is not None
         ]
-        await asyncio.to_thread(build.rows.add_labels, rows)
+        await asyncio.to_thread(build.ledger.builds.add_labels, rows)
         made += sum(bool(row.label) for row in rows)
         reached += len(rows) if work.stopped else len(documents)
         failed += 0 if work.stopped else len(documents) - len(rows)
@@ -273,13 +268,13 @@ SOURCE = "cluster"
 LONGEST_ID = 48
 
 
-async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
+async def expand(work: Work) -> TaskReport[int]:
     """Make the project or update it: queries, positives, pools, grades."""
     build = work.build
     basis = expanding_basis(build.spec, build.asked())
     project = await asyncio.to_thread(_saved_project, work)
     expanded, notes = await asyncio.to_thread(_asked, work, project)
-    notes += await asyncio.to_thread(_write_positives, work, ledger, project, expanded)
+    notes += await asyncio.to_thread(_write_positives, work, project, expanded)
     work.say(0, 0)  # how much there is to grade is known when the pools are filled
     expanded = await asyncio.to_thread(_pooled, work, project, expanded)
     await asyncio.to_thread(work.keep, (*expanded,))
@@ -379,12 +374,10 @@ def free_id(name: str, taken: Iterable[str]) -> str:
     return free
 
 
-def _write_positives(
-    work: Work, ledger: Ledger, project: Project, expanded: Sequence[Expanded]
-) -> tuple[str, ...]:
+def _write_positives(work: Work, project: Project, expanded: Sequence[Expanded]) -> tuple[str, ...]:
     """Write clusters as judgments by the model that labelled a document, or by the person who put
     it there; take back those whose document left its cluster, with a note."""
-    current = work.build.annotation.judgments(project)
+    current, ledger = work.build.annotation.judgments(project), work.build.ledger
     wanted = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
     asked = {one.query_id for one in expanded}
     mine = [j for j in current if j.event.startswith(BUILT) and j.query_id in asked]
@@ -444,22 +437,22 @@ class RunStep(ModelTask[int]):
     """One step of a build, resumed; one per build at a time in all processes. The result is the
     number of labels that say something, clusters, queries or grades made."""
 
-    def __init__(self, build: OpenBuild, request: StepRequest, ledger: Ledger) -> None:
+    def __init__(self, build: OpenBuild, request: StepRequest) -> None:
         spec, step = build.spec, request.step
         self.request: BuildStep = step
         self.phase, self.key = step, (spec.corpus, spec.name)
         self.busy = f"Another step of '{spec.name}' is under way."
         self.needs_model = step != "collapse"  # which does something without one too
-        self._build, self._author, self._ledger = build, request.author, ledger
+        self._build, self._author = build, request.author
         _check(build, step)
 
     def held(self) -> AbstractContextManager[None]:
-        corpus, name = self._build.spec.corpus, self._build.spec.name
-        what = f"A step of '{name}' is being done"
-        return self._ledger.locks.hold("build", corpus, name, what=what, wait=0.0)
+        what = f"A step of '{self._build.spec.name}' is being done"
+        spec, locks = self._build.spec, self._build.ledger.locks
+        return locks.hold("build", spec.corpus, spec.name, what=what, wait=0.0)
 
     def estimate(self, known: Estimator) -> Estimate:
-        items, plans = PLANS[self.request](self._build)
+        items, plans = STEPS[self.request][1](self._build)
         if not self.needs_model and not known.model:
             plans = []
         costs = [known.estimate(sample, calls) for calls, sample in plans if sample]
@@ -468,19 +461,7 @@ class RunStep(ModelTask[int]):
     async def run(self, run: TaskRun) -> TaskReport[int]:
         _check(self._build, self.request)
         work = Work(self._build, self.request, check_annotator(self._author), run)
-        if self.request == "label":
-            return await label(work)
-        if self.request == "collapse":
-            return await collapse(work, self._embed)
-        if self.request == "verbalise":
-            return await verbalise(work)
-        return await expand(work, self._ledger)
-
-    def _embed(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of the embedded model, whatever model the corpus has."""
-        encoder = self._build.library.embedded()
-        encoded = encoder.encode([Passage("", text, ()) for text in texts])
-        return np.stack([one.vector for one in encoded])
+        return await STEPS[self.request][0](work)
 
 
 def _check(build: OpenBuild, step: BuildStep) -> None:
@@ -560,12 +541,17 @@ def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
     return items, [(items, _grading(spec, texts[0], documents))]
 
 
-PLANS: Mapping[BuildStep, Callable[[OpenBuild], tuple[int, list[Questions]]]] = {
-    "label": _label,
-    "collapse": _collapse,
-    "verbalise": _verbalise,
-    "expand": _expand,
+Step = tuple[
+    Callable[[Work], Awaitable[TaskReport[int]]],
+    Callable[[OpenBuild], tuple[int, list[Questions]]],
+]
+STEPS: Mapping[BuildStep, Step] = {
+    "label": (label, _label),
+    "collapse": (collapse, _collapse),
+    "verbalise": (verbalise, _verbalise),
+    "expand": (expand, _expand),
 }
+"""What does each step, and what counts the items and questions that are left of it."""
 
 
 def _grading(spec: BuildSpec, query: str, documents: Sequence[Document]) -> list[Prompt[Any]]:

@@ -139,23 +139,19 @@ class Account:
     limits: Budget
     spending: Spending
 
-    def hold(self, input_tokens: int, output_tokens: int) -> None:
+    def hold(self, sent: int, answered: int) -> None:
         """Set tokens aside for a call that starts now; BudgetReachedError where today's budget is
         exceeded."""
 
         def check(spent: Spent) -> None:
-            limit = self.limits.reached_by(
-                spent.calls + 1,
-                spent.input_tokens + input_tokens,
-                spent.output_tokens + output_tokens,
-            )
-            if limit:
+            tokens = spent.input_tokens + sent, spent.output_tokens + answered
+            if limit := self.limits.reached_by(spent.calls + 1, *tokens):
                 raise BudgetReachedError(
                     f"Your budget of {limit} a day is reached; what was answered counts.",
                     "Go on tomorrow: answers that are there are not asked for twice.",
                 )
 
-        self.spending.add(self.person, 1, input_tokens, output_tokens, check)
+        self.spending.add(self.person, 1, sent, answered, check)
 
     def settle(self, held: tuple[int, int], used: tuple[int, int]) -> None:
         """End a call that :meth:`hold` began, with the tokens that it took."""

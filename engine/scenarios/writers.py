@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import Recipe
 from engine.lenses.definitions import lens_to_json
 from engine.llm.client import Client, ask_groups
 from engine.llm.judges import halved
-from engine.llm.messages import Prompt, Words, json_prompt, part_tokens
+from engine.llm.messages import Prompt, Words, json_prompt, lenient, part_tokens
 from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced, parts_of
 from engine.numeric import FloatArray, unit
 from engine.types.documents import Document, Sentence
@@ -72,7 +72,7 @@ class Written(BaseModel):
     def _usable(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        entries = different(entry for item in value if (entry := _entry(item)) is not None)
+        entries = different(filter(None, (lenient(WrittenScenario, item) for item in value)))
         if not entries:
             raise ValueError("no scenario is complete")
         return entries[:MOST_PER_PART]
@@ -85,13 +85,6 @@ class Written(BaseModel):
             )
             for s in self.scenarios
         ]
-
-
-def _entry(value: Any) -> WrittenScenario | None:
-    try:
-        return WrittenScenario.model_validate(value)
-    except ValidationError:
-        return None
 
 
 def different(entries: Iterable[WrittenScenario]) -> list[WrittenScenario]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from engine.assist.infer_facts import FactsByModel, InferRequest
+from engine.assist.infer_facts import InferFacts, InferRequest
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
-from engine.generate.generator import Generation, GenerationRequest
+from engine.generate.generator import GenerateCollection, GenerationRequest
 from engine.generate.implicit_records import ImplicitRequest
 from engine.llm.endpoints import EndpointError, NoEndpointError
 from engine.llm.tasks import TaskRunner
@@ -22,8 +22,7 @@ from engine.types.reading import AskRequest
 from engine.types.reranking import RerankRequest
 from engine.types.scenarios import PairRequest, ScenarioRequest
 from engine.types.searches import Query
-from tests.fakes.build_answers import builds_collections
-from tests.fakes.lens_builds import AUTHOR, LENS, NAME, SMALL
+from tests.fakes.build_answers import AUTHOR, LENS, NAME, SMALL_METHODS, builds_collections
 from tests.fakes.model_answers import MODEL, grades_by, grades_pairs, in_title, writes_scenarios
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import SEED, knowledge
@@ -34,13 +33,17 @@ AT_ONCE = 8
 """Questions that are under way when a run is cancelled, at most."""
 
 
+def _runner(explorer):
+    return TaskRunner(explorer.settings, explorer.ledger.answers)
+
+
 def _scenarios(explorer):
     return explorer.scenarios, ScenarioRequest("small")
 
 
 def _facts(explorer):
-    facts = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
-    return facts, InferRequest("small")
+    parts = explorer.home, explorer.ledger, explorer.settings, explorer.library
+    return _runner(explorer), InferFacts(InferRequest("small"), *parts)
 
 
 def _grades(explorer):
@@ -73,7 +76,7 @@ def _collection(explorer):
     implicit = ImplicitRequest("temporal", "multi", 1, 1, 4)
     out = explorer.home.root.parent / "collection"
     request = GenerationRequest(implicit, out, overwrite=True, with_model=True)
-    return Generation(explorer.settings, explorer.ledger.answers), request
+    return _runner(explorer), GenerateCollection(request)
 
 
 def _says_nothing(_, __):
@@ -97,7 +100,7 @@ TASKS = {
     "facts": Task(_facts, _no_facts),
     "grading": Task(_grades, grades_by()),
     "pairs": Task(_pairs, grades_pairs(in_title)),
-    "labelling": Task(_labels, builds_collections(SMALL)),
+    "labelling": Task(_labels, builds_collections(SMALL_METHODS)),
 }
 ONE_RESULT = {
     "ranking": Task(_ranking, _says_nothing),

@@ -12,7 +12,7 @@ from engine.types.documents import Document
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from engine.types.reading import Answer, AskJob, AskRequest, GivenPassage
-from pages._ask.answer import answer_data
+from pages._ask.ask_page import answer_data
 from tests.fakes.model_answers import Knowledge
 from tests.fakes.model_server import serving
 from tests.pages.visits import (

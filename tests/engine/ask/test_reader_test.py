@@ -11,13 +11,13 @@ import pytest
 from engine.ask.reader_test import (
     GOLD,
     Condition,
-    ReaderTest,
     ReadingPlan,
     prepare,
 )
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.llm.endpoints import EndpointError
+from engine.llm.tasks import TaskRunner
 from engine.measures.metrics import rouge_1_recall
 from engine.types.scenarios import ScenarioRequest
 from tests.fakes.model_answers import MODEL, Knowledge
@@ -82,7 +82,7 @@ def server():
 @pytest.fixture
 def reader_test(loans, server, store):
     settings = loans.settings.model_copy(update={"openai_base_url": server.url, "llm_model": MODEL})
-    return ReaderTest(settings, store)
+    return TaskRunner(settings, store)
 
 
 def prepared(loans, collection, **plan):

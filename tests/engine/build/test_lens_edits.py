@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,7 +11,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Judgment, Project
 from engine.types.builds import StepRequest
 from engine.types.searches import Query
-from tests.fakes.lens_builds import (
+from tests.fakes.build_answers import (
     AUTHOR,
     GRADING,
     LABELLING,
@@ -23,9 +23,6 @@ from tests.fakes.lens_builds import (
 )
 from tests.fakes.model_sessions import session
 from tests.fakes.small_corpus import DOCUMENTS
-
-if TYPE_CHECKING:
-    pass
 
 OVERLOOKED = "maps-sensor"
 
@@ -206,7 +203,7 @@ NO_LENSES: list[tuple[dict[str, Any], str]] = [
     ({"systems": ("nothing",)}, "nothing"),
     ({"systems": ()}, "no source"),
     ({"smallest": 5, "largest": 4}, "5 to 4 documents"),
-    ({"limit": 0}, "0 documents"),
+    ({"limit": 0}, "limit of documents is 0"),
     ({"overlap": 1.5}, "overlap is 1.5"),
     ({"depth": 0}, "depth"),
 ]

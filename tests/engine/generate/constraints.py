@@ -13,7 +13,7 @@ from engine.generate.implicit_records import (
     PriceTuple,
     TupleSet,
 )
-from engine.generate.tuple_sets import (
+from engine.generate.scenes import (
     APART,
     BLOCK,
     BLOCK_DAYS,

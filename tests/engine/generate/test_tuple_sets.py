@@ -9,8 +9,7 @@ from engine.generate.implicit_records import (
     STYLES,
     ImplicitRequest,
 )
-from engine.generate.scenes import tuple_set
-from engine.generate.tuple_sets import UnsatisfiableError, solve
+from engine.generate.scenes import UnsatisfiableError, solve, tuple_set
 from tests.engine.generate.constraints import broken
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from engine.types.documents import Document
-from pages._build.build_attribute import EXAMPLE
+from pages._build.build_page import EXAMPLE
 from pages._build.build_tables import document_html
-from pages._build.build_words import SHOWN_BY
+from pages._build.build_words import RUNS
 from tests.pages.build.build_steps import HOSTILE, LENS, open_row, step, table, tick, visit
 from tests.pages.visits import click, run, shown
 
@@ -69,7 +69,7 @@ def test_a_page_without_a_build_lists_those_that_there_are(labelled):
     assert page.query_params["build"] == "methods"
     waiting = labelled.builds.open("small", "methods").state().next
     assert waiting is not None
-    assert page.query_params["step"] == SHOWN_BY[waiting], "where the build stands"
+    assert page.query_params["step"] == RUNS[waiting].key, "where the build stands"
 
 
 @pytest.mark.parametrize(
