@@ -32,9 +32,7 @@ PASSAGE_TOKENS = 400  # An abstract or a short conversation stays whole
 
 
 def passages_of(
-    results: Sequence[Result],
-    scenarios: Mapping[str, Sequence[str]],
-    tokens: int = PASSAGE_TOKENS,
+    results: Sequence[Result], scenarios: Mapping[str, Sequence[str]], tokens: int = PASSAGE_TOKENS
 ) -> tuple[GivenPassage, ...]:
     """Numbered passages in the order of the ranking; documents without text are left out."""
     passages: list[GivenPassage] = []

@@ -29,7 +29,7 @@ from engine.corpora.stored_facts import (
     in_reading_order,
     store_facts,
 )
-from engine.errors import BadInputError, check_between
+from engine.errors import check_between
 from engine.facts.periods import Period, containing, in_words
 from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
@@ -281,10 +281,6 @@ class InferFacts(ModelTask[Counts]):
         settings: Settings,
         library: Library,
     ) -> None:
-        if not request.kinds or not set(request.kinds) <= set(KINDS):
-            raise BadInputError(
-                f"Kinds of facts are {', '.join(KINDS)}.", "Write --kinds place,date."
-            )
         check_between("The limit of documents", request.limit, 1)
         self.request, self.key = request, request.corpus
         self._home, self._ledger, self._settings, self._library = home, ledger, settings, library
@@ -339,11 +335,7 @@ class InferFacts(ModelTask[Counts]):
         return TaskReport(result=counts, failed=failed, left=left)
 
     def _store(
-        self,
-        table: DocumentTable,
-        answered: dict[str, list[Claim]],
-        model: str,
-        counts: Counts,
+        self, table: DocumentTable, answered: dict[str, list[Claim]], model: str, counts: Counts
     ) -> None:
         """Replace the model's earlier facts of these kinds by valid new ones."""
         kinds = self.request.kinds

@@ -17,13 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.build.build_prompts import merging, naming
-from engine.build.build_records import (
-    Clustering,
-    Made,
-    clustering_basis,
-    label_counts,
-    shown,
-)
+from engine.build.build_records import Clustering, Made, clustering_basis, label_counts, shown
 from engine.build.opened_build import Work
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
@@ -58,7 +52,9 @@ def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Clu
     made = []
     for members in grouped(vectors, distance):
         sizes = [len(documents[i]) for i in members]
-        central = documents[members[most_central(vectors[members], sizes)]]
+        own, mean = vectors[members], np.asarray(sizes, dtype=np.float32) @ vectors[members]
+        # The label nearest to the weighted mean of all; the first of equals.
+        central = documents[members[int(np.argmax(np.round(own @ mean, 6)))]]
         [(name, _)] = Counter(labels[doc_id] for doc_id in central).most_common(1)
         doc_ids = sorted((d for i in members for d in documents[i]), key=place.__getitem__)
         made.append(Cluster("", name, tuple(doc_ids)))
@@ -114,12 +110,6 @@ def _by_group(numbers: NDArray[np.int_]) -> list[list[int]]:
     for row, number in enumerate(numbers.tolist()):
         groups.setdefault(number, []).append(row)
     return list(groups.values())
-
-
-def most_central(vectors: FloatArray, weights: Sequence[float]) -> int:
-    """The row nearest to the weighted mean of all; the first of equals."""
-    mean = np.asarray(weights, dtype=np.float32) @ vectors
-    return int(np.argmax(np.round(vectors @ mean, 6)))
 
 
 def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Cluster]:

@@ -203,11 +203,7 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
     steps = BUILD_STEPS  # in the order in which they run
 
     def __init__(
-        self,
-        ledger: Ledger,
-        settings: Settings,
-        library: Library,
-        annotation: Annotation,
+        self, ledger: Ledger, settings: Settings, library: Library, annotation: Annotation
     ) -> None:
         super().__init__(settings, ledger.answers)
         self._ledger = ledger

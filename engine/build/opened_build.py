@@ -419,7 +419,15 @@ class OpenBuild:
     ) -> BuildQuery:
         """Word a query, take it out or back in; what is None stays."""
         author, cluster = check_annotator(author), find_cluster(self.active(), key)
-        worded = None if text is None else self._by_person(cluster, text)
+        worded = None
+        if text is not None:
+            line = check_line(text, "query", LONGEST_QUERY)
+            if not line:
+                words = f"The query of '{cluster.name}' is empty."
+                raise BadInputError(words, "Write it, or drop it.")
+            basis, doc_ids = query_basis(self.spec, cluster), cluster.doc_ids
+            overlap = self.vocabulary.overlap(line, doc_ids)
+            worded = BuildQuery(key, line, doc_ids, overlap, "person", 0, basis=basis)
         after: dict[str, BuildQuery] = {}
 
         def change(made: Made[Queries] | None) -> Made[Queries] | None:
@@ -432,14 +440,6 @@ class OpenBuild:
 
         self.change("verbalise", change, author)
         return after[key]
-
-    def _by_person(self, cluster: Cluster, text: str) -> BuildQuery:
-        line = check_line(text, "query", LONGEST_QUERY)
-        if not line:
-            raise BadInputError(f"The query of '{cluster.name}' is empty.", "Write it, or drop it.")
-        overlap = self.vocabulary.overlap(line, cluster.doc_ids)
-        basis = query_basis(self.spec, cluster)
-        return BuildQuery(cluster.key, line, cluster.doc_ids, overlap, "person", 0, basis=basis)
 
     # -- the annotation project --------------------------------------------------------
 

@@ -37,7 +37,7 @@ from engine.build.build_records import (
 )
 from engine.build.clustering import ROUNDS, WINDOW, collapse
 from engine.build.opened_build import OpenBuild, Vocabulary, Work, different
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError, check_known
 from engine.lenses.definitions import find_aspect
 from engine.llm.messages import Prompt
 from engine.llm.tasks import Estimator, ModelTask, TaskRun
@@ -203,10 +203,7 @@ async def verbalise(work: Work) -> TaskReport[int]:
 
 
 async def _worded(
-    work: Work,
-    clusters: Sequence[Cluster],
-    labels: Mapping[str, str],
-    vocabulary: Vocabulary,
+    work: Work, clusters: Sequence[Cluster], labels: Mapping[str, str], vocabulary: Vocabulary
 ) -> list[_Draft]:
     """The best of up to three tries for each cluster."""
 
@@ -466,8 +463,7 @@ class RunStep(ModelTask[int]):
 
 def _check(build: OpenBuild, step: BuildStep) -> None:
     name = build.spec.name
-    if step not in BUILD_STEPS:
-        raise BadInputError(f"There is no step '{step}'.", f"Use {', '.join(BUILD_STEPS)}.")
+    check_known("step", step, BUILD_STEPS)
     if step == "collapse" and not build.shown_labels():
         raise BadInputError(
             f"No document of '{name}' has a label yet.", "Run the step 'label' first."
@@ -542,8 +538,7 @@ def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
 
 
 Step = tuple[
-    Callable[[Work], Awaitable[TaskReport[int]]],
-    Callable[[OpenBuild], tuple[int, list[Questions]]],
+    Callable[[Work], Awaitable[TaskReport[int]]], Callable[[OpenBuild], tuple[int, list[Questions]]]
 ]
 STEPS: Mapping[BuildStep, Step] = {
     "label": (label, _label),

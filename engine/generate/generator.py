@@ -77,10 +77,7 @@ _QUESTIONS: dict[type, tuple[type[BaseModel], str]] = {
         PriceFound,
         "What was bought, which amount does the text state, and what does it cost then?",
     ),
-    PlaceTuple: (
-        PlaceFound,
-        "Where did the activity take place, and in which country is that?",
-    ),
+    PlaceTuple: (PlaceFound, "Where did the activity take place, and in which country is that?"),
     DateTuple: (
         DaysFound,
         "When was it written, and on which days did or will the activity take place?",
@@ -185,11 +182,7 @@ async def rewrite(
 
 
 async def _attempt(
-    run: TaskRun,
-    pending: Sequence[Example],
-    seed: int,
-    attempt: int,
-    rejected: Counter[str],
+    run: TaskRun, pending: Sequence[Example], seed: int, attempt: int, rejected: Counter[str]
 ) -> list[Example]:
     """The examples with a document that was verified; the others are counted."""
     answers = await run.ask([writing(seed, example.scene, attempt) for example in pending])

@@ -16,7 +16,7 @@ from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from engine.errors import BadInputError
 from engine.generate import wording
@@ -163,14 +163,6 @@ BLOCK = len(RUNNING) + len(APART) + ONCE
 MOST_MESSAGES_A_DAY = 3
 _WIDEST_GAPS = 9
 """Days that an activity with gaps stretches over at most, so that one message can see them all."""
-
-
-def date_set(request: ImplicitRequest, number: int) -> TupleSet:
-    """Set ``number``."""
-    rng = randomness(request.seed, "dates", request.style, number)
-    if request.style == "uni":
-        return _schedule(request, number, rng)
-    return _thread(request, number, rng)
 
 
 def _thread(request: ImplicitRequest, number: int, rng: random.Random) -> TupleSet:
@@ -429,13 +421,17 @@ def _country_words(code: str) -> tuple[tuple[str, ...], frozenset[str], str]:
 
 # -- scenes ---------------------------------------------------------------------------------------
 
-MAKERS = {"arithmetic": price_set, "temporal": date_set, "world": place_set}
 _FIRST_HOUR, _LAST_HOUR = 8, 21
 
 
 def tuple_set(request: ImplicitRequest, number: int) -> TupleSet:
     """The tuples of set ``number``, whatever ``request.sets`` is."""
-    return MAKERS[request.category](request, number)
+    if request.category == "arithmetic":
+        return price_set(request, number)
+    if request.category == "world":
+        return place_set(request, number)
+    rng = randomness(request.seed, "dates", request.style, number)
+    return (_schedule if request.style == "uni" else _thread)(request, number, rng)
 
 
 def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
@@ -459,6 +455,10 @@ def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
         reference, bought = brands[i], brands[count + i]
         if multi:
             reference, bought = (f"{brands[i]} {line}" for line in lines)
+        own_words: dict[str, Any] = {"speaker": people[i]}
+        if not multi:
+            own_words = {"other": people[i], "activity": activities[i]}
+            own_words["item"] = items[i] if shops else ""
         scene = replace(
             shared,
             doc_id=f"{request.category}-{request.style}-{drawn.number:04d}-{i:02d}",
@@ -470,12 +470,8 @@ def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
             opening=openings[i],
             reference=reference if shops else "",
             bought=bought if shops else "",
+            **own_words,
         )
-        if multi:
-            scene = replace(scene, speaker=people[i])
-        else:
-            scene = replace(scene, other=people[i], activity=activities[i])
-            scene = replace(scene, item=items[i] if shops else "")
         scenes.append(scene)
     return scenes
 
@@ -514,19 +510,9 @@ def _shared(request: ImplicitRequest, drawn: TupleSet) -> Scene:
 
 def _openings(rng: random.Random, request: ImplicitRequest, main: str) -> list[tuple[str, str]]:
     """Two sentences for each document of a set to begin with: no two begin alike (A.4)."""
-    if request.style == "multi":
-        pairs = [
-            (lead, tail)
-            for lead in wording.PHRASES["opening_leads"]
-            for tail in wording.PHRASES["opening_tails"]
-        ]
-    else:
-        name = main.split()[0]
-        pairs = [
-            (lead.format(name=name), tail)
-            for lead in wording.PHRASES["hello_leads"]
-            for tail in wording.PHRASES["hello_tails"]
-        ]
+    kind, name = ("opening", "") if request.style == "multi" else ("hello", main.split()[0])
+    leads, tails = wording.PHRASES[f"{kind}_leads"], wording.PHRASES[f"{kind}_tails"]
+    pairs = [(lead.format(name=name), tail) for lead in leads for tail in tails]
     return rng.sample(pairs, request.documents)
 
 

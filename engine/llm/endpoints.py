@@ -115,11 +115,6 @@ class Budget:
                 "Give the price per million input and output tokens too.",
             )
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether anything is limited."""
-        return (self.calls, self.tokens, self.cost) != (None, None, None)
-
     def reached_by(self, calls: int, tokens_in: int, tokens_out: int) -> str:
         """The limit that these go beyond, in words; "" for none."""
         if self.calls is not None and calls > self.calls:
@@ -229,8 +224,6 @@ class RoundProgress:
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 """What the settings are called, in the environment, in secrets.toml and in a page's session."""
-CONCURRENCY = 8  # Requests under way at once, where nothing else is set
-RETRIES = 4  # Of a request that failed, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +328,9 @@ class Connection:
 
     endpoint: Endpoint
     budget: Budget = field(default_factory=Budget)
-    concurrency: int = CONCURRENCY  # requests under way at once
+    concurrency: int = 8  # requests under way at once
     timeout: float = 60.0  # seconds of silence until a request counts as lost
-    retries: int = RETRIES  # of a failed request
+    retries: int = 4  # of a failed request
     account: Account | None = None  # what the person may spend today; None for no limit
 
     def within(self, announced: Estimate) -> Connection:

@@ -157,8 +157,6 @@ def distill(
     """Train on the lessons, and keep what was learned in a folder."""
     need_extra()
     check_folder(out)
-    if len(lessons) < 2:
-        raise BadInputError("Nothing can be learned from fewer than two documents.")
     training = training or Training()
     started = time.perf_counter()
     train, held_out = split(lessons)

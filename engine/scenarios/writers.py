@@ -21,7 +21,7 @@ from engine.llm.messages import Prompt, Words, json_prompt, lenient, part_tokens
 from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced, parts_of
 from engine.numeric import FloatArray, unit
 from engine.types.documents import Document, Sentence
-from engine.types.lenses import Aspect, Lens
+from engine.types.lenses import Lens
 from engine.types.scenarios import Scenario, ScenarioSource
 
 # -- what a model is asked for ------------------------------------------------------------
@@ -169,10 +169,16 @@ def extract(document: Document, sentences: FloatArray, lens: Lens) -> tuple[Scen
     topic = document.title.strip() or shortened(document.sentences[0].text, TOPIC_WORDS)
     # The cosine of each sentence with the mean of all: how much it speaks for the document.
     central = np.asarray(sentences @ unit(sentences.mean(axis=0)), dtype=np.float32)
+    rows: dict[int | None, list[int]] = {}
+    for number, sentence in enumerate(document.sentences):
+        if sentence.text.strip():
+            rows.setdefault(sentence.role, []).append(number)
+    roles = [role for role in rows if role is not None]
     return tuple(
         Scenario(topic, name, need(topic, name, lens, sentence.text), sentence.text)
-        for name, rows in _by_aspect(document, lens)
-        for sentence in _key_sentences(document, rows, central, lens, name)
+        for role in sorted(roles) or rows
+        for name in [WHOLE if role is None else lens.aspects[role].name]
+        for sentence in _key_sentences(document, rows[role], central, role)
     )
 
 
@@ -197,24 +203,10 @@ def shortened(text: str, words: int) -> str:
     return " ".join(parts) if len(parts) <= words else f"{' '.join(parts[:words])} …"
 
 
-def _by_aspect(document: Document, lens: Lens) -> list[tuple[str, list[int]]]:
-    """Names of the aspects that sentences serve, and those sentences' numbers."""
-    rows: dict[int, list[int]] = {}
-    for number, sentence in enumerate(document.sentences):
-        if sentence.role is not None and sentence.text.strip():
-            rows.setdefault(sentence.role, []).append(number)
-    if not rows:
-        spoken = [n for n, s in enumerate(document.sentences) if s.text.strip()]
-        return [(WHOLE, spoken)] if spoken else []
-    aspects: Sequence[Aspect] = lens.aspects
-    return [(aspects[role].name, numbers) for role, numbers in sorted(rows.items())]
-
-
 def _key_sentences(
-    document: Document, rows: Sequence[int], central: FloatArray, lens: Lens, name: str
+    document: Document, rows: Sequence[int], central: FloatArray, role: int | None
 ) -> list[Sentence]:
     """The sentences that speak most clearly for an aspect and for the document, in order."""
-    role = next((i for i, aspect in enumerate(lens.aspects) if aspect.name == name), None)
     worth = {
         row: float(central[row]) * (1.0 if role is None else document.sentences[row].roles[role])
         for row in rows

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.llm.endpoints import NoEndpointError
-from engine.llm.texts import find_quote
+from engine.llm.texts import Quoted
 from engine.types.annotating import Judgment
 from engine.types.builds import StepRequest
 from tests.fakes.build_answers import (
@@ -40,7 +40,7 @@ def test_each_document_is_labelled_once_with_words_that_stand_in_it(built):
         if document.title == SMALL_METHODS.misquoted:
             assert label.quote == "", "a quote that stands nowhere is not kept"
         else:
-            assert find_quote(f"{document.title}\n{document.text}", label.quote)
+            assert Quoted(f"{document.title}\n{document.text}").find(label.quote)
 
 
 def test_near_synonyms_become_one_cluster_that_is_worded_without_its_documents_words(built):

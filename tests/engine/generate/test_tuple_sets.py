@@ -4,11 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.generate.implicit_records import (
-    CATEGORIES,
-    STYLES,
-    ImplicitRequest,
-)
+from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
 from engine.generate.scenes import UnsatisfiableError, solve, tuple_set
 from tests.engine.generate.constraints import broken
 

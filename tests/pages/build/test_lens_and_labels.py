@@ -73,11 +73,7 @@ def test_a_page_without_a_build_lists_those_that_there_are(labelled):
 
 
 @pytest.mark.parametrize(
-    ("params", "says"),
-    [
-        ({"build": "gone"}, "It has methods."),
-        ({"corpus": "gone"}, "gone"),
-    ],
+    ("params", "says"), [({"build": "gone"}, "It has methods."), ({"corpus": "gone"}, "gone")]
 )
 def test_a_link_that_leads_nowhere_says_so(labelled, params, says):
     page = visit(**params)
