@@ -121,8 +121,9 @@ def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
 
 def show_step(explorer: Explorer, view: BuildView, build: OpenBuild | None) -> None:
     """The five steps, each a click away, and the one that the view asks for."""
+    latest = partial(explorer.builds.jobs.latest, (view.corpus, view.build))
+    job = latest() if build else None  # before the state: what it made is in there once it is done
     state = build.state() if build else None
-    job = explorer.builds.jobs.latest((view.corpus, view.build)) if build else None
     clusters = len(build.clusters()) if build else None
 
     def opened(event: Mapping[str, Any]) -> None:
@@ -148,6 +149,8 @@ def show_step(explorer: Explorer, view: BuildView, build: OpenBuild | None) -> N
         if under_way(job) != view.step or view.step == "labels":
             with error_boundary():
                 _SHOW[view.step](explorer, build, state)
+    if under_way(job) and not under_way(latest()):
+        st.rerun()  # it ended meanwhile, and the card says so
 
 
 _MOST = "build_most_calls"

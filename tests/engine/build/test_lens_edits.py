@@ -27,63 +27,72 @@ from tests.fakes.small_corpus import DOCUMENTS
 OVERLOOKED = "maps-sensor"
 
 
+def opened(explorer):
+    return explorer.builds.open("small", NAME)
+
+
+def clusters_of(explorer):
+    """By name."""
+    return {cluster.name: cluster for cluster in opened(explorer).clusters()}
+
+
+def query_of(explorer, cluster):
+    return next(query for query in opened(explorer).queries() if query.key == cluster.key)
+
+
 # -- what people change ------------------------------------------------------------------------
 
 
 def test_what_people_change_survives_every_step_run_again(built, server):
     builds = built.builds
-    clusters = {c.name: c for c in builds.open("small", NAME).clusters()}
+    clusters = clusters_of(built)
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
-    regression, interviews = (
-        clusters["Bayesian regression"],
-        clusters["Interviews with practitioners"],
-    )
-    builds.open("small", NAME).set_labels(
-        {OVERLOOKED: "Wireless sensors", "bees-network": ""}, "Bo"
-    )
-    builds.open("small", NAME).merge([survey.key, interviews.key], "Asking people", "Bo")
-    builds.open("small", NAME).drop(regression.key, True, "Bo")
-    builds.open("small", NAME).set_query(sensors.key, "Bo", text="Little watchers left alone")
-    assert {s.step: s.edits for s in builds.open("small", NAME).state().steps} == {
+    regression = clusters["Bayesian regression"]
+    interviews = clusters["Interviews with practitioners"]
+    opened(built).set_labels({OVERLOOKED: "Wireless sensors", "bees-network": ""}, "Bo")
+    opened(built).merge([survey.key, interviews.key], "Asking people", "Bo")
+    opened(built).drop(regression.key, True, "Bo")
+    opened(built).set_query(sensors.key, "Bo", text="Little watchers left alone")
+    assert {s.step: s.edits for s in opened(built).state().steps} == {
         "label": 2, "collapse": 3, "verbalise": 1, "expand": 0,
     }  # fmt: skip
 
     builds.save(replace(LENS, guidance="Instruments count, too."), AUTHOR)
-    assert builds.open("small", NAME).state().steps[0].stale
+    assert opened(built).state().steps[0].stale
     before = questions(server, LABELLING)
     for step in builds.steps[:3]:
         run_step(builds, server, step)
     assert questions(server, LABELLING) - before <= len(DOCUMENTS) - 2 + 1, "not over people's"
-    labels = {label.doc_id: label for label in builds.open("small", NAME).labels()}
+    labels = {label.doc_id: label for label in opened(built).labels()}
     assert (labels[OVERLOOKED].text, labels[OVERLOOKED].author) == ("Wireless sensors", "Bo")
     assert labels["bees-network"].text == ""
-    after = {c.key: c for c in builds.open("small", NAME).clusters()}
+    after = {c.key: c for c in opened(built).clusters()}
     asking = next(c for c in after.values() if c.name == "Asking people")
     assert set(asking.doc_ids) == {*survey.doc_ids, *interviews.doc_ids}
     assert after[regression.key].dropped
     assert OVERLOOKED in after[sensors.key].doc_ids
-    query = next(q for q in builds.open("small", NAME).queries() if q.key == sensors.key)
+    query = query_of(built, sensors)
     assert (query.text, query.maker) == ("Little watchers left alone", "person")
     assert OVERLOOKED in query.doc_ids
-    assert regression.key not in {q.key for q in builds.open("small", NAME).queries()}
+    assert regression.key not in {q.key for q in opened(built).queries()}
 
 
 def test_only_what_changed_is_asked_about_again(built, server):
     builds = built.builds
-    project = builds.open("small", NAME).project()
-    before = {c.name: c for c in builds.open("small", NAME).clusters()}
+    project = opened(built).project()
+    before = clusters_of(built)
     judged = built.annotation.judgments(project)
     built.annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
     survey, interviews = before["Mailed questionnaire"], before["Interviews with practitioners"]
-    assert builds.open("small", NAME).state().next is None
+    assert opened(built).state().next is None
 
-    builds.open("small", NAME).merge([survey.key, interviews.key], "Mailed questionnaire", "Bo")
-    stale = {s.step: s.stale for s in builds.open("small", NAME).state().steps}
+    opened(built).merge([survey.key, interviews.key], "Mailed questionnaire", "Bo")
+    stale = {s.step: s.stale for s in opened(built).state().steps}
     assert stale == {"label": False, "collapse": False, "verbalise": True, "expand": True}
     run_step(builds, server, "verbalise")
     assert questions(server, WORDING) == 2, "one cluster, whose first try gives words away"
     run_step(builds, server, "expand")
-    assert builds.open("small", NAME).state().next is None
+    assert opened(built).state().next is None
 
     after = built.annotation.judgments(project)
     key = {(j.query_id, j.doc_id, j.annotator): j.relevance for j in after}
@@ -96,17 +105,17 @@ def test_only_what_changed_is_asked_about_again(built, server):
 
 def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_gave(built, server):
     builds = built.builds
-    sensors = next(c for c in builds.open("small", NAME).clusters() if c.name == "Wireless sensors")
-    query = next(q for q in builds.open("small", NAME).queries() if q.key == sensors.key)
-    builds.open("small", NAME).set_query(sensors.key, "Bo", text="Little watchers left alone")
+    sensors = clusters_of(built)["Wireless sensors"]
+    query = query_of(built, sensors)
+    opened(built).set_query(sensors.key, "Bo", text="Little watchers left alone")
     run_step(builds, server, "expand")
-    project = builds.open("small", NAME).project()
+    project = opened(built).project()
     everything = built.annotation.queries(project, retired=True)
     assert len(everything) == 7, "other words are another query"
     assert query.text in [q.text for q in everything.values()]
 
     out = sensors.doc_ids[0]
-    builds.open("small", NAME).split(sensors.key, [out], "Something else", "Bo")
+    opened(built).split(sensors.key, [out], "Something else", "Bo")
     run_step(builds, server, "verbalise")
     report = run_step(builds, server, "expand")
     assert any(note.startswith("1 document is in no cluster") for note in report.notes)
@@ -119,15 +128,15 @@ def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_ga
 
 def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(built, server):
     builds, annotation = built.builds, built.annotation
-    project = builds.open("small", NAME).project()
-    clusters = {c.name: c.key for c in builds.open("small", NAME).clusters()}
+    project = opened(built).project()
+    clusters = clusters_of(built)
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
-    first = next(q for q in builds.open("small", NAME).queries() if q.key == sensors)
+    first = query_of(built, sensors)
     annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
     annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Cy", 2))
 
-    builds.open("small", NAME).set_query(sensors, "Bo", text="Little watchers left alone")
-    builds.open("small", NAME).set_query(survey, "Bo", dropped=True)
+    opened(built).set_query(sensors.key, "Bo", text="Little watchers left alone")
+    opened(built).set_query(survey.key, "Bo", dropped=True)
     [mine] = annotation.add_queries(project, [Query("small", text="My own question")])
     report = run_step(builds, server, "expand")
     assert report.notes[0].startswith("2 queries that the build asks no more are out")
@@ -146,8 +155,8 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(built,
     [own] = annotation.exchange.export(project, "jsonl", annotator="Bo").files.values()
     assert "wireless-sensors" in "".join(own), "what was judged is kept"
 
-    builds.open("small", NAME).set_query(sensors, "Bo", text=first.text)
-    builds.open("small", NAME).set_query(survey, "Bo", dropped=False)
+    opened(built).set_query(sensors.key, "Bo", text=first.text)
+    opened(built).set_query(survey.key, "Bo", dropped=False)
     before = questions(server, GRADING)
     run_step(builds, server, "expand")
     assert set(annotation.queries(project)) == (asked | gone | {mine}) - {new}
@@ -176,20 +185,20 @@ def test_a_build_never_joins_a_project_that_people_made(built, server):
 
 def test_a_project_that_was_deleted_is_made_again_and_no_other_is_taken_for_it(built, server):
     builds, annotation = built.builds, built.annotation
-    project = builds.open("small", NAME).project()
+    project = opened(built).project()
     annotation.delete(project, "lead")
-    expand = builds.open("small", NAME).state().steps[-1]
+    expand = opened(built).state().steps[-1]
     assert (expand.total, expand.stale) == (0, True)
     new = annotation.create(Project("small", NAME), "lead")
     with pytest.raises(BadInputError, match="not this build's"):
         run_step(builds, server, "expand")
     annotation.delete(new, "lead")
     run_step(builds, server, "expand")
-    again = builds.open("small", NAME).project()
+    again = opened(built).project()
     assert again.key not in (project.key, new.key)
     assert {*annotation.pooled(again)} == {*annotation.pooled(project)}
     annotation.rename(again, "renamed", "lead")
-    assert builds.open("small", NAME).project().name == "renamed"
+    assert opened(built).project().name == "renamed"
 
 
 NO_LENSES: list[tuple[dict[str, Any], str]] = [
@@ -220,6 +229,6 @@ def test_names_that_there_are_not_are_named(built):
     with pytest.raises(UnknownNameError, match="It has methods"):
         built.builds.open("small", "nothing").state()
     with pytest.raises(UnknownNameError, match="'nowhere'"):
-        built.builds.open("small", NAME).set_labels({"nowhere": "x"}, AUTHOR)
+        opened(built).set_labels({"nowhere": "x"}, AUTHOR)
     with pytest.raises(UnknownNameError, match="'c99'"):
-        built.builds.open("small", NAME).set_query("c99", AUTHOR, text="x")
+        opened(built).set_query("c99", AUTHOR, text="x")
