@@ -305,8 +305,8 @@ def prepare(
             wrong, source = _negatives(searcher, collection, topic, right)
         for k in sizes:
             # The ids alone decide the order, another one for every number of documents.
-            doc_ids = [*right, *wrong][:k]
-            order = shuffled(doc_ids, f"{topic.query_id} of {len(doc_ids)}")
+            few = [*right, *wrong][:k]
+            order = shuffled(few, f"{topic.query_id} of {len(few)}")
             chosen[GOLD, k][topic.query_id] = order
     ranker = Ranker(searcher, topics, None)
     for system in dict.fromkeys(plan.systems):

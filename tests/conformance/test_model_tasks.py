@@ -40,7 +40,7 @@ def _runner(explorer):
 
 
 def _scenarios(explorer):
-    return explorer.scenarios, ScenarioRequest("small")
+    return explorer.scenarios, ScenarioRequest("small", component="M")  # quick to embed
 
 
 def _facts(explorer):
