@@ -20,7 +20,7 @@ from engine.facts.dates import find_dates
 from engine.facts.places import find_places
 from engine.ingest.documents import authors
 from engine.lenses.roles import role_classifier
-from engine.llm.texts import cut_text, fenced, find_quote
+from engine.llm.texts import Quoted, cut_text, fenced
 from engine.measures.metrics import tokenize
 from engine.search.evidence import _WORD, root
 from engine.sentences import split_sentences
@@ -56,7 +56,7 @@ def _prompt(text: str) -> object:
 
 
 def _quote(text: str) -> object:
-    return find_quote(text, "words that stand nowhere in this text")
+    return Quoted(text).find("words that stand nowhere in this text")
 
 
 RULES: dict[str, Callable[[str], object]] = {

@@ -7,7 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 from engine.corpora.opened import OpenCorpus
@@ -32,9 +32,7 @@ PASSAGE_TOKENS = 400  # An abstract or a short conversation stays whole
 
 
 def passages_of(
-    results: Sequence[Result],
-    scenarios: Mapping[str, Sequence[str]],
-    tokens: int = PASSAGE_TOKENS,
+    results: Sequence[Result], scenarios: Mapping[str, Sequence[str]], tokens: int = PASSAGE_TOKENS
 ) -> tuple[GivenPassage, ...]:
     """Numbered passages in the order of the ranking; documents without text are left out."""
     passages: list[GivenPassage] = []
@@ -138,52 +136,29 @@ class Cited(NamedTuple):
     unknown: int
 
 
-@dataclass(slots=True)
-class _Parts:
-    """The parts of an answer while it is read."""
-
-    sentences: _Sentences
-    done: list[AnswerPart] = field(default_factory=list)
-    text: str = ""
-    numbers: list[int] = field(default_factory=list)
-    unknown: int = 0
-
-    def say(self, text: str) -> None:
-        """Words; they begin a new part when the last one has its citations."""
-        if (self.numbers or self.unknown) and text:
-            self.close()
-        self.text += text
-
-    def close(self) -> None:
-        """End the part at hand."""
-        if self.text or self.numbers:
-            claim = _claim(self.text)
-            cited = tuple(
-                Citation(n, self.sentences.likest(claim, n)) for n in dict.fromkeys(self.numbers)
-            )
-            self.done.append(AnswerPart(self.text, cited, claim if self.unknown else ""))
-        self.text, self.numbers, self.unknown = "", [], 0
-
-
 def read_citations(text: str, passages: Sequence[GivenPassage], *, complete: bool = True) -> Cited:
     """Take the citations out of an answer and look up what they name; what may become a citation is
     held back while the answer is not ``complete``."""
     if not complete:
         text = text[: _BEGUN.search(text).start()]  # type: ignore[union-attr] # it always matches
-    given = {p.number for p in passages}
-    parts = _Parts(_Sentences(passages))
-    unknown = at = 0
+    given, sentences = {p.number for p in passages}, _Sentences(passages)
+    pieces: list[tuple[str, list[int]]] = []  # words, and the numbers behind them
+    at = 0
     for group in _GROUP.finditer(text):
-        parts.say(text[at : group.start()])
-        at = group.end()
-        named = _numbers(group[1])
-        known = [n for n in named if n in given]
-        parts.unknown += len(named) - len(known)
-        unknown += len(named) - len(known)
-        parts.numbers += known
-    parts.say(text[at:])
-    parts.close()
-    return Cited(tuple(parts.done), unknown)
+        words, at = text[at : group.start()], group.end()
+        if words or not pieces:
+            pieces.append((words, []))
+        pieces[-1][1].extend(_numbers(group[1]))
+    parts, unknown = [], 0
+    for words, named in (*pieces, (text[at:], [])):
+        known = [number for number in dict.fromkeys(named) if number in given]
+        missing = sum(number not in given for number in named)
+        unknown += missing
+        if words or known:
+            claim = _claim(words)
+            cited = tuple(Citation(number, sentences.likest(claim, number)) for number in known)
+            parts.append(AnswerPart(words, cited, claim if missing else ""))
+    return Cited(tuple(parts), unknown)
 
 
 def _numbers(text: str) -> list[int]:

@@ -9,7 +9,7 @@ context, and a judge grades the answers against the reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from pydantic import BaseModel, Field
@@ -18,7 +18,7 @@ from engine.ask.answering import SCENARIO_TOKENS, fitting, need_scenarios, scena
 from engine.errors import BadInputError, check_between
 from engine.llm.judges import document_text, halved
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, json_prompt, without_reasoning
-from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.llm.texts import PROMPTS, cut_text, fenced
 from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
@@ -97,62 +97,39 @@ POOL_FIELD = "tuple_set_id"
 """The field by which documents that were made together name their pool."""
 CONFUSED_BY = ("bm25", "dense")
 """Systems whose best documents are taken where a collection has no pools."""
+CONFUSED = f"what {' and '.join(CONFUSED_BY)} rank highest"
 MOST_CONFUSED = 1_000
 
 
-@dataclass(slots=True)
-class Negatives:
-    """Finds hard negatives: a sample of the pool, or the hardest first where there is none."""
+def _gold(searcher: Searcher, collection: Collection, topic: Topic) -> list[str]:
+    """Relevant documents that the corpus holds, highest grades first."""
+    grades, known = collection.qrels.get(topic.query_id, {}), searcher.corpus.row_of
+    relevant = [d for d, grade in grades.items() if grade >= RELEVANT and d in known]
+    return sorted(relevant, key=lambda d: (-grades[d], d))
 
-    searcher: Searcher
-    collection: Collection
-    source: str = ""  # in words, where those found last came from
-    _found: dict[str, list[str]] = field(default_factory=dict)
 
-    def gold(self, topic: Topic) -> list[str]:
-        """Relevant documents that the corpus holds, highest grades first."""
-        grades = self.collection.qrels.get(topic.query_id, {})
-        known = self.searcher.corpus.row_of
-        relevant = [d for d, grade in grades.items() if grade >= RELEVANT and d in known]
-        return sorted(relevant, key=lambda d: (-grades[d], d))
-
-    def around(self, topic: Topic, k: int) -> tuple[str, ...]:
-        """The gold documents among negatives, ``k`` in all, or fewer where the pool has no more; in
-        an order that only the ids decide, another one for every number of documents."""
-        gold = self.gold(topic)[:k]
-        negatives: Sequence[str] = ()
-        if len(gold) < k:
-            if topic.query_id not in self._found:
-                self._found[topic.query_id] = self._in_order(topic)
-            negatives = self._found[topic.query_id][: k - len(gold)]
-        doc_ids = [*gold, *negatives]
-        return shuffled(doc_ids, f"{topic.query_id} of {len(doc_ids)}")
-
-    def _in_order(self, topic: Topic) -> list[str]:
-        """All of them, in the order in which they are taken."""
-        corpus = self.searcher.corpus
-        hardest_first = False
-        if topic.pool is not None:
-            pool, self.source = list(topic.pool), "the query's judged pool"
-        elif pool := self._made_together(topic):
-            self.source = f"the gold document's pool ({POOL_FIELD})"
-        else:
-            ranker = Ranker(self.searcher, [topic], None)
-            rankings = [ranker.run(name).rankings[0].doc_ids for name in CONFUSED_BY]
-            pool, hardest_first = merged(rankings, MOST_CONFUSED), True
-            self.source = f"what {' and '.join(CONFUSED_BY)} rank highest"
-        grades = self.collection.qrels.get(topic.query_id, {})
-        left_out = {d for d, grade in grades.items() if grade >= RELEVANT} | {topic.seed}
-        wrong = [d for d in pool if d in corpus.row_of and d not in left_out]
-        return wrong if hardest_first else list(shuffled(wrong, topic.query_id))
-
-    def _made_together(self, topic: Topic) -> list[str]:
-        corpus, gold = self.searcher.corpus, self.gold(topic)
-        pool = str(corpus.document(gold[0]).metadata.get(POOL_FIELD, "")) if gold else ""
-        if not pool:
-            return []
-        allowed = corpus.scope([Filter(POOL_FIELD, "=", pool)]).allowed
-        return corpus.doc_ids.at(allowed.nonzero()[0])
+def _negatives(
+    searcher: Searcher, collection: Collection, topic: Topic, gold: Sequence[str]
+) -> tuple[list[str], str]:
+    """Hard negatives of a query in the order in which they are taken, and in words where they came
+    from: a sample of the pool, or the hardest first where there is none."""
+    corpus, made_together = searcher.corpus, ""
+    if topic.pool is None and gold:
+        made_together = str(corpus.document(gold[0]).metadata.get(POOL_FIELD, ""))
+    if topic.pool is not None:
+        pool, source = list(topic.pool), "the query's judged pool"
+    elif made_together:
+        allowed = corpus.scope([Filter(POOL_FIELD, "=", made_together)]).allowed
+        pool = corpus.doc_ids.at(allowed.nonzero()[0])
+        source = f"the gold document's pool ({POOL_FIELD})"
+    else:
+        ranker = Ranker(searcher, [topic], None)
+        rankings = [ranker.run(name).rankings[0].doc_ids for name in CONFUSED_BY]
+        pool, source = merged(rankings, MOST_CONFUSED), CONFUSED
+    grades = collection.qrels.get(topic.query_id, {})
+    left_out = {d for d, grade in grades.items() if grade >= RELEVANT} | {topic.seed}
+    wrong = [d for d in pool if d in corpus.row_of and d not in left_out]
+    return (wrong if source == CONFUSED else list(shuffled(wrong, topic.query_id))), source
 
 
 SIZES = (1, 10, 30)  # Documents given, as in ImpliRet's table 3
@@ -206,8 +183,8 @@ Read = tuple[Sequence[str | None], Sequence[float | None]]
 
 @dataclass(frozen=True, slots=True)
 class PreparedReading(ModelTask[ReadingTest]):
-    """All that is known before the model is asked, which is the task; a run that ends early is
-    measured on what was answered."""
+    """All that is known before the model is asked, which is the task: it answers a collection's
+    questions under every condition. A run that ends early is measured on what was answered."""
 
     searcher: Searcher
     collection: Collection
@@ -295,13 +272,6 @@ class PreparedReading(ModelTask[ReadingTest]):
         return answers, points
 
 
-class ReaderTest(TaskRunner[PreparedReading, ReadingTest]):
-    """Lets a model answer a collection's questions under every condition."""
-
-    def _task(self, request: PreparedReading) -> PreparedReading:
-        return request
-
-
 def prepare(
     searcher: Searcher,
     collection: Collection,
@@ -320,16 +290,24 @@ def prepare(
     check_documents(collection, searcher)
     if plan.scenarios:
         need_scenarios(searcher.corpus)
-    negatives = Negatives(searcher, collection)
-    gold = {t.query_id: negatives.gold(t) for t in topics}
+    gold = {t.query_id: _gold(searcher, collection, t) for t in topics}
     topics = [t for t in topics if gold[t.query_id]]
     if not topics:
         raise BadInputError(
             f"The corpus '{searcher.corpus.name}' holds no relevant document of these queries.",
             "Name the corpus that holds the collection's documents with --corpus.",
         )
-    sizes = sorted(set(plan.sizes))
-    chosen = {(GOLD, k): {t.query_id: negatives.around(t, k) for t in topics} for k in sizes}
+    sizes, source = sorted(set(plan.sizes)), ""
+    chosen: dict[tuple[str, int], dict[str, tuple[str, ...]]] = {(GOLD, k): {} for k in sizes}
+    for topic in topics:
+        right, wrong = gold[topic.query_id], list[str]()
+        if len(right) < sizes[-1]:
+            wrong, source = _negatives(searcher, collection, topic, right)
+        for k in sizes:
+            # The ids alone decide the order, another one for every number of documents.
+            few = [*right, *wrong][:k]
+            order = shuffled(few, f"{topic.query_id} of {len(few)}")
+            chosen[GOLD, k][topic.query_id] = order
     ranker = Ranker(searcher, topics, None)
     for system in dict.fromkeys(plan.systems):
         rankings = ranker.run(system, on_query).rankings
@@ -345,7 +323,7 @@ def prepare(
         for along in (False, True) if plan.scenarios else (False,):
             given[Condition(system, k, along)] = asked
     without = len(collection.topics) - len(readable)
-    return PreparedReading(searcher, collection, plan, given, without, negatives.source)
+    return PreparedReading(searcher, collection, plan, given, without, source)
 
 
 # -- measuring -----------------------------------------------------------------------------

@@ -9,20 +9,14 @@ from engine.config import Settings
 from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
 from engine.jobs.runner import new_job_id
-from engine.llm.client import HOW, ask_once, connect, describe, offered_models, try_endpoint
+from engine.llm.client import HOW, ask_once, complete, connect, describe, try_endpoint
 from engine.llm.endpoints import Connection, Endpoint, EndpointError, find_endpoint
 from engine.llm.judges import document_text
 from engine.llm.tasks import OnProgress, TaskRunner, estimator
 from engine.llm.texts import Quoted
 from engine.rerank.modes import MODES
 from engine.search.model.prompts import explaining, read_wordings, reading_of_wording
-from engine.search.model.reranking import (
-    KEPT,
-    Estimates,
-    KeptRanking,
-    RankDocuments,
-    recalled,
-)
+from engine.search.model.reranking import KEPT, Estimates, KeptRanking, RankDocuments, recalled
 from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
@@ -88,7 +82,8 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
 
     def offered(self, endpoint: Endpoint | None) -> list[str]:
         """Names of the models that an endpoint lists, whichever it names."""
-        return offered_models(self.connection(endpoint), self._answers)
+        connection = self.connection(endpoint)
+        return complete(connection, self._answers, lambda client: client.offered()).value
 
     def connection(
         self, endpoint: Endpoint | None = None, most_calls: int | None = None

@@ -15,7 +15,7 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from engine.config import Settings
 from engine.corpora.importing import build_indexes
@@ -29,14 +29,14 @@ from engine.corpora.stored_facts import (
     in_reading_order,
     store_facts,
 )
-from engine.errors import BadInputError, check_between
+from engine.errors import check_between
 from engine.facts.periods import Period, containing, in_words
 from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
 from engine.llm.client import ask_groups
 from engine.llm.judges import halved
-from engine.llm.messages import Prompt, Words, json_prompt, part_tokens
-from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
+from engine.llm.messages import Prompt, Words, json_prompt, lenient, part_tokens
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.llm.texts import (
     PART_TOKENS,
     PROMPTS,
@@ -81,7 +81,6 @@ class Claim(BaseModel):
 
 UNREADABLE = Claim.model_construct(quote="", why="", kind="place", value="")
 """Stands for an entry that does not keep to the schema, so that it is counted."""
-_CLAIM = TypeAdapter(Claim)
 
 
 class Claims(BaseModel):
@@ -95,14 +94,7 @@ class Claims(BaseModel):
     def _each(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        return [_claim(item) for item in value[:MOST_PER_PART]]
-
-
-def _claim(value: Any) -> Claim:
-    try:
-        return _CLAIM.validate_python(value)
-    except ValidationError:
-        return UNREADABLE
+        return [lenient(Claim, item) or UNREADABLE for item in value[:MOST_PER_PART]]
 
 
 def inferring(
@@ -278,36 +270,29 @@ class InferRequest:
     limit: int | None = None  # the first documents of the corpus at most; None for all
 
 
-class FactsByModel(TaskRunner[InferRequest, Counts]):
-    """Lets the connected model name facts. Of one home; safe to share between threads."""
-
-    def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
-        super().__init__(settings, ledger.answers)
-        self._home, self._ledger, self._library = home, ledger, library
-
-    def _task(self, request: InferRequest) -> InferFacts:
-        return InferFacts(request, self)
-
-
 class InferFacts(ModelTask[Counts]):
     """Asks about documents and stores what holds, batch by batch."""
 
-    def __init__(self, request: InferRequest, facade: FactsByModel) -> None:
-        if not request.kinds or not set(request.kinds) <= set(KINDS):
-            raise BadInputError(
-                f"Kinds of facts are {', '.join(KINDS)}.", "Write --kinds place,date."
-            )
+    def __init__(
+        self,
+        request: InferRequest,
+        home: Home,
+        ledger: Ledger,
+        settings: Settings,
+        library: Library,
+    ) -> None:
         check_between("The limit of documents", request.limit, 1)
-        self.request, self.key, self._facade = request, request.corpus, facade
+        self.request, self.key = request, request.corpus
+        self._home, self._ledger, self._settings, self._library = home, ledger, settings, library
         self._open()
 
     def _open(self) -> tuple[OpenCorpus, list[str]]:
         """The corpus, and the documents to ask about."""
-        corpus = self._facade._library.open(self.request.corpus)
+        corpus = self._library.open(self.request.corpus)
         return corpus, corpus.doc_ids[: self.request.limit]
 
     def held(self) -> AbstractContextManager[None]:
-        return writing(self._facade._home, self._facade._ledger, self.request.corpus)
+        return writing(self._home, self._ledger, self.request.corpus)
 
     def estimate(self, known: Estimator) -> Estimate:
         corpus, doc_ids = self._open()
@@ -343,22 +328,14 @@ class InferFacts(ModelTask[Counts]):
                 done = counts.documents + failed
                 run.progress(done, len(doc_ids), failed=failed, made=counts.facts)
         finally:
-            self._finish(corpus, table)
+            row = self._ledger.corpus(corpus.name)
+            if row is not None and not table.is_finished():  # its indexes lost rows by the writes
+                build_indexes(table, row, corpus.lens, self._settings, READERS_GRACE)
         left = len(doc_ids) - counts.documents - failed
         return TaskReport(result=counts, failed=failed, left=left)
 
-    def _finish(self, corpus: OpenCorpus, table: DocumentTable) -> None:
-        """Rebuild indexes that lost rows by the writes."""
-        row = self._facade._ledger.corpus(corpus.name)
-        if row is not None and not table.is_finished():
-            build_indexes(table, row, corpus.lens, self._facade._settings, READERS_GRACE)
-
     def _store(
-        self,
-        table: DocumentTable,
-        answered: dict[str, list[Claim]],
-        model: str,
-        counts: Counts,
+        self, table: DocumentTable, answered: dict[str, list[Claim]], model: str, counts: Counts
     ) -> None:
         """Replace the model's earlier facts of these kinds by valid new ones."""
         kinds = self.request.kinds

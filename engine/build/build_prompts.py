@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from engine.annotate.projects import one_line
 from engine.llm.judges import halved
 from engine.llm.messages import Line, Prompt, Reply, Words, json_prompt, json_text
-from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless, harmless_line
+from engine.llm.texts import Quoted, cut_text, estimate_tokens, fenced, harmless, harmless_line
 from engine.types.builds import BuildSpec
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
@@ -118,7 +118,7 @@ def _read_label(reply: Reply, text: str, *, last: bool) -> Labelled | None:
         return NOTHING
     if not labelled.label:
         return None
-    place = find_quote(text, labelled.quote)
+    place = Quoted(text).find(labelled.quote)
     if place is None:
         return labelled.model_copy(update={"quote": ""}) if last else None
     return labelled.model_copy(update={"quote": one_line(text[slice(*place)])})

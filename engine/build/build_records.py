@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from engine.annotate.pool import check_pool
 from engine.annotate.projects import check_project, one_line, printable
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError
+from engine.errors import BadInputError, check_between, check_length
 from engine.lenses.definitions import find_aspect
 from engine.search.scenario_index import scenarios_of
 from engine.search.systems import SYSTEM_NAMES
@@ -35,19 +35,14 @@ def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
         raise BadInputError("There is no attribute.", "Say what documents show without saying so.")
     if spec.aspect:
         find_aspect(aspects, spec.aspect)
-    if spec.limit is not None and spec.limit < 1:
-        raise BadInputError(f"The limit is {spec.limit} documents.", "Read at least 1.")
-    if not 0.0 < spec.distance <= 1.0:
-        raise BadInputError(
-            f"The distance is {spec.distance}.", "Give a number above 0, at most 1."
-        )
+    check_between("The limit of documents", spec.limit, 1)
+    check_between("The distance", spec.distance, 0.001, 1)
+    check_between("The overlap", spec.overlap, 0, 1)
     if not 1 <= spec.smallest <= spec.largest:
         raise BadInputError(
             f"Clusters are to have {spec.smallest} to {spec.largest} documents.",
             "Give at least 1, and the smaller number first.",
         )
-    if not 0.0 <= spec.overlap <= 1.0:
-        raise BadInputError(f"The overlap is {spec.overlap}.", "Give a number from 0 to 1.")
     systems = tuple(dict.fromkeys(spec.systems))
     check_pool(PoolRequest(systems, spec.depth), SYSTEM_NAMES)
     return replace(
@@ -63,8 +58,7 @@ def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
 def check_line(text: str, what: str, most: int) -> str:
     """What a person wrote, on one line; BadInputError when it is too long."""
     line = one_line(text)
-    if len(line) > most:
-        raise BadInputError(f"{what} has {len(line):,} characters.", f"Use at most {most:,}.")
+    check_length(what, line, most)
     return line
 
 
@@ -188,9 +182,12 @@ def expanding_basis(spec: BuildSpec, queries: Iterable[BuildQuery]) -> str:
 
 
 def label_counts(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
-    """label -> documents with it, the commonest first, then as they come."""
-    found = (labels.get(doc_id) for doc_id in doc_ids)
-    return dict(Counter(label for label in found if label).most_common())
+    """label, as most documents spell it -> documents with it, the commonest first."""
+    spelled: dict[str, Counter[str]] = {}
+    for label in filter(None, map(labels.get, doc_ids)):
+        spelled.setdefault(label.casefold(), Counter())[label] += 1
+    counts = {own.most_common(1)[0][0]: own.total() for own in spelled.values()}
+    return dict(Counter(counts).most_common())
 
 
 def unusable(failed: int, what: str) -> tuple[str, ...]:

@@ -9,25 +9,21 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.build.build_prompts import merging, naming
-from engine.build.build_records import (
-    Clustering,
-    Made,
-    clustering_basis,
-    label_counts,
-    shown,
-)
+from engine.build.build_records import Clustering, Made, clustering_basis, label_counts, shown
 from engine.build.opened_build import Work
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.builds import BuildSpec, Cluster
+from engine.types.encoders import Passage
 from engine.types.models import TaskReport
 
 Embed = Callable[[Sequence[str]], FloatArray]
@@ -38,43 +34,30 @@ PART = 2000
 """Labels of a part, on average, where there are more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A cluster in the making."""
-
-    name: str
-    doc_ids: tuple[str, ...]
-    labels: Mapping[str, int]  # label -> documents with it, the commonest first
-    fixed: Cluster | None = None  # as a person left it; name and key stay
-
-
-def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Draft]:
-    """The documents clustered by label; each cluster is named by its most central label.
+def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Cluster]:
+    """The documents clustered by label, without keys; each cluster is named by its most central
+    label.
 
     Args:
         labels: doc_id -> label, not empty.
         distance: mean cosine distance up to which labels are merged.
     """
     by_label: dict[str, list[str]] = {}
-    written: dict[str, Counter[str]] = {}
     for doc_id, label in labels.items():
-        folded = label.casefold()
-        by_label.setdefault(folded, []).append(doc_id)
-        written.setdefault(folded, Counter())[label] += 1
-    folded_labels = list(by_label)
-    if not folded_labels:
+        by_label.setdefault(label.casefold(), []).append(doc_id)
+    if not by_label:
         return []
-    vectors = embed(folded_labels)
+    vectors, documents = embed([*by_label]), [*by_label.values()]
     place = {doc_id: n for n, doc_id in enumerate(labels)}
     made = []
     for members in grouped(vectors, distance):
-        counts = {
-            written[folded_labels[i]].most_common(1)[0][0]: len(by_label[folded_labels[i]])
-            for i in members
-        }
-        doc_ids = sorted((d for i in members for d in by_label[folded_labels[i]]), key=place.get)  # type: ignore[arg-type]
-        central = list(counts)[most_central(vectors[members], list(counts.values()))]
-        made.append(Draft(central, tuple(doc_ids), dict(Counter(counts).most_common())))
+        sizes = [len(documents[i]) for i in members]
+        own, mean = vectors[members], np.asarray(sizes, dtype=np.float32) @ vectors[members]
+        # The label nearest to the weighted mean of all; the first of equals.
+        central = documents[members[int(np.argmax(np.round(own @ mean, 6)))]]
+        [(name, _)] = Counter(labels[doc_id] for doc_id in central).most_common(1)
+        doc_ids = sorted((d for i in members for d in documents[i]), key=place.__getitem__)
+        made.append(Cluster("", name, tuple(doc_ids)))
     return made
 
 
@@ -129,12 +112,6 @@ def _by_group(numbers: NDArray[np.int_]) -> list[list[int]]:
     return list(groups.values())
 
 
-def most_central(vectors: FloatArray, weights: Sequence[float]) -> int:
-    """The row nearest to the weighted mean of all; the first of equals."""
-    mean = np.asarray(weights, dtype=np.float32) @ vectors
-    return int(np.argmax(np.round(vectors @ mean, 6)))
-
-
 def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Cluster]:
     """The clusters that people made, with documents that a person put there or whose label is
     unchanged, distractors included."""
@@ -153,7 +130,7 @@ def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Cluste
 
 def finished(
     before: Clustering,
-    made: Sequence[Draft],
+    made: Sequence[Cluster],
     labels: Mapping[str, str],
     distractors: Collection[str],
 ) -> Clustering:
@@ -161,21 +138,20 @@ def finished(
     has distractors alone."""
     free = {c.key: frozenset(c.doc_ids) for c in before.clusters if c.maker != "person"}
     clusters = []
-    for draft in sorted(made, key=lambda d: -len(d.doc_ids)):
-        put = draft.fixed.put if draft.fixed else {}
-        others = tuple(d for d in draft.doc_ids if d in distractors and d not in put)
-        doc_ids = tuple(d for d in draft.doc_ids if d not in others)
+    for cluster in sorted(made, key=lambda c: -len(c.doc_ids)):
+        others = tuple(d for d in cluster.doc_ids if d in distractors and d not in cluster.put)
+        doc_ids = tuple(d for d in cluster.doc_ids if d not in others)
         if not doc_ids:
             continue
-        if draft.fixed is not None:
-            clusters.append(replace(draft.fixed, doc_ids=doc_ids, distractors=others))
-            continue
-        shared = {key: len(old.intersection(doc_ids)) for key, old in free.items()}
-        best = max(shared, key=lambda key: shared[key], default="")
-        key = best if best and 2 * shared[best] > len(free[best]) else ""
-        free.pop(key, None)
-        was_dropped = any(c.key == key and c.dropped for c in before.clusters)
-        clusters.append(Cluster(key, draft.name, doc_ids, was_dropped, distractors=others))
+        cluster = replace(cluster, doc_ids=doc_ids, distractors=others)
+        if cluster.maker != "person":
+            shared = {key: len(old.intersection(doc_ids)) for key, old in free.items()}
+            best = max(shared, key=lambda key: shared[key], default="")
+            key = best if best and 2 * shared[best] > len(free[best]) else ""
+            free.pop(key, None)
+            was_dropped = any(c.key == key and c.dropped for c in before.clusters)
+            cluster = replace(cluster, key=key, dropped=was_dropped)
+        clusters.append(cluster)
     return replace(before, labels=dict(labels)).with_keys(clusters)
 
 
@@ -185,10 +161,16 @@ ROUNDS = 3
 """Rounds of merging at most; every other one looks at windows half a window further on."""
 
 
-async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
+def _vectors(work: Work, texts: Sequence[str]) -> FloatArray:
+    """Vectors of the embedded model, whatever model the corpus has."""
+    encoded = work.build.library.embedded().encode([Passage("", text, ()) for text in texts])
+    return np.stack([one.vector for one in encoded])
+
+
+async def collapse(work: Work) -> TaskReport[int]:
     """Cluster the labels again, keeping people's changes; a stopped run is stored only if nothing
     was yet."""
-    build, spec = work.build, work.build.spec
+    build, spec, embed = work.build, work.build.spec, partial(_vectors, work)
     labels, distractors = build.shown_labels(), build.distractors()
     # Read once: an edit that comes in from here on is seen when the clusters are kept.
     started = build.made("collapse")
@@ -197,11 +179,10 @@ async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
     people = kept_by_people(before, labels)
     taken = {doc_id for cluster in people for doc_id in cluster.doc_ids}
     free = {doc_id: label for doc_id, label in labels.items() if doc_id not in taken}
-    drawn = [Draft(c.name, c.doc_ids, label_counts(labels, c.doc_ids), c) for c in people]
-    drawn += await asyncio.to_thread(drafts, free, spec.distance, embed)
+    drawn = [*people, *await asyncio.to_thread(drafts, free, spec.distance, embed)]
     failed = 0
     if work.run.client is not None and not work.stopped:
-        drawn, failed = await _with_model(work, drawn, embed, len(labels))
+        drawn, failed = await _with_model(work, drawn, embed, labels)
     if work.stopped and (work.stopped == "cancelled" or started is not None):
         return TaskReport(result=0, failed=failed, left=len(labels))
     place = {doc_id: n for n, doc_id in enumerate(labels)}
@@ -224,16 +205,17 @@ async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
 
 
 async def _with_model(
-    work: Work, made: list[Draft], embed: Embed, total: int
-) -> tuple[list[Draft], int]:
-    """The drafts named and merged, and the number of questions without a usable answer."""
-    made, failed = await _named(work, made)
+    work: Work, made: list[Cluster], embed: Embed, labels: Mapping[str, str]
+) -> tuple[list[Cluster], int]:
+    """The clusters named and merged, and the number of questions without a usable answer."""
+    total = len(labels)
+    made, failed = await _named(work, made, labels)
     work.say(total // 2, total)
     quiet = 0
     for number in range(ROUNDS):
         if work.stopped or len(made) < 2:
             break
-        vectors = await asyncio.to_thread(embed, [draft.name for draft in made])
+        vectors = await asyncio.to_thread(embed, [cluster.name for cluster in made])
         offset = WINDOW // 2 * (number % 2)
         count = len(made)
         made, unread = await _merged(work, made, _windows(vectors, offset))
@@ -245,10 +227,13 @@ async def _with_model(
     return made, failed
 
 
-async def _named(work: Work, made: Sequence[Draft]) -> tuple[list[Draft], int]:
+async def _named(
+    work: Work, made: Sequence[Cluster], labels: Mapping[str, str]
+) -> tuple[list[Cluster], int]:
     """Names for clusters of several labels by what these share; people's names stay."""
-    several = [n for n, d in enumerate(made) if d.fixed is None and len(d.labels) > 1]
-    answers = await work.run.ask([naming(work.build.spec, made[n].labels) for n in several])
+    counts = {n: label_counts(labels, c.doc_ids) for n, c in enumerate(made) if c.maker != "person"}
+    several = {n: own for n, own in counts.items() if len(own) > 1}
+    answers = await work.run.ask([naming(work.spec, own) for own in several.values()])
     named = list(made)
     for n, answer in zip(several, answers, strict=True):
         if answer is not None:
@@ -257,28 +242,22 @@ async def _named(work: Work, made: Sequence[Draft]) -> tuple[list[Draft], int]:
 
 
 async def _merged(
-    work: Work, made: Sequence[Draft], windows: Sequence[Sequence[int]]
-) -> tuple[list[Draft], int]:
-    """One round over windows of neighbouring drafts."""
+    work: Work, made: Sequence[Cluster], windows: Sequence[Sequence[int]]
+) -> tuple[list[Cluster], int]:
+    """One round over windows of neighbouring clusters."""
     asked = [window for window in windows if len(window) > 1]
-    spec = work.build.spec
-    answers = await work.run.ask([merging(spec, [made[n].name for n in w]) for w in asked])
-    left: dict[int, Draft] = dict(enumerate(made))
+    answers = await work.run.ask([merging(work.spec, [made[n].name for n in w]) for w in asked])
+    left: dict[int, Cluster] = dict(enumerate(made))
     for window, answer in zip(asked, answers, strict=True):
         for group in () if answer is None else answer.groups:
             members = [window[m - 1] for m in group.members]
-            fixed = [n for n in members if made[n].fixed is not None]
+            people = [n for n in members if made[n].maker == "person"]
             # People's clusters are merged by people only: but for the first, they stay.
-            members = [*fixed[:1], *(n for n in members if made[n].fixed is None)]
+            members = [*people[:1], *(n for n in members if n not in people)]
             if len(members) > 1:
-                parts = [made[n] for n in members]
-                counts = sum((Counter(part.labels) for part in parts), Counter[str]())
-                left[members[0]] = replace(
-                    parts[0],
-                    name=parts[0].name if fixed else group.name,
-                    doc_ids=tuple(doc_id for part in parts for doc_id in part.doc_ids),
-                    labels=dict(counts.most_common()),
-                )
+                first, doc_ids = made[members[0]], [d for n in members for d in made[n].doc_ids]
+                name = first.name if people else group.name
+                left[members[0]] = replace(first, name=name, doc_ids=tuple(doc_ids))
                 for n in members[1:]:
                     del left[n]
     return list(left.values()), 0 if work.stopped else sum(a is None for a in answers)

@@ -13,6 +13,7 @@ from typing import Any, cast
 from engine.annotate.annotation import Annotation
 from engine.annotate.projects import check_annotator
 from engine.build.build_records import (
+    RESULTS,
     Clustering,
     Expanded,
     Made,
@@ -48,8 +49,9 @@ from engine.types.builds import (
     StepState,
 )
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
-from storage.builds import Builds, LabelRow
+from storage.builds import LabelRow
 from storage.documents import Documents, Stored
+from storage.ledger import Ledger
 
 Queries = tuple[BuildQuery, ...]
 COMMON = 0.2
@@ -148,7 +150,7 @@ def edited(
     kept = []
     for cluster in clusters:
         if cluster.doc_ids:
-            name = check_line(cluster.name, "A cluster's name", LONGEST_LABEL)
+            name = check_line(cluster.name, "cluster's name", LONGEST_LABEL)
             if not name:
                 which = f"The cluster of '{cluster.doc_ids[0]}'"
                 raise BadInputError(f"{which} has no name.", "Name it.")
@@ -213,8 +215,7 @@ class OpenBuild:
     spec: BuildSpec  # spec, author, time: of the version when it was opened
     author: str
     time: datetime
-    rows: Builds  # labels, in the ledger
-    results: Mapping[BuildStep, Documents[Made[Any]]]  # of the steps, in the ledger
+    ledger: Ledger  # labels, and what the steps made
     library: Library
     annotation: Annotation
     recent: Recent[Hashable, Any]
@@ -254,7 +255,7 @@ class OpenBuild:
 
     def labels(self) -> list[Label]:
         """Every labelled document, in the order of the corpus."""
-        rows = {row.doc_id: row for row in self.rows.labels(*self._place)}
+        rows = {row.doc_id: row for row in self.ledger.builds.labels(*self._place)}
         return [
             Label(
                 *(row.doc_id, row.label, row.quote, cast("Maker", row.maker), row.author),
@@ -294,7 +295,7 @@ class OpenBuild:
                     f"Document '{doc_id}' is not among those that '{self.spec.name}' reads.",
                     "Check the id.",
                 )
-            lines[doc_id] = check_line(text, f"The label of '{doc_id}'", LONGEST_LABEL)
+            lines[doc_id] = check_line(text, f"label of '{doc_id}'", LONGEST_LABEL)
         now, rows = datetime.now(UTC), []
 
         def changed(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
@@ -307,7 +308,7 @@ class OpenBuild:
                     rows.append(LabelRow(*where, label, "", "person", author, new[1], now, how))
             return rows
 
-        self.rows.change_labels(*self._place, changed)
+        self.ledger.builds.change_labels(*self._place, changed)
         return len(rows)
 
     # -- clusters ----------------------------------------------------------------------
@@ -437,7 +438,15 @@ class OpenBuild:
     ) -> BuildQuery:
         """Word a query, take it out or back in; what is None stays."""
         author, cluster = check_annotator(author), find_cluster(self.active(), key)
-        worded = None if text is None else self._by_person(cluster, text)
+        worded = None
+        if text is not None:
+            line = check_line(text, "query", LONGEST_QUERY)
+            if not line:
+                words = f"The query of '{cluster.name}' is empty."
+                raise BadInputError(words, "Write it, or drop it.")
+            basis, doc_ids = query_basis(self.spec, cluster), cluster.doc_ids
+            overlap = self.vocabulary.overlap(line, doc_ids)
+            worded = BuildQuery(key, line, doc_ids, overlap, "person", 0, basis=basis)
         after: dict[str, BuildQuery] = {}
 
         def change(made: Made[Queries] | None) -> Made[Queries] | None:
@@ -450,14 +459,6 @@ class OpenBuild:
 
         self.change("verbalise", change, author)
         return after[key]
-
-    def _by_person(self, cluster: Cluster, text: str) -> BuildQuery:
-        line = check_line(text, "The query", LONGEST_QUERY)
-        if not line:
-            raise BadInputError(f"The query of '{cluster.name}' is empty.", "Write it, or drop it.")
-        overlap = self.vocabulary.overlap(line, cluster.doc_ids)
-        basis = query_basis(self.spec, cluster)
-        return BuildQuery(cluster.key, line, cluster.doc_ids, overlap, "person", 0, basis=basis)
 
     # -- the annotation project --------------------------------------------------------
 
@@ -513,7 +514,10 @@ class OpenBuild:
 
     def made(self, step: BuildStep) -> Made[Any] | None:
         """What a step made; None before it ran or was done by hand."""
-        return self.results[step].value(self.spec.name, self.spec.corpus)
+        return self._results(step).value(self.spec.name, self.spec.corpus)
+
+    def _results(self, step: BuildStep) -> Documents[Made[Any]]:
+        return self.ledger.documents(f"build {step}", RESULTS[step])
 
     def change(
         self, step: BuildStep, change: Callable[[Made[Any] | None], Made[Any] | None], author: str
@@ -523,7 +527,7 @@ class OpenBuild:
         def changed(stored: Stored[Made[Any]] | None) -> Made[Any] | None:
             return change(None if stored is None else stored.value)
 
-        self.results[step].change(self.spec.name, changed, author, self.spec.corpus)
+        self._results(step).change(self.spec.name, changed, author, self.spec.corpus)
 
     def state(self) -> BuildState:
         """How far each step is."""
@@ -560,7 +564,8 @@ class OpenBuild:
         labels, run = self.labels(), self.made("label")
         pending = sum(map(_is_pending, labels))
         # A run that was killed left its labels, but nothing that says that it ran.
-        by_model = [row for row in self.rows.labels(*self._place) if row.maker == "model"]
+        rows = self.ledger.builds.labels(*self._place)
+        by_model = [row for row in rows if row.maker == "model"]
         return StepState(
             "label",
             done=len(labels) - pending,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
-
-import numpy as np
 
 from engine.annotate.model_grading import CLUSTER, Asked, grading, in_words, is_built
 from engine.annotate.projects import BUILT, check_annotator, checked, is_member, model_annotator
@@ -40,11 +38,10 @@ from engine.build.build_records import (
 )
 from engine.build.clustering import ROUNDS, WINDOW, collapse
 from engine.build.opened_build import OpenBuild, Vocabulary, Work, different
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError, check_known
 from engine.lenses.definitions import find_aspect
 from engine.llm.messages import Prompt
 from engine.llm.tasks import Estimator, ModelTask, TaskRun
-from engine.numeric import FloatArray
 from engine.text import counted
 from engine.types.annotating import (
     ANCHORS,
@@ -66,12 +63,10 @@ from engine.types.builds import (
     StepRequest,
 )
 from engine.types.documents import Document
-from engine.types.encoders import Passage
 from engine.types.lenses import Aspect, Lens
 from engine.types.models import Estimate, TaskReport, summed
 from engine.types.searches import Query
 from storage.builds import LabelRow
-from storage.ledger import Ledger
 from storage.projects import PoolRow
 
 # -- labels --------------------------------------------------------------------------------------
@@ -106,7 +101,7 @@ async def label(work: Work) -> TaskReport[int]:
             for doc_id, answer in answers.items()
             if answer is not None
         ]
-        await asyncio.to_thread(build.rows.add_labels, rows)
+        await asyncio.to_thread(build.ledger.builds.add_labels, rows)
         made += sum(bool(row.label) for row in rows)
         reached += len(rows) if work.stopped else len(documents)
         failed += 0 if work.stopped else len(documents) - len(rows)
@@ -207,10 +202,7 @@ async def verbalise(work: Work) -> TaskReport[int]:
 
 
 async def _worded(
-    work: Work,
-    clusters: Sequence[Cluster],
-    labels: Mapping[str, str],
-    vocabulary: Vocabulary,
+    work: Work, clusters: Sequence[Cluster], labels: Mapping[str, str], vocabulary: Vocabulary
 ) -> list[_Draft]:
     """The best of up to three tries for each cluster."""
 
@@ -270,7 +262,7 @@ SCALE = Scale(
 LONGEST_ID = 48
 
 
-async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
+async def expand(work: Work) -> TaskReport[int]:
     """Make the project or update it: queries, the documents of their clusters graded against them,
     then what systems retrieve, beside those that got the highest grade."""
     build = work.build
@@ -278,8 +270,8 @@ async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
     project = await asyncio.to_thread(_saved_project, work)
     expanded, notes = await asyncio.to_thread(_asked, work, project)
     work.say(0, 0)  # how much there is to grade is known when the pools are filled
-    expanded = await asyncio.to_thread(_pooled, work, ledger, project, expanded)
-    notes += await asyncio.to_thread(_write_known, work, ledger, project, expanded)
+    expanded = await asyncio.to_thread(_pooled, work, project, expanded)
+    notes += await asyncio.to_thread(_write_known, work, project, expanded)
     await asyncio.to_thread(work.keep, (*expanded,))
     members = tuple((one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids)
     request = GradingRequest(project, tuple(one.query_id for one in expanded))
@@ -311,9 +303,7 @@ def _members(one: Expanded, cluster: Cluster | None) -> tuple[str, ...]:
     return one.doc_ids if cluster is None else (*one.doc_ids, *cluster.distractors)
 
 
-def _pooled(
-    work: Work, ledger: Ledger, project: Project, expanded: Sequence[Expanded]
-) -> list[Expanded]:
+def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[Expanded]:
     """The queries with their pools filled by clusters and systems, by systems unless that was done
     from the same input."""
     spec = work.spec
@@ -325,7 +315,7 @@ def _pooled(
         for one in expanded
         for rank, doc_id in enumerate(_members(one, clusters.get(one.key)), start=1)
     ]
-    ledger.projects.add_to_pool(rows)
+    work.build.ledger.projects.add_to_pool(rows)
     request = PoolRequest(spec.systems, spec.depth)
     pooled = []
     for one in expanded:
@@ -399,9 +389,7 @@ def free_id(name: str, taken: Iterable[str]) -> str:
     return free
 
 
-def _write_known(
-    work: Work, ledger: Ledger, project: Project, expanded: Sequence[Expanded]
-) -> tuple[str, ...]:
+def _write_known(work: Work, project: Project, expanded: Sequence[Expanded]) -> tuple[str, ...]:
     """Write what needs no question: the highest grade of documents that people put into clusters,
     the lowest of distractors. Takes back what does not hold any more, with a note."""
     current = {(j.item, j.annotator): j for j in work.build.annotation.judgments(project)}
@@ -415,7 +403,7 @@ def _write_known(
         if (there := current.get(key)) is None
         or (there.origin == "model" and there.relevance != judgment.relevance)
     ]
-    ledger.judging.add([*gone, *new])
+    work.build.ledger.judging.add([*gone, *new])
     if not gone:
         return ()
     which = counted(len(gone), "grade", "grades")
@@ -462,22 +450,22 @@ class RunStep(ModelTask[int]):
     """One step of a build, resumed; one per build at a time in all processes. The result is the
     number of labels that say something, clusters, queries or grades made."""
 
-    def __init__(self, build: OpenBuild, request: StepRequest, ledger: Ledger) -> None:
+    def __init__(self, build: OpenBuild, request: StepRequest) -> None:
         spec, step = build.spec, request.step
         self.request: BuildStep = step
         self.phase, self.key = step, (spec.corpus, spec.name)
         self.busy = f"Another step of '{spec.name}' is under way."
         self.needs_model = step != "collapse"  # which does something without one too
-        self._build, self._author, self._ledger = build, request.author, ledger
+        self._build, self._author = build, request.author
         _check(build, step)
 
     def held(self) -> AbstractContextManager[None]:
-        corpus, name = self._build.spec.corpus, self._build.spec.name
-        what = f"A step of '{name}' is being done"
-        return self._ledger.locks.hold("build", corpus, name, what=what, wait=0.0)
+        what = f"A step of '{self._build.spec.name}' is being done"
+        spec, locks = self._build.spec, self._build.ledger.locks
+        return locks.hold("build", spec.corpus, spec.name, what=what, wait=0.0)
 
     def estimate(self, known: Estimator) -> Estimate:
-        items, plans = PLANS[self.request](self._build)
+        items, plans = STEPS[self.request][1](self._build)
         if not self.needs_model and not known.model:
             plans = []
         costs = [known.estimate(sample, calls) for calls, sample in plans if sample]
@@ -486,25 +474,12 @@ class RunStep(ModelTask[int]):
     async def run(self, run: TaskRun) -> TaskReport[int]:
         _check(self._build, self.request)
         work = Work(self._build, self.request, check_annotator(self._author), run)
-        if self.request == "label":
-            return await label(work)
-        if self.request == "collapse":
-            return await collapse(work, self._embed)
-        if self.request == "verbalise":
-            return await verbalise(work)
-        return await expand(work, self._ledger)
-
-    def _embed(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of the embedded model, whatever model the corpus has."""
-        encoder = self._build.library.embedded()
-        encoded = encoder.encode([Passage("", text, ()) for text in texts])
-        return np.stack([one.vector for one in encoded])
+        return await STEPS[self.request][0](work)
 
 
 def _check(build: OpenBuild, step: BuildStep) -> None:
     name = build.spec.name
-    if step not in BUILD_STEPS:
-        raise BadInputError(f"There is no step '{step}'.", f"Use {', '.join(BUILD_STEPS)}.")
+    check_known("step", step, BUILD_STEPS)
     if step == "collapse" and not build.shown_labels():
         raise BadInputError(
             f"No document of '{name}' has a label yet.", "Run the step 'label' first."
@@ -579,12 +554,16 @@ def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
     return items, [(items, _grading(spec, texts[0], documents))]
 
 
-PLANS: Mapping[BuildStep, Callable[[OpenBuild], tuple[int, list[Questions]]]] = {
-    "label": _label,
-    "collapse": _collapse,
-    "verbalise": _verbalise,
-    "expand": _expand,
+Step = tuple[
+    Callable[[Work], Awaitable[TaskReport[int]]], Callable[[OpenBuild], tuple[int, list[Questions]]]
+]
+STEPS: Mapping[BuildStep, Step] = {
+    "label": (label, _label),
+    "collapse": (collapse, _collapse),
+    "verbalise": (verbalise, _verbalise),
+    "expand": (expand, _expand),
 }
+"""What does each step, and what counts the items and questions that are left of it."""
 
 
 def _grading(spec: BuildSpec, query: str, documents: Sequence[Document]) -> list[Prompt[Any]]:

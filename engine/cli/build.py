@@ -146,7 +146,7 @@ def show_build(
         as_csv --csv: As a CSV file.
         spreadsheet: As --csv; no text is a formula to a spreadsheet program.
     """
-    from engine.build.collection_export import json_fields, provenance, sheet, sheet_rows
+    from engine.build.collection_builds import json_fields, provenance, sheet, sheet_rows
 
     opened = open_explorer().builds.open(corpus, name)
     if as_csv or spreadsheet:
@@ -246,7 +246,7 @@ def export(corpus: str, name: str, *, out: Path, overwrite: bool = False) -> Non
         out DIR: The folder to write to.
         overwrite: Replace an earlier export.
     """
-    from engine.build.collection_export import json_fields
+    from engine.build.collection_builds import json_fields
 
     builds = open_explorer().builds
     files = builds.export(corpus, name, out, overwrite=overwrite)
@@ -259,7 +259,7 @@ def export(corpus: str, name: str, *, out: Path, overwrite: bool = False) -> Non
 
 def _state_fields(state: BuildState) -> dict[str, Any]:
     """The state of a build, as JSON has it."""
-    from engine.build.collection_export import json_fields
+    from engine.build.collection_builds import json_fields
 
     steps = [{**json_fields(step), "complete": step.is_complete} for step in state.steps]
     return {**json_fields(state), "steps": steps, "next": state.next}
@@ -309,13 +309,15 @@ def implicit(
             failures.
         tries: With --model: most attempts per document.
     """
-    from engine.generate.generator import Generation, GenerationRequest
+    from engine.generate.generator import BuiltCollection, GenerateCollection, GenerationRequest
+    from engine.llm.tasks import TaskRunner
 
     explorer = open_explorer()
-    generation = Generation(explorer.settings, explorer.ledger.answers)
+    runner: TaskRunner[Any, BuiltCollection]
+    runner = TaskRunner(explorer.settings, explorer.ledger.answers)
     asked = GenerationRequest(request, folder, overwrite, with_model, tries)
     with advancing("documents", "generating") as tell:
-        report = generation.run(asked, most_calls=budget_calls, tell=tell)
+        report = runner.run(GenerateCollection(asked), most_calls=budget_calls, tell=tell)
     made, counts = report.result, report.result.verification
     if made.folder is None:
         say(["Cancelled: nothing was written. Answers are kept for the next time."], "")

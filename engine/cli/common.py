@@ -14,7 +14,7 @@ from pydantic import NonNegativeInt
 
 from engine.cli.terminal import advancing, say, show
 from engine.config import Settings
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError, check_between
 from engine.types.models import Estimate, ModelReport, ModelUsage, TaskReport
 from storage.home import Home, is_corpus_name
 
@@ -130,8 +130,7 @@ def corpus_of(explorer: Explorer, collection: Collection, corpus: str | None) ->
 
 def check_weight(weight: float | None) -> None:
     """Raise BadInputError for an aspect weight out of range."""
-    if weight is not None and not 0.0 <= weight <= 1.0:
-        raise BadInputError(f"steer is {weight}.", "Give a number from 0 to 1.")
+    check_between("steer", weight, 0, 1)
 
 
 R = TypeVar("R")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import click
+from pydantic import SecretStr
 
 from engine.cli.common import open_explorer
 from engine.cli.options import command
@@ -164,22 +165,16 @@ def _endpoint() -> str:
     followed, as the key would go along."""
     import httpx2
 
-    url = os.environ.get("OPENAI_BASE_URL", "")
+    from engine.llm.endpoints import Endpoint
+
+    url, key = os.environ.get("OPENAI_BASE_URL", ""), os.environ.get("OPENAI_API_KEY", "")
     if not url:
         raise _AbsentError("none (set OPENAI_BASE_URL to use one)")
-    try:
-        address = httpx2.URL(url)
-    except httpx2.InvalidURL:
-        address = httpx2.URL("")
-    if address.scheme not in ("http", "https") or not address.host:
-        form = "(write http://host:port/v1)"
-        raise SeedLensError(f"OPENAI_BASE_URL is not a web address: {url} {form}")
-    shown = address.copy_with(userinfo=b"")
-    key = os.environ.get("OPENAI_API_KEY")
+    shown = Endpoint(url, "any", SecretStr(key)).address  # refuses what is no address or no key
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        answer = httpx2.get(f"{url.rstrip('/')}/models", headers=headers, timeout=5)
-    except (httpx2.HTTPError, ValueError) as error:  # a key that no header can have
+        answer = httpx2.get(f"{shown}/models", headers=headers, timeout=5)
+    except httpx2.HTTPError as error:
         raise SeedLensError(f"{shown} does not answer: {error}") from error
     detail = f"{shown} answers {answer.status_code} ({answer.reason_phrase})"
     if answer.is_success:

@@ -341,8 +341,9 @@ def read(
         grade: The model also grades the answers, 0 to 100.
         sample N: Ask only N queries, always the same. Default: all.
     """
-    from engine.ask.reader_test import ReaderTest, ReadingPlan, prepare
+    from engine.ask.reader_test import ReadingPlan, prepare
     from engine.collections.readers import read_collection
+    from engine.llm.tasks import TaskRunner
 
     collection = read_collection(path)
     names = tuple(system_names(systems)) if systems.strip() else ()
@@ -353,7 +354,7 @@ def read(
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
     with bar_of("queries") as bar:
         prepared = prepare(searcher, collection, plan, bar.update)
-    tester = ReaderTest(explorer.settings, explorer.ledger.answers)
+    tester: TaskRunner[Any, ReadingTest] = TaskRunner(explorer.settings, explorer.ledger.answers)
     most = tester.estimate(prepared)
     if only_estimate:
         report = {"mode": "read", "depth": max(numbers), **asdict(most)}

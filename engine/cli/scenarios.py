@@ -193,16 +193,19 @@ def _fact_row(fact: Fact) -> tuple[str, ...]:
 
 
 def _infer(name: str, kinds: str | None, limit: int | None, run: ModelRun) -> NoReturn:
-    from engine.assist.infer_facts import KINDS, FactsByModel, InferRequest
+    from engine.assist.infer_facts import KINDS, Counts, InferFacts, InferRequest
+    from engine.llm.tasks import TaskRunner
 
     named = parts_of(kinds or ",".join(KINDS))
     if odd := [kind for kind in named if kind not in KINDS]:
         raise BadInputError(f"'{odd[0]}' is no kind of fact.", f"Name some of {','.join(KINDS)}.")
     request = InferRequest(name, tuple(kind for kind in KINDS if kind in named), limit)
     explorer = open_explorer()
-    inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
+    parts = explorer.home, explorer.ledger, explorer.settings, explorer.library
+    runner: TaskRunner[Any, Counts] = TaskRunner(explorer.settings, explorer.ledger.answers)
+    task = InferFacts(request, *parts)
     estimate, report = run_task(
-        *(inferring, request, lambda estimate: f"{estimate.items:,} documents.", run),
+        *(runner, task, lambda estimate: f"{estimate.items:,} documents.", run),
         unit="documents",
         made="facts",
     )

@@ -18,8 +18,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from engine.collections.folders import OwnFolder
 from engine.config import __version__
-from engine.errors import BadInputError
+from engine.errors import check_between
 from engine.generate.implicit_records import (
     DateTuple,
     Example,
@@ -28,14 +29,12 @@ from engine.generate.implicit_records import (
     PriceTuple,
     Scene,
 )
-from engine.generate.scenes import examples_of, leaked
-from engine.generate.tuple_sets import constraints_for, randomness
+from engine.generate.scenes import constraints_for, examples_of, leaked, randomness
 from engine.generate.wording import BY_CODE, UTTERANCES, fact_sentences, in_chat, in_post
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import Estimator, ModelTask, TaskRun
 from engine.llm.texts import fenced
 from engine.types.models import Estimate, TaskReport
-from storage.files import file_errors, write_whole
 
 SENTENCES = 5  # Of a post, as in the paper (A.4.2)
 WRITING, RECOVERING = "implicit-writing/1", "implicit-recovering/1"
@@ -78,10 +77,7 @@ _QUESTIONS: dict[type, tuple[type[BaseModel], str]] = {
         PriceFound,
         "What was bought, which amount does the text state, and what does it cost then?",
     ),
-    PlaceTuple: (
-        PlaceFound,
-        "Where did the activity take place, and in which country is that?",
-    ),
+    PlaceTuple: (PlaceFound, "Where did the activity take place, and in which country is that?"),
     DateTuple: (
         DaysFound,
         "When was it written, and on which days did or will the activity take place?",
@@ -186,11 +182,7 @@ async def rewrite(
 
 
 async def _attempt(
-    run: TaskRun,
-    pending: Sequence[Example],
-    seed: int,
-    attempt: int,
-    rejected: Counter[str],
+    run: TaskRun, pending: Sequence[Example], seed: int, attempt: int, rejected: Counter[str]
 ) -> list[Example]:
     """The examples with a document that was verified; the others are counted."""
     answers = await run.ask([writing(seed, example.scene, attempt) for example in pending])
@@ -226,25 +218,9 @@ def _written(example: Example, lines: Sequence[str], seed: int) -> str:
 
 
 ABOUT = "about.json"
+GENERATOR = "seedlens generate implicit"
 _NAMES = "id tuple_set_id forum_question pos_document question answer explicit_hint"
 COLUMNS = tuple(_NAMES.split())
-
-
-def check_folder(folder: Path, *, overwrite: bool) -> None:
-    """Raise before any work when ``folder`` cannot be written to."""
-    with file_errors(folder, "Name another folder."):
-        if folder.exists() and not folder.is_dir():
-            raise BadInputError(f"{folder} is a file.", "Name a folder.")
-        filled = folder.is_dir() and any(folder.iterdir())
-    if filled and not overwrite:
-        raise BadInputError(
-            f"{folder} is not empty.", "Name a new folder, or add --overwrite to replace it."
-        )
-    if filled and _written_before(folder) is None:
-        raise BadInputError(
-            f"{folder} holds files that were not generated here (no {ABOUT} says so).",
-            "Name another folder.",
-        )
 
 
 def collection_files(
@@ -272,18 +248,7 @@ def collection_files(
     }
     about = _about(request, examples, verification, name)
     about["files"] = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
-    # First of all: what was stopped halfway can be told from a person's own files.
     return {ABOUT: _json(about), **files}
-
-
-def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write them all; those of an earlier generation that are not among them go."""
-    with file_errors(folder, "Name another folder."):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in set(_written_before(folder) or ()) - set(files):
-            (folder / name).unlink(missing_ok=True)
-        for name, content in files.items():
-            write_whole(folder / name, content)
 
 
 def _about(
@@ -296,7 +261,7 @@ def _about(
         "description": "Documents that imply what their queries ask for, by the construction of "
         "ImpliRet (Taghavi et al. 2025, section 2 and appendix A). People, makes, groups and "
         "events are invented; places are real (GeoNames, CC BY 4.0).",
-        "generator": "seedlens generate implicit",
+        "generator": GENERATOR,
         "version": __version__,
         "category": request.category,
         "style": request.style,
@@ -332,15 +297,6 @@ def _json(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _written_before(folder: Path) -> list[str] | None:
-    """Files of an earlier generation that are in the folder itself, None when it holds none."""
-    try:
-        names = list(map(str, json.loads((folder / ABOUT).read_text("utf-8"))["files"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return [name for name in names if Path(name).name == name != ".."]
-
-
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
     """A collection to generate, and where it is written."""
@@ -374,26 +330,18 @@ class BuiltCollection:
         return tuple(constraints_for(self.request.category, self.request.style))
 
 
-class Generation(TaskRunner[GenerationRequest, BuiltCollection]):
-    """Generates collections of documents that imply what their queries ask for."""
-
-    def _task(self, request: GenerationRequest) -> GenerateCollection:
-        return GenerateCollection(request)
-
-
 class GenerateCollection(ModelTask[BuiltCollection]):
-    """Draws the tuples, has their documents written, and writes the files."""
+    """Generates a collection of documents that imply what their queries ask for: draws the tuples,
+    has their documents written, and writes the files."""
 
     phase = "generating"
 
     def __init__(self, request: GenerationRequest) -> None:
         self.request: GenerationRequest = request
         self.asks = request.with_model
-        if not 1 <= request.tries <= MOST_TRIES:
-            raise BadInputError(
-                f"tries is {request.tries}.", f"Give a whole number up to {MOST_TRIES}."
-            )
-        check_folder(request.folder, overwrite=request.overwrite)
+        check_between("tries", request.tries, 1, MOST_TRIES)
+        self._folder = OwnFolder(request.folder, ABOUT, GENERATOR, "generated here")
+        self._folder.check(overwrite=request.overwrite)
 
     def estimate(self, known: Estimator) -> Estimate:
         implicit, tries = self.request.implicit, self.request.tries
@@ -423,7 +371,7 @@ class GenerateCollection(ModelTask[BuiltCollection]):
         if run.client is not None:
             run.client.raise_if_nothing_came()
         folder, files = self.request.folder, collection_files(implicit, examples, counts)
-        write_files(folder, files)
+        self._folder.write(files, overwrite=self.request.overwrite)
         table = next(folder / name for name in files if name.endswith(".csv"))
         made = BuiltCollection(implicit, counts, folder, table, len(examples))
         return TaskReport(result=made, failed=run.usage.failed)

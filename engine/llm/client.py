@@ -8,16 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Coroutine,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -138,7 +132,7 @@ class Client:
         self._cache = AnswerCache(store)
         self._meter = Meter(connection.budget, connection.account)
         self._known: Capabilities | None = None  # what the model can do, once that is found out
-        self._refused: int | None = None  # tokens of the shortest question that was too long
+        self._refused = math.inf  # tokens of the shortest question that was too long
         self.concurrency = max(1, connection.concurrency)  # questions that are under way at once
         self._slots = asyncio.Semaphore(self.concurrency)
         self._learning, self._adapting = asyncio.Lock(), asyncio.Lock()
@@ -250,16 +244,13 @@ class Client:
             # This answer is short; it does not tell whether a question can be answered in time.
             self._transport.responsive = False
             await self._learn(self._can.after(reply))
-        except BudgetReachedError as error:
-            self._known = None
-            self._stop("budget", error)
         except EndpointError as error:
             self._known = None
             if isinstance(error, RefusedError) and contexts and model not in contexts:
                 offered = ", ".join(name[:MOST_CHARS] for name in sorted(contexts)[:8])
                 offered += " ..." * (len(contexts) > 8)
                 error = RefusedError(error.message, f"{error.remedy} It offers: {offered}.")
-            self._stop("endpoint", error)
+            self._stop("budget" if isinstance(error, BudgetReachedError) else "endpoint", error)
 
     @property
     def _can(self) -> Capabilities:
@@ -319,7 +310,7 @@ class Client:
         """Ask with texts as short as needed: shortened lengths are remembered for this run only."""
         given = prompt
         while True:
-            while self._is_too_long(prompt) and prompt.shorter is not None:
+            while prompt.shorter is not None and sum(self._can.size(prompt)) >= self._refused:
                 prompt = prompt.shorter()
             if prompt is not given:
                 key = self._key(prompt)
@@ -334,8 +325,7 @@ class Client:
             except TooLongError:
                 if prompt.shorter is None:
                     raise
-                size = sum(self._can.size(prompt))
-                self._refused = min(size, self._refused or size)
+                self._refused = min(sum(self._can.size(prompt)), self._refused)
         reading = self._readable(prompt, first)  # by itself, for the type of its value
         answer, reply = await reading
         self._counts["shortened"] += prompt is not given
@@ -350,9 +340,6 @@ class Client:
         row = AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC))
         self._cache.put(row, reply)
         return answer
-
-    def _is_too_long(self, prompt: Prompt[Any]) -> bool:
-        return self._refused is not None and sum(self._can.size(prompt)) >= self._refused
 
     async def _readable(self, prompt: Prompt[Value], first: Reply) -> tuple[Value | None, Reply]:
         """The value from the first reply, else from the nudged one, else the first as it is."""
@@ -602,17 +589,15 @@ def connect(
         raise NoEndpointError("This needs a language model, and none is connected.", _ENTER)
     if not person.is_operator:
         endpoint = replace(endpoint, person=person)
-    price = None
-    if settings.llm_input_price is not None or settings.llm_output_price is not None:
-        price = Price(settings.llm_input_price or 0.0, settings.llm_output_price or 0.0)
+    price, prices = None, (settings.llm_input_price, settings.llm_output_price)
+    if prices != (None, None):
+        price = Price(*(one or 0.0 for one in prices))
     account = None
-    daily = Budget(
-        settings.llm_daily_calls, settings.llm_daily_tokens, settings.llm_daily_cost, price
-    )
-    if daily.is_limited and not endpoint.person.is_operator:
+    daily = settings.llm_daily_calls, settings.llm_daily_tokens, settings.llm_daily_cost
+    if daily != (None, None, None) and not endpoint.person.is_operator:
         home, url = Home(settings.home), settings.ledger_url.get_secret_value()
         spending = _spending(home, settings.ledger_wait_seconds, url)
-        account = Account(endpoint.person.address, daily, spending)
+        account = Account(endpoint.person.address, Budget(*daily, price), spending)
     limits = [limit for limit in (most_calls, settings.llm_max_calls) if limit is not None]
     calls = min(limits, default=None)
     return Connection(
@@ -644,17 +629,8 @@ def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = Non
     if known is None:
         return info
     return replace(
-        info,
-        tried=True,
-        logprobs=known.logprobs > 0,
-        reasons=known.reasons,
-        context=known.context,
+        info, tried=True, logprobs=known.logprobs > 0, reasons=known.reasons, context=known.context
     )
-
-
-def offered_models(connection: Connection, store: Answers) -> list[str]:
-    """Names of the models that an endpoint lists; empty where it does not tell."""
-    return complete(connection, store, lambda client: client.offered()).value
 
 
 def try_endpoint(connection: Connection, store: Answers) -> None:

@@ -115,11 +115,6 @@ class Budget:
                 "Give the price per million input and output tokens too.",
             )
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether anything is limited."""
-        return (self.calls, self.tokens, self.cost) != (None, None, None)
-
     def reached_by(self, calls: int, tokens_in: int, tokens_out: int) -> str:
         """The limit that these go beyond, in words; "" for none."""
         if self.calls is not None and calls > self.calls:
@@ -139,23 +134,19 @@ class Account:
     limits: Budget
     spending: Spending
 
-    def hold(self, input_tokens: int, output_tokens: int) -> None:
+    def hold(self, sent: int, answered: int) -> None:
         """Set tokens aside for a call that starts now; BudgetReachedError where today's budget is
         exceeded."""
 
         def check(spent: Spent) -> None:
-            limit = self.limits.reached_by(
-                spent.calls + 1,
-                spent.input_tokens + input_tokens,
-                spent.output_tokens + output_tokens,
-            )
-            if limit:
+            tokens = spent.input_tokens + sent, spent.output_tokens + answered
+            if limit := self.limits.reached_by(spent.calls + 1, *tokens):
                 raise BudgetReachedError(
                     f"Your budget of {limit} a day is reached; what was answered counts.",
                     "Go on tomorrow: answers that are there are not asked for twice.",
                 )
 
-        self.spending.add(self.person, 1, input_tokens, output_tokens, check)
+        self.spending.add(self.person, 1, sent, answered, check)
 
     def settle(self, held: tuple[int, int], used: tuple[int, int]) -> None:
         """End a call that :meth:`hold` began, with the tokens that it took."""
@@ -233,8 +224,6 @@ class RoundProgress:
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 """What the settings are called, in the environment, in secrets.toml and in a page's session."""
-CONCURRENCY = 8  # Requests under way at once, where nothing else is set
-RETRIES = 4  # Of a request that failed, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,9 +328,9 @@ class Connection:
 
     endpoint: Endpoint
     budget: Budget = field(default_factory=Budget)
-    concurrency: int = CONCURRENCY  # requests under way at once
+    concurrency: int = 8  # requests under way at once
     timeout: float = 60.0  # seconds of silence until a request counts as lost
-    retries: int = RETRIES  # of a failed request
+    retries: int = 4  # of a failed request
     account: Account | None = None  # what the person may spend today; None for no limit
 
     def within(self, announced: Estimate) -> Connection:

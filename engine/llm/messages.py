@@ -259,6 +259,15 @@ def json_prompt(
     )
 
 
+def lenient(schema: type[Record], value: Any) -> Record | None:
+    """One entry of an answer's list, None where it does not keep to the schema, so that one odd
+    entry does not spoil the others."""
+    try:
+        return schema.model_validate(value)
+    except ValidationError:
+        return None
+
+
 def sent_schema(schema: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema of a record as strict endpoints accept it: all fields required, no others
     allowed, without descriptions and limits of length.

@@ -214,17 +214,17 @@ class ModelTask(ABC, Generic[R]):
         return nullcontext()
 
 
-class TaskRunner(ForPerson, ABC, Generic[Request, R]):
-    """Runs the tasks of one facade; thread-safe. An ``endpoint`` of None is that of the
-    settings."""
+class TaskRunner(ForPerson, Generic[Request, R]):
+    """Runs tasks, or the requests of a facade, which makes tasks of them; thread-safe. An
+    ``endpoint`` of None is that of the settings."""
 
     def __init__(self, settings: Settings, answers: Answers) -> None:
         self._settings, self._answers = settings, answers
         self.jobs = JobRunner()  # in the background, by key: ``Job[TaskProgress, TaskReport]``
 
-    @abstractmethod
     def _task(self, request: Request) -> ModelTask[R]:
         """The task of a request, checked."""
+        raise NotImplementedError
 
     def _made(self, request: Request | ModelTask[R]) -> ModelTask[R]:
         return request if isinstance(request, ModelTask) else self._task(request)

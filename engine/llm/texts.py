@@ -131,24 +131,19 @@ def fenced(name: str, text: str) -> str:
     return f"=== {name} {code} ===\n{inside}\n=== end {code} ==="
 
 
-def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """Character offsets ``[start, end)`` of ``quote`` in ``text``, white space, case and
-    typographic signs aside; None where it does not occur or has fewer than eight letters or digits.
+class Quoted:
+    """A text in which quotes are looked up: its letters are read once.
 
-    >>> find_quote("We fit a Bayesian  regression.", "fit a bayesian regression")
+    >>> Quoted("We fit a Bayesian  regression.").find("fit a bayesian regression")
     (3, 29)
     """
-    return Quoted(text).find(quote)
-
-
-class Quoted:
-    """A text in which several quotes are looked up: its letters are read once."""
 
     def __init__(self, text: str) -> None:
         self._letters, self._places = _letters(text)
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """As :func:`find_quote`."""
+        """Character offsets ``[start, end)``, white space, case and typographic signs aside; None
+        where it does not occur or has fewer than eight letters or digits."""
         wanted, _ = _letters(quote)
         at = self._letters.find(wanted) if len(wanted) >= 8 else -1
         return None if at < 0 else (self._places[at], self._places[at + len(wanted) - 1] + 1)

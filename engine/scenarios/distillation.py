@@ -157,13 +157,10 @@ def distill(
     """Train on the lessons, and keep what was learned in a folder."""
     need_extra()
     check_folder(out)
-    if len(lessons) < 2:
-        raise BadInputError("Nothing can be learned from fewer than two documents.")
     training = training or Training()
     started = time.perf_counter()
     train, held_out = split(lessons)
-    watcher = _watcher(tell, cancelled)
-    trainer = _trainer(train, held_out, base, _settings(training, out), training, watcher)
+    trainer = _trainer(train, held_out, base, out, training, _watcher(tell, cancelled))
     trainer.train()
     losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
     done = Distilled(
@@ -190,17 +187,50 @@ def _trainer(
     train: Sequence[Lesson],
     held_out: Sequence[Lesson],
     base: str,
-    settings: Any,
+    out: Path,
     training: Training,
     watcher: Any,
 ) -> Any:
+    import torch
     from peft import LoraConfig
-    from transformers import EarlyStoppingCallback
+    from transformers import AutoModelForCausalLM, EarlyStoppingCallback
     from transformers.trainer_callback import PrinterCallback
-    from trl import SFTTrainer
+    from trl import SFTConfig, SFTTrainer
 
-    model, tokenizer = load_base(base)
-    settings.max_length = min(LONGEST, _window(model))
+    remedy = "Name a folder with a causal language model, or one that is on this machine."
+    with loading(f"model '{base}'", remedy):
+        model = AutoModelForCausalLM.from_pretrained(
+            base, local_files_only=True, trust_remote_code=False
+        )
+        tokenizer = load_tokenizer(base)
+    on_gpu = torch.cuda.is_available()
+    settings = SFTConfig(
+        output_dir=str(out / CHECKPOINTS),
+        learning_rate=training.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=WARMUP,
+        weight_decay=training.weight_decay,
+        optim="adamw_torch",
+        per_device_train_batch_size=training.batch,
+        per_device_eval_batch_size=training.batch,
+        gradient_accumulation_steps=training.accumulation,
+        num_train_epochs=training.epochs,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=1,
+        load_best_model_at_end=True,
+        metric_for_best_model="eval_loss",
+        greater_is_better=False,
+        completion_only_loss=True,
+        max_length=min(LONGEST, _window(model)),
+        bf16=on_gpu,
+        seed=training.seed,
+        report_to="none",
+        disable_tqdm=True,
+        logging_steps=1,
+        gradient_checkpointing=on_gpu,
+        dataloader_pin_memory=on_gpu,
+    )
     lora = LoraConfig(
         r=training.rank,
         lora_alpha=training.alpha,
@@ -224,51 +254,6 @@ def _trainer(
 def _window(model: Any) -> int:
     """Tokens that a model sees at once."""
     return getattr(model.config, "max_position_embeddings", None) or LONGEST
-
-
-def _settings(training: Training, out: Path) -> Any:
-    import torch
-    from trl import SFTConfig
-
-    on_gpu = torch.cuda.is_available()
-    return SFTConfig(
-        output_dir=str(out / CHECKPOINTS),
-        learning_rate=training.learning_rate,
-        lr_scheduler_type="linear",
-        warmup_steps=WARMUP,
-        weight_decay=training.weight_decay,
-        optim="adamw_torch",
-        per_device_train_batch_size=training.batch,
-        per_device_eval_batch_size=training.batch,
-        gradient_accumulation_steps=training.accumulation,
-        num_train_epochs=training.epochs,
-        eval_strategy="epoch",
-        save_strategy="epoch",
-        save_total_limit=1,
-        load_best_model_at_end=True,
-        metric_for_best_model="eval_loss",
-        greater_is_better=False,
-        completion_only_loss=True,
-        bf16=on_gpu,
-        seed=training.seed,
-        report_to="none",
-        disable_tqdm=True,
-        logging_steps=1,
-        gradient_checkpointing=on_gpu,
-        dataloader_pin_memory=on_gpu,
-    )
-
-
-def load_base(base: str) -> tuple[Any, Any]:
-    """A causal language model and its tokenizer; ModelMissingError when it cannot be loaded."""
-    from transformers import AutoModelForCausalLM
-
-    remedy = "Name a folder with a causal language model, or one that is on this machine."
-    with loading(f"model '{base}'", remedy):
-        model = AutoModelForCausalLM.from_pretrained(
-            base, local_files_only=True, trust_remote_code=False
-        )
-        return model, load_tokenizer(base)
 
 
 def _dataset(lessons: Sequence[Lesson], tokenizer: Any) -> Any:

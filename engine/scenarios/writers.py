@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import Recipe
 from engine.lenses.definitions import lens_to_json
 from engine.llm.client import Client, ask_groups
 from engine.llm.judges import halved
-from engine.llm.messages import Prompt, Words, json_prompt, part_tokens
+from engine.llm.messages import Prompt, Words, json_prompt, lenient, part_tokens
 from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced, parts_of
 from engine.numeric import FloatArray, unit
 from engine.types.documents import Document, Sentence
-from engine.types.lenses import Aspect, Lens
+from engine.types.lenses import Lens
 from engine.types.scenarios import Scenario, ScenarioSource
 
 # -- what a model is asked for ------------------------------------------------------------
@@ -72,7 +72,7 @@ class Written(BaseModel):
     def _usable(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        entries = different(entry for item in value if (entry := _entry(item)) is not None)
+        entries = different(filter(None, (lenient(WrittenScenario, item) for item in value)))
         if not entries:
             raise ValueError("no scenario is complete")
         return entries[:MOST_PER_PART]
@@ -85,13 +85,6 @@ class Written(BaseModel):
             )
             for s in self.scenarios
         ]
-
-
-def _entry(value: Any) -> WrittenScenario | None:
-    try:
-        return WrittenScenario.model_validate(value)
-    except ValidationError:
-        return None
 
 
 def different(entries: Iterable[WrittenScenario]) -> list[WrittenScenario]:
@@ -176,10 +169,16 @@ def extract(document: Document, sentences: FloatArray, lens: Lens) -> tuple[Scen
     topic = document.title.strip() or shortened(document.sentences[0].text, TOPIC_WORDS)
     # The cosine of each sentence with the mean of all: how much it speaks for the document.
     central = np.asarray(sentences @ unit(sentences.mean(axis=0)), dtype=np.float32)
+    rows: dict[int | None, list[int]] = {}
+    for number, sentence in enumerate(document.sentences):
+        if sentence.text.strip():
+            rows.setdefault(sentence.role, []).append(number)
+    roles = [role for role in rows if role is not None]
     return tuple(
         Scenario(topic, name, need(topic, name, lens, sentence.text), sentence.text)
-        for name, rows in _by_aspect(document, lens)
-        for sentence in _key_sentences(document, rows, central, lens, name)
+        for role in sorted(roles) or rows
+        for name in [WHOLE if role is None else lens.aspects[role].name]
+        for sentence in _key_sentences(document, rows[role], central, role)
     )
 
 
@@ -204,24 +203,10 @@ def shortened(text: str, words: int) -> str:
     return " ".join(parts) if len(parts) <= words else f"{' '.join(parts[:words])} …"
 
 
-def _by_aspect(document: Document, lens: Lens) -> list[tuple[str, list[int]]]:
-    """Names of the aspects that sentences serve, and those sentences' numbers."""
-    rows: dict[int, list[int]] = {}
-    for number, sentence in enumerate(document.sentences):
-        if sentence.role is not None and sentence.text.strip():
-            rows.setdefault(sentence.role, []).append(number)
-    if not rows:
-        spoken = [n for n, s in enumerate(document.sentences) if s.text.strip()]
-        return [(WHOLE, spoken)] if spoken else []
-    aspects: Sequence[Aspect] = lens.aspects
-    return [(aspects[role].name, numbers) for role, numbers in sorted(rows.items())]
-
-
 def _key_sentences(
-    document: Document, rows: Sequence[int], central: FloatArray, lens: Lens, name: str
+    document: Document, rows: Sequence[int], central: FloatArray, role: int | None
 ) -> list[Sentence]:
     """The sentences that speak most clearly for an aspect and for the document, in order."""
-    role = next((i for i, aspect in enumerate(lens.aspects) if aspect.name == name), None)
     worth = {
         row: float(central[row]) * (1.0 if role is None else document.sentences[row].roles[role])
         for row in rows

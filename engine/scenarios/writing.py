@@ -14,7 +14,7 @@ from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.registry import READERS_GRACE, writing
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError, check_between
 from engine.llm.messages import Prompt
 from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_operator, leads_only, limited
@@ -46,8 +46,7 @@ SAMPLE = 2000  # Documents whose lengths are measured, evenly spread over all
 
 def settings_for(store: ScenarioStore, request: ScenarioRequest) -> ScenarioSettings:
     """What a request, which is checked, sets of a corpus: what it leaves open stays as it is."""
-    if request.limit is not None and request.limit < 1:
-        raise BadInputError(f"The limit is {request.limit}.", "Ask for at least 1 document.")
+    check_between("The limit", request.limit, 1)
     if request.source == "distilled" and not Path(request.folder).expanduser().is_dir():
         raise BadInputError(
             f"There is no folder '{request.folder}' with a distilled model.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Annotated, Any, NamedTuple, Self
 
 import streamlit as st
@@ -15,30 +16,54 @@ from engine.types.models import Estimate
 from pages._common.state import PageView, Shared, pages
 from pages._common.tasks import at_most
 
-STEPS: Mapping[str, str] = {
-    "attribute": "Attribute",
-    "labels": "Labels",
-    "clusters": "Clusters",
-    "queries": "Queries",
-    "result": "Result",
-}
-"""The five steps as a link names them, and as the page does."""
-MAKES: Mapping[str, str] = {
-    "attribute": "what documents have in common",
-    "labels": "a label for each document",
-    "clusters": "groups of equal labels",
-    "queries": "a query for each group",
-    "result": "graded documents",
-}
-"""What each step makes, while there is nothing of it yet."""
-RUNS: Mapping[str, BuildStep] = {
-    "labels": "label",
-    "clusters": "collapse",
-    "queries": "verbalise",
-    "result": "expand",
-}
-"""What a step of the page runs; the attribute is described by a person."""
-SHOWN_BY: Mapping[BuildStep, str] = {run: step for step, run in RUNS.items()}
+
+class Step(NamedTuple):
+    """A step of the page; the attribute is described by a person, the others run."""
+
+    key: str  # as a link names it
+    number: int
+    name: str
+    makes: str  # while there is nothing of it yet
+    run: BuildStep | None = None
+    start: str = ""  # the button that runs it
+    doing: str = ""  # while it runs
+    unit: str = ""  # what it goes through
+    made: str = ""  # what comes of it
+    changed: str = ""  # why what it made is not up to date
+    by: str = ""  # before the model that made it
+    about: str = ""  # before anything of it is done
+
+
+_ALL = (
+    Step("attribute", 1, "Attribute", "what documents have in common"),
+    Step(
+        *("labels", 2, "Labels", "a label for each document", "label", "Label the documents"),
+        *("Labelling", "document", "label"),
+        *("the attribute or documents changed since", "Labels by"),
+        "A model labels every document, with a quote as evidence. Read and correct the labels; "
+        "your edits stay when the model runs again.",
+    ),
+    Step(
+        *("clusters", 3, "Clusters", "groups of equal labels", "collapse", "Cluster the labels"),
+        *("Clustering", "document", "cluster", "the labels changed since", "Clusters by"),
+        "Equal labels form clusters; each cluster of the right size becomes a query. Rename, "
+        "merge, split and exclude clusters.",
+    ),
+    Step(
+        *("queries", 4, "Queries", "a query for each group", "verbalise", "Write the queries"),
+        *("Writing queries", "cluster", "query", "the clusters changed since", "Queries by"),
+        "Queries describe clusters without the words of their documents. Edit queries with too "
+        "much word overlap.",
+    ),
+    Step(
+        *("result", 5, "Result", "graded documents", "expand", "Pool and grade"),
+        *("Pooling and grading", "candidate", "grade", "the queries changed since", "Grades by"),
+        "Every system searches for each query; the model grades the retrieved documents. The "
+        "result is an annotation project.",
+    ),
+)
+STEPS: Mapping[str, Step] = {step.key: step for step in _ALL}
+RUNS: Mapping[BuildStep, Step] = {step.run: step for step in _ALL if step.run}
 
 
 def _step(step: str) -> str:
@@ -77,37 +102,6 @@ def go(step: str) -> None:
     BuildView.change(lambda now: replace(now, step=step))
 
 
-class StepWords(NamedTuple):
-    """What a step is called in several places."""
-
-    start: str  # the button that runs it
-    doing: str  # while it runs
-    unit: str  # what it goes through
-    made: str  # what comes of it
-    changed: str  # why what it made is not up to date
-    by: str  # before the model that made it
-
-
-WORDS: Mapping[BuildStep, StepWords] = {
-    "label": StepWords(
-        *("Label the documents", "Labelling", "document", "label"),
-        *("the attribute or documents changed since", "Labels by"),
-    ),
-    "collapse": StepWords(
-        *("Cluster the labels", "Clustering", "document", "cluster"),
-        *("the labels changed since", "Clusters by"),
-    ),
-    "verbalise": StepWords(
-        *("Write the queries", "Writing queries", "cluster", "query"),
-        *("the clusters changed since", "Queries by"),
-    ),
-    "expand": StepWords(
-        *("Pool and grade", "Pooling and grading", "candidate", "grade"),
-        *("the queries changed since", "Grades by"),
-    ),
-}
-
-
 def many(number: int, unit: str) -> str:
     """``1 query``, ``1,200 queries``."""
     return counted(number, unit, "queries" if unit == "query" else "")
@@ -125,26 +119,20 @@ def percent(part: float) -> str:
 # -- where a build stands ------------------------------------------------------------------
 
 
-def step_number(step: BuildStep) -> int:
-    """Its number on the page, where the attribute is the first step."""
-    return list(STEPS).index(SHOWN_BY[step]) + 1
+def before(state: BuildState, step: BuildStep) -> list[StepState]:
+    """The steps before this one."""
+    return [*takewhile(lambda one: one.step != step, state.steps)]
 
 
 def earlier(state: BuildState, step: BuildStep) -> StepState | None:
     """The first step before this one that is not complete; None when all are."""
-    for before in state.steps:
-        if before.step == step:
-            break
-        if not before.is_complete:
-            return before
-    return None
+    return next((one for one in before(state, step) if not one.is_complete), None)
 
 
-def comes_first(step: StepState) -> str:
+def waiting_for(step: StepState, why: str = "") -> str:
     """``Waiting for step 4, Queries: the clusters changed since.``"""
-    _, why = standing(step, is_next=False)
-    name = STEPS[SHOWN_BY[step.step]]
-    return f"Waiting for step {step_number(step.step)}, {name}" + (f": {why}." if why else ".")
+    shown = RUNS[step.step]
+    return f"Waiting for step {shown.number}, {shown.name}" + (f": {why}." if why else ".")
 
 
 def standing(
@@ -159,7 +147,7 @@ def standing(
     Returns:
         (done | stale | partial | waits | next | later, words).
     """
-    words = WORDS[step.step]
+    words = RUNS[step.step]
     if step.at is None and not step.done:
         return ("next", "next") if is_next else ("later", "")
     if step.stale:
@@ -169,7 +157,7 @@ def standing(
     if step.unfinished:
         return "partial", "incomplete"
     if first is not None:
-        return "waits", f"waiting for step {step_number(first.step)}"
+        return "waits", f"waiting for step {RUNS[first.step].number}"
     edits = f", {counted(step.edits, 'manual change')}" if step.edits else ""
     if step.step == "collapse" and clusters is not None:
         return "done", f"{many(clusters, 'cluster')}{edits}"
@@ -190,26 +178,26 @@ def steps_data(
     """
     by_run = {step.step: step for step in state.steps} if state else {}
     rows = []
-    for number, (key, name) in enumerate(STEPS.items(), start=1):
-        is_first = key == "attribute"
-        ran = job is not None and SHOWN_BY[job.request] == key and job.state
+    for shown in _ALL:
+        ran = job is not None and job.request == shown.run and job.state
         failed = ran in ("failed", "interrupted")
         failed |= bool(ran and job and job.report and job.report.stopped == "endpoint")
         if ran == "running":
             kind, words = "running", "running"
         elif state is None:
-            kind, words = "next" if is_first else "later", MAKES[key]
-        elif is_first:
+            kind, words = "later" if shown.run else "next", shown.makes
+        elif shown.run is None:
             kind, words = "done", "described"
         else:
-            step = RUNS[key]
-            first, is_next = earlier(state, step), state.next == step
-            kind, words = standing(by_run[step], is_next=is_next, clusters=clusters, first=first)
-            words = words or MAKES[key]
+            first, is_next = earlier(state, shown.run), state.next == shown.run
+            step = by_run[shown.run]
+            kind, words = standing(step, is_next=is_next, clusters=clusters, first=first)
+            words = words or shown.makes
             if failed and kind != "done":
                 kind, words = "failed", ", ".join(filter(None, ("failed", words)))
-        row = {"key": key, "number": number, "name": name, "kind": kind, "words": words}
-        rows.append({**row, "current": key == current, "open": state is not None or is_first})
+        row = {"key": shown.key, "number": shown.number, "name": shown.name, "kind": kind}
+        opens = state is not None or shown.run is None
+        rows.append({**row, "words": words, "current": shown.key == current, "open": opens})
     return rows
 
 
@@ -217,9 +205,9 @@ def where_it_stands(state: BuildState) -> str:
     """``next: Clusters``, or that all is done; for a list of builds."""
     if state.next is None:
         return "complete"
-    name = STEPS[SHOWN_BY[state.next]]
+    shown = RUNS[state.next]
     is_stale = any(step.stale for step in state.steps if step.step == state.next)
-    return f"{name}: {WORDS[state.next].changed}" if is_stale else f"next: {name}"
+    return f"{shown.name}: {shown.changed}" if is_stale else f"next: {shown.name}"
 
 
 # -- what a step takes ---------------------------------------------------------------------
@@ -231,7 +219,7 @@ def estimate_line(estimate: Estimate, step: StepState, *, with_model: bool) -> s
     if not estimate.items:
         nothing = "Nothing to do" if step.is_complete else "No requests needed"
         return f"{nothing}; manual changes are kept." if step.edits else f"{nothing}."
-    line = many(estimate.items, WORDS[step.step].unit)
+    line = many(estimate.items, RUNS[step.step].unit)
     kept = " Manual changes are kept." if step.edits else ""
     if not with_model or not estimate.calls:
         return f"{line}.{kept}"

@@ -5,7 +5,7 @@ import io
 import json
 
 from tests.cli.command_line import assert_refused, connected, run_inside, run_json
-from tests.fakes.lens_builds import LENS, NAME, knows_methods
+from tests.fakes.build_answers import LENS, NAME, knows_methods
 from tests.fakes.small_corpus import DOCUMENTS
 
 PLACE = ("small", NAME)

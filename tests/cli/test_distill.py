@@ -40,7 +40,7 @@ def tiny_home(_tiny_home, home):
 def test_aspects_are_estimated_graded_trained_and_measured(tiny_home, judge, tmp_path):
     model = connected(judge)
     out = tmp_path / "tuned"
-    command = ("distill", "aspects", "tiny", "--out", out, "--documents", 16, "--candidates", 4)
+    command = ("distill", "aspects", "tiny", "--out", out, "--documents", 8, "--candidates", 4)
     asked = judge.seen.questions
     only = run_inside(tiny_home, *command, "--estimate", "--json", **model)
     assert only.code == 0, only.stderr

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
 
 import pytest
 
 from engine.cli import doctor
 from tests.cli.command_line import run_inside
+from tests.fakes.loopback import Handler, Loopback
 
 
-class Endpoint(BaseHTTPRequestHandler):
+class Endpoint(Handler):
     """A language model endpoint that knows one key, and a path that redirects."""
 
     keys: ClassVar[list[str | None]] = []
@@ -25,20 +24,15 @@ class Endpoint(BaseHTTPRequestHandler):
         self.send_response(302 if moved else 200 if found else 401)
         if moved:
             self.send_header("Location", "/v1/models")
+        self.send_header("Content-Length", "0")
         self.end_headers()
-
-    def log_message(self, *args):
-        """Print nothing."""
 
 
 @pytest.fixture
 def endpoint():
-    server = HTTPServer(("127.0.0.1", 0), Endpoint)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     Endpoint.keys.clear()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with Loopback(Endpoint) as server:
+        yield server.root
 
 
 def check(outcome, name):

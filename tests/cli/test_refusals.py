@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sqlite3
@@ -295,9 +294,3 @@ def test_a_command_line_that_cannot_be_parsed_exits_2(tmp_path, subtests):
             assert (outcome.code, outcome.stdout) == (2, "")
             assert says in outcome.stderr
     assert not list(tmp_path.iterdir())
-
-
-def test_the_json_of_a_refused_command_is_no_json_at_all(home):
-    outcome = run_inside(home, "search", "small", "--seed", "gone", "--json")
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(outcome.stdout)

@@ -79,7 +79,7 @@ def place(s3, postgres, tmp_path, monkeypatch):
 @pytest.fixture
 def proxy(s3):
     """Before the store."""
-    with s3_server.proxy_to(s3) as found:
+    with s3_server.Proxy(s3) as found:
         yield found
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
-from engine.assist.infer_facts import FactsByModel, InferRequest
+from engine.assist.infer_facts import InferFacts, InferRequest
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
-from engine.generate.generator import Generation, GenerationRequest
+from engine.generate.generator import GenerateCollection, GenerationRequest
 from engine.generate.implicit_records import ImplicitRequest
 from engine.llm.endpoints import EndpointError, NoEndpointError
 from engine.llm.tasks import TaskRunner
@@ -22,41 +22,46 @@ from engine.types.reading import AskRequest
 from engine.types.reranking import RerankRequest
 from engine.types.scenarios import PairRequest, ScenarioRequest
 from engine.types.searches import Query
-from tests.fakes.build_answers import builds_collections
-from tests.fakes.lens_builds import AUTHOR, LENS, NAME, SMALL
+from tests.fakes.build_answers import AUTHOR, LENS, NAME, SMALL_METHODS, builds_collections
 from tests.fakes.model_answers import MODEL, grades_by, grades_pairs, in_title, writes_scenarios
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import SEED, knowledge
 from tests.support import ended, make_explorer, wait_until
 
 Prepared = tuple[TaskRunner[Any, Any], Any]
+ITEMS = 20
+"""That a task goes through, where it can be limited: more than a budget of 12 calls reaches."""
 AT_ONCE = 8
 """Questions that are under way when a run is cancelled, at most."""
 
 
+def _runner(explorer):
+    return TaskRunner(explorer.settings, explorer.ledger.answers)
+
+
 def _scenarios(explorer):
-    return explorer.scenarios, ScenarioRequest("small")
+    return explorer.scenarios, ScenarioRequest("small", component="M")  # quick to embed
 
 
 def _facts(explorer):
-    facts = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
-    return facts, InferRequest("small")
+    parts = explorer.home, explorer.ledger, explorer.settings, explorer.library
+    return _runner(explorer), InferFacts(InferRequest("small", limit=ITEMS), *parts)
 
 
 def _grades(explorer):
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p"), "lead")
     annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
-    annotation.fill_pool(project, PoolRequest(("dense",), 39))
+    annotation.fill_pool(project, PoolRequest(("dense",), ITEMS))
     return annotation.grading, GradingRequest(project)
 
 
 def _pairs(explorer):
-    return explorer.pair_grading, PairRequest("small", 12, 4)
+    return explorer.pair_grading, PairRequest("small", 8, 4)
 
 
 def _labels(explorer):
-    explorer.builds.save(LENS, AUTHOR)
+    explorer.builds.save(replace(LENS, limit=ITEMS), AUTHOR)
     return explorer.builds, StepRequest("small", NAME, "label", AUTHOR)
 
 
@@ -73,11 +78,7 @@ def _collection(explorer):
     implicit = ImplicitRequest("temporal", "multi", 1, 1, 4)
     out = explorer.home.root.parent / "collection"
     request = GenerationRequest(implicit, out, overwrite=True, with_model=True)
-    return Generation(explorer.settings, explorer.ledger.answers), request
-
-
-def _says_nothing(_, __):
-    return None
+    return _runner(explorer), GenerateCollection(request)
 
 
 def _no_facts(prompt, _):
@@ -97,12 +98,12 @@ TASKS = {
     "facts": Task(_facts, _no_facts),
     "grading": Task(_grades, grades_by()),
     "pairs": Task(_pairs, grades_pairs(in_title)),
-    "labelling": Task(_labels, builds_collections(SMALL)),
+    "labelling": Task(_labels, builds_collections(SMALL_METHODS)),
 }
 ONE_RESULT = {
-    "ranking": Task(_ranking, _says_nothing),
-    "answer": Task(_answer, _says_nothing),
-    "collection": Task(_collection, _says_nothing),
+    "ranking": Task(_ranking, lambda *_: None),
+    "answer": Task(_answer, lambda *_: None),
+    "collection": Task(_collection, lambda *_: None),
 }
 """Tasks whose questions lead to one result together, rather than to one for each item."""
 ALL = TASKS | ONE_RESULT
@@ -225,11 +226,12 @@ def test_an_endpoint_that_refuses_or_is_missing_is_told(task, prepared, server, 
             act(request)
 
 
-@pytest.mark.parametrize("task", ["scenarios", "labelling"], indirect=True)
+@pytest.mark.parametrize("task", ["labelling"], indirect=True)
 def test_another_program_does_not_run_the_same_task_at_once(task, prepared, server):
     tasks, request = prepared
-    other, _ = task.prepare(make_explorer(tasks._settings.home, **_endpoint(server)))
-    server.behaviour.latency = 1.5  # longer than a lock is waited for
+    settings = {"openai_base_url": server.url, "llm_model": MODEL}
+    other, _ = task.prepare(make_explorer(tasks._settings.home, **settings))
+    server.behaviour.latency = 1.0
     job_id = tasks.start(request)
     wait_until(lambda: server.seen.prompts, what="the first question")
     with pytest.raises(CorpusBusyError):
@@ -237,7 +239,3 @@ def test_another_program_does_not_run_the_same_task_at_once(task, prepared, serv
     server.behaviour.latency = 0.0
     assert ended(lambda: tasks.jobs.job(job_id)).state == "done"
     assert other.run(request).calls == 0, "all of it is there"
-
-
-def _endpoint(server):
-    return {"openai_base_url": server.url, "llm_model": MODEL}

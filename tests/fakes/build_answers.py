@@ -1,20 +1,11 @@
-"""What the tests' model says while a collection is built from a lens: method by method.
+"""Collections that are built in tests, and what the tests' model says meanwhile: method by method.
 
 It reads each document's method from what the corpus is known to hold, labels it in one of several
 wordings, calls those one kind when it is asked to name and merge them, words a query for a kind
 (the first try of some gives words of the documents away), and grades by whether the kind is the
-query's. What it says follows from the question alone, so that two runs are the same run.
-
-    from tests.fakes.build_answers import builds_collections, small_methods
-    from tests.fakes.model_sessions import knowledge
-    from tests.fakes.model_server import serving
-
-    with serving(knowledge(), handlers=[builds_collections(small_methods())]) as server:
-        ...  # OPENAI_BASE_URL=server.url, SEEDLENS_LLM_MODEL=judge
-
-``demo_methods()`` is the same for the demo corpus. The attribute can be anything; the labels are
-always methods. Of either corpus it overlooks a few documents (``Methods.overlooked``), which come
-back as grades when the pools are graded, and of one (``misquoted``) it never gets the quote right.
+query's. The attribute can be anything; the labels are always methods. It overlooks a few documents
+(``Methods.overlooked``), which come back as grades when the pools are graded, and of one
+(``misquoted``) it never gets the quote right.
 """
 
 from __future__ import annotations
@@ -23,27 +14,29 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.config import DEMO
+from engine.types.builds import BuildSpec, BuildStep, StepRequest
+from engine.types.models import TaskReport
 from tests.fakes.model_answers import Handler, fences
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import knowledge, session
 from tests.fakes.small_corpus import DOCUMENTS, METHODS
+
+if TYPE_CHECKING:
+    from engine.build.collection_builds import CollectionBuilds
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One method.
+    """One method."""
 
-    Attributes:
-        labels: wordings of its labels; the first is its name.
-        query: a query that uses no word of its documents.
-        leaking: what is tried first; "" where the first try is good.
-    """
-
-    labels: tuple[str, ...]
-    query: str
-    leaking: str = ""
+    labels: tuple[str, ...]  # wordings of its labels; the first is its name
+    query: str  # that uses no word of its documents
+    leaking: str = ""  # what is tried first; "" where the first try is good
 
     @property
     def name(self) -> str:
@@ -211,3 +204,41 @@ def _graded(methods: Methods, prompt: str, quoted: list[tuple[str, str]]) -> dic
         "reason": "It goes about it that way." if fits else "It goes about it in another way.",
         "grade": max(values) if fits else min(values),
     }
+
+
+# -- builds over the small corpus ----------------------------------------------------------------
+
+NAME = "methods"
+LENS = BuildSpec("small", NAME, "how the evidence was gathered", aspect="method", depth=8)
+SMALL_METHODS = small_methods()
+AUTHOR = "Ada"
+
+
+def run_step(
+    builds: CollectionBuilds,
+    server: ModelServer,
+    step: BuildStep,
+    corpus: str = "small",
+    **more: Any,
+) -> TaskReport[int]:
+    """One step of the build, now."""
+    return builds.run(StepRequest(corpus, NAME, step, AUTHOR), endpoint=session(server), **more)
+
+
+def run_all(builds: CollectionBuilds, server: ModelServer) -> list[TaskReport[int]]:
+    """All four steps."""
+    return [run_step(builds, server, step) for step in builds.steps]
+
+
+def knows_methods() -> AbstractContextManager[ModelServer]:
+    """A model that labels, names and words by the small corpus's methods, on loopback."""
+    return serving(knowledge(), handlers=[builds_collections(SMALL_METHODS)])
+
+
+def questions(server: ModelServer, words: str) -> int:
+    """How often a question with these words came in."""
+    return sum(words in prompt for prompt in server.seen.prompts)
+
+
+LABELLING, WORDING, GRADING = "show the attribute?", "Write the query of", "is the candidate's?"
+"""Words of the questions of three steps."""

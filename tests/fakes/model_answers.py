@@ -26,58 +26,37 @@ within the answer, broken JSON, a web page, an answer without text, one in words
 another form, one without the log probabilities that were asked for, one by another model, one ten
 times as late, one whose stream stops without an end."""
 FIRST_WORDS = 8
+SHARPNESS = 2.0  # how sure the model is: log odds per grade of difference
 Handler = Callable[[str, Mapping[str, Any]], Any]
 
 
 @dataclass
 class Behaviour:
-    """How the server answers; may be changed while it runs.
+    """How the server answers; may be changed while it runs."""
 
-    Attributes:
-        noise: standard deviation of its standing misjudgement of a document, in grades.
-        pair_noise: the same of a pair.
-        bias: what standing first is worth, in grades.
-        sharpness: how sure it is: log odds per grade of difference.
-        latency: seconds per answer.
-        at_once: requests answered at once, others are queued; None for all. Set from the start.
-        pause: seconds between the pieces of a streamed one.
-        faults: fault -> share of requests, drawn anew for every repeat of a request.
-        retry_after: seconds that a 429 asks to wait; None for a moment.
-        refuses: parts of a request that it does not accept: ``max_tokens``, ``temperature``,
-            ``logprobs``, ``top_logprobs`` (more than five), ``system``, ``response_format`` or
-            one kind of it (``json_schema``), ``stream``, ``stream_options``.
-        refusal: what it then says; {} is the part.
-        streams: False sends the whole answer although a stream was asked for.
-        logprobs: False drops them without a word.
-        thinks: writes ``<think>`` first.
-        context: tokens (of four characters) that it accepts, or None.
-        key: the only key that it accepts, or None.
-        most_requests: it is gone after so many, or never.
-        handlers: asked first, in their order, with the question's text (all messages) and the
-            body of the request: what one returns is the answer, a string or something to be sent
-            as JSON, or (text, [(token, probability) of what could have stood there]); None leaves
-            it to the next.
-    """
-
-    noise: float = 0.0
-    pair_noise: float = 0.0
-    bias: float = 0.0
-    sharpness: float = 2.0
-    latency: float = 0.0
-    at_once: int | None = None
-    pause: float = 0.0
+    noise: float = 0.0  # standard deviation of its standing misjudgement of a document, in grades
+    bias: float = 0.0  # what standing first is worth, in grades
+    latency: float = 0.0  # seconds per answer
+    at_once: int | None = None  # requests answered at once, from the start; others are queued
+    pause: float = 0.0  # seconds between the pieces of a streamed answer
     seed: int = 0
-    faults: dict[str, float] = field(default_factory=dict)
-    retry_after: float | None = None
+    faults: dict[str, float] = field(default_factory=dict)  # fault -> share of requests
+    retry_after: float | None = None  # seconds that a 429 asks to wait; None for a moment
+    # parts of a request that it does not accept: max_tokens, temperature, logprobs, top_logprobs
+    # (more than five), system, response_format or one kind of it (json_schema), stream,
+    # stream_options; and what it then says, {} is the part
     refuses: frozenset[str] = frozenset()
     refusal: str = "Unsupported parameter: '{}'."
-    streams: bool = True
-    logprobs: bool = True
-    thinks: bool = False
-    context: int | None = None
-    key: str | None = None
+    streams: bool = True  # False sends the whole answer although a stream was asked for
+    logprobs: bool = True  # False drops them without a word
+    thinks: bool = False  # writes ``<think>`` first
+    context: int | None = None  # tokens (of four characters) that it accepts
+    key: str | None = None  # the only key that it accepts
     model: str = MODEL
-    most_requests: int | None = None
+    most_requests: int | None = None  # it is gone after so many
+    # asked first, with the question's text (all messages) and the body of the request: what one
+    # returns is the answer, a string or something to be sent as JSON, or (text, [(token,
+    # probability) of what could have stood there]); None leaves it to the next
     handlers: list[Handler] = field(default_factory=list)
 
 
@@ -163,7 +142,7 @@ class Answerer:
             options = self._pair(seed, aspect, candidates[-2], candidates[-1])
         elif "yes or no" in prompt and candidates:
             utility = self._utility(seed, aspect, candidates[-1])
-            options = _two("yes", "no", _sigmoid(self.behaviour.sharpness * (utility - 1.5)))
+            options = _two("yes", "no", _sigmoid(SHARPNESS * (utility - 1.5)))
         elif "[2] > [1]" in prompt and candidates:
             return self._list(seed, aspect, candidates), []
         elif "JSON" in prompt or "response_format" in body:
@@ -178,13 +157,8 @@ class Answerer:
         return self.knowledge.grade(seed, aspect, doc_id) + noise
 
     def _pair(self, seed: str, aspect: str, a: str, b: str) -> list[tuple[str, float]]:
-        first, second = sorted((a, b))
-        noise = self._random("pair", seed, aspect, first, second).gauss(
-            0, self.behaviour.pair_noise
-        )
         ahead = self._utility(seed, aspect, a) - self._utility(seed, aspect, b)
-        ahead += (noise if a == first else -noise) + self.behaviour.bias
-        return _two("A", "B", _sigmoid(self.behaviour.sharpness * ahead))
+        return _two("A", "B", _sigmoid(SHARPNESS * (ahead + self.behaviour.bias)))
 
     def _list(self, seed: str, aspect: str, doc_ids: list[str]) -> str:
         def worth(place: int) -> float:

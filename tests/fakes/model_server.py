@@ -21,19 +21,18 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from benchmarks.simulated_judges import CHARACTERS, Character, SimulatedJudge
+from tests.fakes.loopback import Handler, Loopback
 from tests.fakes.model_answers import (
     Answerer,
     Behaviour,
-    Handler,
     Knowledge,
     aspect_of,
     fenced_texts,
@@ -42,37 +41,32 @@ from tests.fakes.model_answers import (
 
 TRYING_OUT = "Answer with the one letter A and nothing else."
 WORDS_PER_CHUNK = 3
+CUT = {"Content-Length": "100000"}  # more than is sent
 
 
-class ModelRequests(BaseHTTPRequestHandler):
-    model: ModelServer
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1
-    disable_nagle_algorithm = True
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Quiet."""
+class ModelRequests(Handler):
+    owner: ModelServer
 
     def do_GET(self) -> None:
         if not self._let_in():
             return
-        card: dict[str, Any] = {"id": self.model.behaviour.model, "object": "model"}
-        if self.model.behaviour.context:
-            card["max_model_len"] = self.model.behaviour.context
+        card: dict[str, Any] = {"id": self.owner.behaviour.model, "object": "model"}
+        if self.owner.behaviour.context:
+            card["max_model_len"] = self.owner.behaviour.context
         card |= {"created": 0, "owned_by": "tests"}
         self._send(200, {"object": "list", "data": [card]})
 
     def do_POST(self) -> None:
-        self._due = time.monotonic() + self.model.behaviour.latency
+        self._due = time.monotonic() + self.owner.behaviour.latency
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if not self._let_in():
             return
-        seen, behaviour = self.model.seen, self.model.behaviour
+        seen, behaviour = self.owner.seen, self.owner.behaviour
         prompt = "\n".join(message["content"] for message in body["messages"])
         # The same fault whether the answer is streamed or not.
         asked = {name: value for name, value in body.items() if not name.startswith("stream")}
         content = json.dumps(asked, sort_keys=True)
-        with self.model.lock:
+        with self.owner.lock:
             seen.requests += 1
             number = seen.requests
             repeat = seen.repeats[content]
@@ -87,33 +81,33 @@ class ModelRequests(BaseHTTPRequestHandler):
             if behaviour.most_requests is not None and number > behaviour.most_requests:
                 self._hang_up()
             elif not self._refused(body, prompt):
-                with self.model.slots:
-                    self._answer(body, prompt, self.model.answerer.fault(content, repeat))
+                with self.owner.slots:
+                    self._answer(body, prompt, self.owner.answerer.fault(content, repeat))
         except OSError:
-            with self.model.lock:
+            with self.owner.lock:
                 seen.dropped += 1
             self.close_connection = True
         finally:
-            with self.model.lock:
+            with self.owner.lock:
                 seen.under_way -= 1
 
     def _let_in(self) -> bool:
-        if self.model.gone.is_set():
+        if self.owner.gone.is_set():
             self._hang_up()
             return False
         key = (self.headers.get("authorization") or "").removeprefix("Bearer ")
-        self.model.seen.keys.add(key)
-        self.model.seen.headers |= {n.lower(): value for n, value in self.headers.items()}
-        expected = self.model.behaviour.key
+        self.owner.seen.keys.add(key)
+        self.owner.seen.headers |= {n.lower(): value for n, value in self.headers.items()}
+        expected = self.owner.behaviour.key
         if expected is not None and key != expected:
-            self.model.seen.turned_away += 1
+            self.owner.seen.turned_away += 1
             # Some servers do repeat the key that they were sent.
             self._error(401, f"Incorrect API key provided: {key}.", code="invalid_api_key")
             return False
         return True
 
     def _refused(self, body: Mapping[str, Any], prompt: str) -> bool:
-        behaviour = self.model.behaviour
+        behaviour = self.owner.behaviour
         if body["model"] != behaviour.model:
             self._error(404, f"The model `{body['model']}` does not exist.", "model_not_found")
             return True
@@ -133,7 +127,7 @@ class ModelRequests(BaseHTTPRequestHandler):
         return False
 
     def _answer(self, body: Mapping[str, Any], prompt: str, fault: str) -> None:
-        behaviour = self.model.behaviour
+        behaviour = self.owner.behaviour
         if fault == "slow":
             self._due += 9 * behaviour.latency
         if fault.isdigit():
@@ -143,29 +137,33 @@ class ModelRequests(BaseHTTPRequestHandler):
                 headers = {"Retry-After": f"{behaviour.retry_after:g}"}
             self._error(int(fault), f"fault {fault}", headers=headers)
         elif fault == "timeout":
-            self.model.gone.wait(3600)
+            self.owner.gone.wait(3600)
         elif fault == "malformed":
             self._wait()
-            self._raw(200, b'{"choices": [{"message": {"content"', "application/json")
+            self.raw(200, b'{"choices": [{"message": {"content"', "application/json")
         elif fault == "html":
             self._wait()
-            self._raw(200, b"<html><body>Welcome</body></html>", "text/html")
+            self.raw(200, b"<html><body>Welcome</body></html>", "text/html")
         else:
             completion = self._completion(body, prompt, fault)
             self._wait()
             if body.get("stream") and behaviour.streams:
                 self._stream(completion, body, fault)
+            elif fault == "cut":
+                content = json.dumps(completion).encode()
+                self.raw(200, content[: len(content) // 2], "application/json", CUT)
+                self._hang_up()
             else:
-                self._send(200, completion, cut=fault == "cut")
+                self._send(200, completion)
 
     def _wait(self) -> None:
         """Until the answer is due: what it takes to make one is part of the latency."""
-        self.model.gone.wait(max(0.0, self._due - time.monotonic()))
+        self.owner.gone.wait(max(0.0, self._due - time.monotonic()))
 
     def _stream(self, whole: Mapping[str, Any], body: Mapping[str, Any], fault: str) -> None:
         """The completion as server-sent events, a few words each."""
         [choice] = whole["choices"]
-        behaviour = self.model.behaviour
+        behaviour = self.owner.behaviour
         words = re.findall(r"\S+\s*|\s+", choice["message"]["content"])
         shared = {"id": whole["id"], "object": "chat.completion.chunk", "model": whole["model"]}
         shared |= {"created": 0}
@@ -182,9 +180,9 @@ class ModelRequests(BaseHTTPRequestHandler):
             part = {"index": 0, "delta": {"content": text}, "finish_reason": None}
             self._event({**shared, "choices": [{**part, "logprobs": logprobs}]})
             logprobs = None  # a completion of the tests has those of one token only
-            self.model.gone.wait(behaviour.pause)
+            self.owner.gone.wait(behaviour.pause)
         if fault == "stall":
-            self.model.gone.wait(3600)
+            self.owner.gone.wait(3600)
         if fault in ("cut", "stall"):
             self._hang_up()
             return
@@ -204,7 +202,7 @@ class ModelRequests(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _completion(self, body: Mapping[str, Any], prompt: str, fault: str) -> dict[str, Any]:
-        text, options = self.model.answerer.answer(prompt, body)
+        text, options = self.owner.answerer.answer(prompt, body)
         if fault == "empty":
             text = ""
         elif fault == "prose":
@@ -213,11 +211,11 @@ class ModelRequests(BaseHTTPRequestHandler):
             text = '{"something": "else"}'
         spoken = (
             f"<think>Could it be A or B? A.</think>\n{text}"
-            if self.model.behaviour.thinks
+            if self.owner.behaviour.thinks
             else text
         )
         logprobs = None
-        if body.get("logprobs") and self.model.behaviour.logprobs and fault != "no-logprobs":
+        if body.get("logprobs") and self.owner.behaviour.logprobs and fault != "no-logprobs":
             logprobs = {"content": [_token(text, options, body["top_logprobs"])]}
         return {
             "id": "chat-1",
@@ -250,30 +248,16 @@ class ModelRequests(BaseHTTPRequestHandler):
         error = {"message": message, "type": "invalid", "param": param, "code": code}
         self._send(status, {"error": error}, headers)
 
-    def _send(
-        self, status: int, value: Any, headers: Mapping[str, str] | None = None, cut: bool = False
-    ) -> None:
-        self._raw(status, json.dumps(value).encode(), "application/json", headers, cut)
+    def _send(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
+        self.raw(status, json.dumps(value).encode(), "application/json", headers)
 
-    def _raw(
-        self,
-        status: int,
-        content: bytes,
-        kind: str,
-        headers: Mapping[str, str] | None = None,
-        cut: bool = False,
+    def raw(
+        self, status: int, content: bytes, kind: str, headers: Mapping[str, str] | None = None
     ) -> None:
-        if self.model.gone.is_set():
+        if self.owner.gone.is_set():
             self._hang_up()
-            return
-        self.send_response(status)
-        sent = {"Content-Type": kind, "Content-Length": str(len(content)), **(headers or {})}
-        for name, value in sent.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content[: len(content) // 2] if cut else content)
-        if cut:
-            self._hang_up()
+        else:
+            super().raw(status, content, kind, headers)
 
     def _hang_up(self) -> None:
         self.close_connection = True
@@ -307,62 +291,24 @@ class Seen:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class ModelServer:
-    """The server, in threads of its own, on loopback.
-
-    Attributes:
-        behaviour: how it answers.
-        seen: what came in.
-    """
+class ModelServer(Loopback):
+    """The server, with what came in."""
 
     def __init__(
         self, knowledge: Knowledge, behaviour: Behaviour | None = None, port: int = 0
     ) -> None:
+        super().__init__(ModelRequests, port)
         self.behaviour = behaviour or Behaviour()
         self.answerer = Answerer(knowledge, self.behaviour)
         self.seen = Seen()
         self.lock = threading.Lock()
         self.slots = threading.Semaphore(self.behaviour.at_once or sys.maxsize)
-        self.gone = threading.Event()
-        handler = type("Bound", (ModelRequests,), {"model": self})
-        self._http = _Server(("127.0.0.1", port), handler)
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        )
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Gone: connections that are open are cut, new ones refused."""
-        self.gone.set()
-        self._http.shutdown()
-        self._http.server_close()
+        self.url = f"{self.root}/v1"
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), OSError):  # clients may hang up
-            super().handle_error(request, client_address)
-
-
-@contextmanager
-def serving(knowledge: Knowledge, **behaviour: Any) -> Iterator[ModelServer]:
-    """A running server; gone when the block ends."""
-    server = ModelServer(knowledge, Behaviour(**behaviour))
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+def serving(knowledge: Knowledge, **behaviour: Any) -> ModelServer:
+    """A server that runs while its block does."""
+    return ModelServer(knowledge, Behaviour(**behaviour))
 
 
 def _options(arguments: list[str] | None) -> dict[str, Any]:
@@ -387,14 +333,12 @@ def main(arguments: list[str] | None = None) -> None:
     for character in CHARACTERS:
         if character.name == options["judge"]:
             behaviour.handlers = [simulated(character, knowledge)]
-    server = ModelServer(knowledge, behaviour, options["port"])
-    server.start()
-    sys.stdout.write(f"export OPENAI_BASE_URL={server.url} SEEDLENS_LLM_MODEL={behaviour.model}\n")
-    sys.stdout.flush()
-    with suppress(KeyboardInterrupt):
-        while True:
-            time.sleep(3600)
-    server.stop()
+    with ModelServer(knowledge, behaviour, options["port"]) as server:
+        environment = f"OPENAI_BASE_URL={server.url} SEEDLENS_LLM_MODEL={behaviour.model}"
+        sys.stdout.write(f"export {environment}\n")
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            server.gone.wait()
     sys.stderr.write(f"{server.seen.requests} requests, {server.seen.most_at_once} at once\n")
 
 
@@ -402,7 +346,7 @@ UNSURE = "I cannot tell."
 """Said twice, it is no answer."""
 
 
-def simulated(character: Character, knowledge: Knowledge) -> Handler:
+def simulated(character: Character, knowledge: Knowledge) -> Callable[..., Any]:
     """Answers pairs, single documents and lists as ``SimulatedJudge`` does, query by query."""
 
     @lru_cache(maxsize=256)

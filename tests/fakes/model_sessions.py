@@ -52,9 +52,7 @@ def session(server: ModelServer, **changes: str) -> Endpoint:
     """The endpoint of a tests' server; ``changes`` by the names of :func:`entered`."""
     values = entered(server, **changes)
     return Endpoint(
-        values["OPENAI_BASE_URL"],
-        values["SEEDLENS_LLM_MODEL"],
-        SecretStr(values["OPENAI_API_KEY"]),
+        values["OPENAI_BASE_URL"], values["SEEDLENS_LLM_MODEL"], SecretStr(values["OPENAI_API_KEY"])
     )
 
 

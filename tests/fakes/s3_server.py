@@ -16,9 +16,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from tests.fakes.loopback import Handler, Loopback
 
 KEY, SECRET = "tests-key", "tests-secret-of-seaweed"  # of a server that lives for these tests
 BUCKET = "seedlens-tests"
@@ -162,106 +163,77 @@ Trouble = Callable[[str, str, int], str]
 """(method, path, number of the request) -> "" to pass it on, "reset", "cut" or a status."""
 
 
-class Proxy:
-    """Passes requests on to an S3 server, late or not at all.
-
-    Attributes:
-        delay: seconds before each request is passed on.
-        trouble: asked of each request.
-        requests: how many there were.
-    """
+class Proxy(Loopback):
+    """Passes requests on to an S3 server, late or not at all."""
 
     def __init__(self, server: S3Server) -> None:
-        self.delay, self.requests = 0.0, 0
-        self.trouble: Trouble = lambda *_: ""
-        proxy, count = self, threading.Lock()
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-            def handle_any(self) -> None:
-                with count:
-                    proxy.requests += 1
-                    number = proxy.requests
-                body = self._body()
-                time.sleep(proxy.delay)
-                trouble = proxy.trouble(self.command, self.path, number)
-                if trouble == "reset":
-                    return self._reset()
-                if trouble.isdigit():
-                    return self._send(int(trouble), [], b"")
-                upstream = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-                try:
-                    # Signed for the host that the client named, which is the proxy's.
-                    upstream.putrequest(
-                        self.command, self.path, skip_host=True, skip_accept_encoding=True
-                    )
-                    for name, value in self.headers.items():
-                        if name.lower() not in ("content-length", "transfer-encoding", "expect"):
-                            upstream.putheader(name, value)
-                    upstream.putheader("Content-Length", str(len(body)))
-                    upstream.endheaders(body)
-                    answer = upstream.getresponse()
-                    content = answer.read()
-                    headers = answer.getheaders()
-                finally:
-                    upstream.close()
-                if trouble == "lost":  # it was done, and nobody hears of it
-                    return self._reset()
-                return self._send(answer.status, headers, content, cut=trouble == "cut")
-
-            do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any  # noqa: N815
-
-            def _body(self) -> bytes:
-                if self.headers.get("Expect", "").lower() == "100-continue":
-                    self.send_response_only(100)
-                    self.end_headers()
-                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-
-            def _reset(self) -> None:
-                linger = struct.pack("ii", 1, 0)
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                self.close_connection = True
-                self.connection.close()
-
-            def _send(
-                self, status: int, headers: list[tuple[str, str]], content: bytes, cut: bool = False
-            ) -> None:
-                self.send_response_only(status)
-                length = next((v for n, v in headers if n.lower() == "content-length"), None)
-                for name, value in headers:
-                    if name.lower() not in ("content-length", "transfer-encoding", "connection"):
-                        self.send_header(name, value)
-                head = self.command == "HEAD"
-                self.send_header("Content-Length", length or "0" if head else str(len(content)))
-                self.end_headers()
-                self.wfile.write(content[: len(content) // 2] if cut else content)
-                if cut:
-                    self._reset()
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_: object) -> None:
-                pass
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_Forwarded)
+        self.endpoint, self.port = self.root, server.port
+        self.delay = 0.0  # seconds before each request is passed on
+        self.trouble: Trouble = lambda *_: ""  # asked of each request
+        self.requests, self.count = 0, threading.Lock()
 
 
-@contextlib.contextmanager
-def proxy_to(server: S3Server) -> Iterator[Proxy]:
-    """A proxy that runs while the block does."""
-    proxy = Proxy(server)
-    try:
-        yield proxy
-    finally:
-        proxy.stop()
+class _Forwarded(Handler):
+    owner: Proxy
+
+    def handle_any(self) -> None:
+        proxy = self.owner
+        with proxy.count:
+            proxy.requests += 1
+            number = proxy.requests
+        body = self._body()
+        time.sleep(proxy.delay)
+        trouble = proxy.trouble(self.command, self.path, number)
+        if trouble == "reset":
+            return self._reset()
+        if trouble.isdigit():
+            return self._send(int(trouble), [], b"")
+        upstream = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
+        try:
+            # Signed for the host that the client named, which is the proxy's.
+            upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+            for name, value in self.headers.items():
+                if name.lower() not in ("content-length", "transfer-encoding", "expect"):
+                    upstream.putheader(name, value)
+            upstream.putheader("Content-Length", str(len(body)))
+            upstream.endheaders(body)
+            answer = upstream.getresponse()
+            content = answer.read()
+            headers = answer.getheaders()
+        finally:
+            upstream.close()
+        if trouble == "lost":  # it was done, and nobody hears of it
+            return self._reset()
+        return self._send(answer.status, headers, content, cut=trouble == "cut")
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any  # noqa: N815
+
+    def _body(self) -> bytes:
+        if self.headers.get("Expect", "").lower() == "100-continue":
+            self.send_response_only(100)
+            self.end_headers()
+            self.wfile.flush()
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def _reset(self) -> None:
+        linger = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.close_connection = True
+        self.connection.close()
+
+    def _send(
+        self, status: int, headers: list[tuple[str, str]], content: bytes, cut: bool = False
+    ) -> None:
+        self.send_response_only(status)
+        length = next((v for n, v in headers if n.lower() == "content-length"), None)
+        for name, value in headers:
+            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                self.send_header(name, value)
+        head = self.command == "HEAD"
+        self.send_header("Content-Length", length or "0" if head else str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if cut else content)
+        self.wfile.flush()
+        if cut:
+            self._reset()

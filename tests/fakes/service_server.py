@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from xml.sax.saxutils import escape
+
+from tests.fakes.loopback import Handler, Loopback
 
 KEYS = ("openalex", "crossref", "arxiv", "s2", "acl", "zotero", "zotero-local")
 WORDS = (
@@ -27,19 +26,13 @@ FORBIDDEN = "local-forbidden"
 
 @dataclass(frozen=True)
 class Paper:
-    """One invented paper.
+    """One invented paper."""
 
-    Attributes:
-        number: from 1; all its ids follow from it.
-        at_crossref: Crossref has its abstract, whoever else has it.
-        version: of the library of Zotero in which it was changed last.
-    """
-
-    number: int
+    number: int  # from 1; all its ids follow from it
     abstract: bool = True
     title: str = ""
-    at_crossref: bool = False
-    version: int = 3
+    at_crossref: bool = False  # Crossref has its abstract, whoever else has it
+    version: int = 3  # of the library of Zotero in which it was changed last
 
     @property
     def name(self) -> str:
@@ -84,26 +77,19 @@ class Paper:
 
 @dataclass
 class Behaviour:
-    """How the services answer.
+    """How the services answer."""
 
-    Attributes:
-        faults: what the next requests meet, one each: a status (``429``, ``429 retry=3``, ``500``),
-            ``html``, ``broken`` (half of a JSON value), ``silent`` (no answer), ``hang up``,
-            ``odd`` (JSON of another form),
-            ``endless`` (blanks without end); ``ok`` is none.
-        paging: "" as documented; "same" sends the first page for every cursor; "endless" never
-            says that it was the last; "overlap" begins each page with the last of the one before;
-            "shrinking" loses a paper at the beginning with every page.
-        key: the only key that is let in; "" for any.
-        backoff: of Zotero's header of that name, in seconds.
-        refused_cursors: cursors that have expired; the first that comes back ends that.
-    """
-
+    # what the next requests meet, one each: a status (429, 429 retry=3, 500), html, broken (half of
+    # a JSON value), silent (no answer), hang up, odd (JSON of another form), endless (blanks
+    # without end); ok is none
     faults: deque[str] = field(default_factory=deque)
+    # "" as documented; "same" sends the first page for every cursor; "endless" never says that it
+    # was the last; "overlap" begins each page with the last of the one before; "shrinking" loses a
+    # paper at the beginning with every page
     paging: str = ""
-    key: str = ""
-    backoff: float = 0.0
-    refused_cursors: set[str] = field(default_factory=set)
+    key: str = ""  # the only key that is let in; "" for any
+    backoff: float = 0.0  # of Zotero's header of that name, in seconds
+    refused_cursors: set[str] = field(default_factory=set)  # until the first that comes back
 
 
 @dataclass
@@ -116,33 +102,17 @@ class Request:
     body: Any
 
 
-class ServiceServer:
-    """The server, in threads of its own, on loopback.
-
-    Attributes:
-        papers: what all services know; may be replaced while it runs.
-        behaviour: how it answers.
-        seen: what came in.
-    """
+class ServiceServer(Loopback):
+    """The services, with what came in; ``papers`` may be replaced while it runs."""
 
     def __init__(self, papers: int | list[Paper] = 250, port: int = 0) -> None:
-        self.papers: list[Paper] = [] if isinstance(papers, int) else papers
-        self.behaviour = Behaviour()
-        self.seen: list[Request] = []
-        if isinstance(papers, int):
-            self.reset(papers)
-        self.gone = threading.Event()
-        handler = type("Bound", (_Handler,), {"services": self})
-        self._http = _Server(("127.0.0.1", port), handler)
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        )
+        super().__init__(_Requests, port)
+        self.reset(papers)
 
     @property
     def addresses(self) -> dict[str, str]:
         """For ``Settings.service_addresses``."""
-        url = f"http://127.0.0.1:{self._http.server_address[1]}"
-        return {key: f"{url}/{key}" for key in KEYS}
+        return {key: f"{self.root}/{key}" for key in KEYS}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -155,46 +125,20 @@ class ServiceServer:
         pairs = ",".join(f"{key}={url}" for key, url in self.addresses.items())
         return {"SEEDLENS_SERVICE_ADDRESSES": pairs, "SEEDLENS_SERVICE_PACE": "0"}
 
-    def reset(self, papers: int) -> None:
+    def reset(self, papers: int | list[Paper]) -> None:
         """As new, for another test."""
-        self.papers = [Paper(n) for n in range(1, papers + 1)]
-        self.behaviour, self.seen = Behaviour(), []
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self.gone.set()
-        self._http.shutdown()
-        self._http.server_close()
+        numbers = range(1, papers + 1) if isinstance(papers, int) else ()
+        self.papers = [Paper(n) for n in numbers] if isinstance(papers, int) else papers
+        self.behaviour, self.seen = Behaviour(), list[Request]()
 
 
-@contextmanager
-def serving_papers(papers: int | list[Paper] = 250) -> Iterator[ServiceServer]:
-    """A server for as long as the block lasts."""
-    server = ServiceServer(papers)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+def serving_papers(papers: int | list[Paper] = 250) -> ServiceServer:
+    """A server that runs while its block does."""
+    return ServiceServer(papers)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Quiet: whoever asked has gone."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    services: ServiceServer
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1
-    disable_nagle_algorithm = True
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Quiet."""
+class _Requests(Handler):
+    owner: ServiceServer
 
     def do_POST(self) -> None:
         self._take(json.loads(self.rfile.read(int(self.headers["content-length"]))))
@@ -207,8 +151,8 @@ class _Handler(BaseHTTPRequestHandler):
         params = {key: values[-1] for key, values in parse_qs(parts.query).items()}
         headers = {name.lower(): value for name, value in self.headers.items()}
         asked = Request(parts.path, params, headers, body)
-        self.services.seen.append(asked)
-        behaviour = self.services.behaviour
+        self.owner.seen.append(asked)
+        behaviour = self.owner.behaviour
         fault = behaviour.faults.popleft() if behaviour.faults else "ok"
         with suppress(OSError):
             if fault != "ok":
@@ -241,28 +185,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(200, {"message": "Internal error"})
         elif fault == "endless":
             self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
-            while not self.services.gone.wait(0.01):
+            while not self.owner.gone.wait(0.01):
                 self.wfile.write(b" ")
                 self.wfile.flush()
         elif fault == "silent":
-            self.services.gone.wait(3600)
+            self.owner.gone.wait(3600)
         else:  # hang up
             self.close_connection = True
             self.connection.close()
 
     def send(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
         self.raw(status, json.dumps(value).encode(), "application/json", headers)
-
-    def raw(
-        self, status: int, content: bytes, kind: str, headers: dict[str, str] | None = None
-    ) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
 
     # -- paging ---------------------------------------------------------------------------
 
@@ -271,22 +204,22 @@ class _Handler(BaseHTTPRequestHandler):
             w for w in re.findall(r"\w+", query.lower()) if w not in ("all", "and", "or", "cat")
         ]
         if not words or "everything" in words:
-            return self.services.papers
+            return self.owner.papers
         return [
             paper
-            for paper in self.services.papers
+            for paper in self.owner.papers
             if all(word in f"{paper.name} {paper.text}".lower() for word in words)
         ]
 
     def _slice(self, papers: list[Paper], start: int, size: int) -> tuple[list[Paper], bool]:
         """A page, and whether more follow."""
-        paging = self.services.behaviour.paging
+        paging = self.owner.behaviour.paging
         if paging == "same":
             return papers[:size], True
         if paging == "overlap":
             return papers[max(0, start - 1) : start + size], start + size < len(papers)
         if paging == "shrinking" and start:
-            self.services.papers = papers = papers[1:]
+            self.owner.papers = papers = papers[1:]
         page = papers[start : start + size]
         return page or (papers[-1:] if paging == "endless" else []), (
             start + size < len(papers) or paging == "endless"
@@ -304,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
             names = ids.lower().split("|")
             found = [
                 paper
-                for paper in self.services.papers
+                for paper in self.owner.papers
                 if (paper.doi if kind == "doi" else paper.work.lower()) in names
             ]
             self.send(200, {"meta": {"count": len(found)}, "results": list(map(_work, found))})
@@ -314,8 +247,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(401, {"error": "Unauthorized", "message": "Cursor paging needs an API key"})
             return
         cursor = params.get("cursor", "*")
-        if cursor in self.services.behaviour.refused_cursors:
-            self.services.behaviour.refused_cursors.clear()
+        if cursor in self.owner.behaviour.refused_cursors:
+            self.owner.behaviour.refused_cursors.clear()
             self.send(400, {"error": "Invalid cursor", "message": "The cursor has expired"})
             return
         at = int(cursor.removeprefix("at-")) if cursor != "*" else 0
@@ -332,7 +265,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(400, {"status": "failed", "message-type": "validation-failure"})
             return
         names = [part.removeprefix("doi:") for part in params["filter"].lower().split(",")]
-        found = [p for p in self.services.papers if p.doi in names and p.at_crossref]
+        found = [p for p in self.owner.papers if p.doi in names and p.at_crossref]
         items = list(map(_crossref_work, found[: int(params["rows"])]))
         message = {"total-results": len(found), "items": items, "items-per-page": 20}
         self.send(200, {"status": "ok", "message-type": "work-list", "message": message})
@@ -347,7 +280,7 @@ class _Handler(BaseHTTPRequestHandler):
             if bad := [name for name in names if not re.match(r"[\d.]+|[a-z-]+/\d+", name)]:
                 self._atom([], 1, f"incorrect id format for {bad[0]}")
                 return
-            found = [paper for paper in self.services.papers if paper.arxiv in names]
+            found = [paper for paper in self.owner.papers if paper.arxiv in names]
             self._atom(found, len(found))
             return
         query = params["search_query"]
@@ -377,8 +310,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _s2(self, path: str, asked: Request) -> None:
         params = asked.params
         if path == "paper/batch":
-            by_id = {p.sha: p for p in self.services.papers}
-            by_id |= {f"doi:{p.doi}": p for p in self.services.papers}
+            by_id = {p.sha: p for p in self.owner.papers}
+            by_id |= {f"doi:{p.doi}": p for p in self.owner.papers}
             found = [by_id.get(id_ if len(id_) == 40 else id_.lower()) for id_ in asked.body["ids"]]
             if not any(found):
                 self.send(400, {"error": "No valid paper ids given"})
@@ -404,7 +337,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         volumes = {"2024.acl": ("long", "short"), "P18": ("1", "2"), "W18": ("1", "23")}
         text = "".join(
-            _volume(file, name, self.services.papers[at * 10 : at * 10 + 10])
+            _volume(file, name, self.owner.papers[at * 10 : at * 10 + 10])
             for at, name in enumerate(volumes.get(file, ("1",)))
         )
         content = f"<?xml version='1.0' encoding='UTF-8'?>\n<collection id=\"{file}\">{text}"
@@ -414,7 +347,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._library(path, asked)
 
     def _zotero_local(self, path: str, asked: Request) -> None:
-        if self.services.behaviour.key == FORBIDDEN:
+        if self.owner.behaviour.key == FORBIDDEN:
             self.raw(403, b"Local API is not enabled", "text/plain")
         else:
             self._library(path, asked)
@@ -426,16 +359,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.raw(404, b"Not found", "text/html")
             return
         if keys := params.get("itemKey"):
-            found = [p for p in self.services.papers if p.key in keys.split(",")]
+            found = [p for p in self.owner.papers if p.key in keys.split(",")]
             self.send(200, list(map(_item, found)), {"Total-Results": str(len(found))})
             return
-        latest = max((17, *(paper.version for paper in self.services.papers)))
+        latest = max((17, *(paper.version for paper in self.owner.papers)))
         since = int(params.get("since", 0))
         found = [p for p in self._found(params.get("q", "")) if p.version > since]
         page, _ = self._slice(found, int(params.get("start", 0)), int(params["limit"]))
         headers = {"Total-Results": str(len(found)), "Last-Modified-Version": str(latest)}
-        if self.services.behaviour.backoff:
-            headers["Backoff"] = f"{self.services.behaviour.backoff:g}"
+        if self.owner.behaviour.backoff:
+            headers["Backoff"] = f"{self.owner.behaviour.backoff:g}"
         items = [_item(p) if p.number % 50 else _attachment(p) for p in page]
         self.send(200, items, headers)
 

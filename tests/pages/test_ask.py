@@ -12,19 +12,10 @@ from engine.types.documents import Document
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from engine.types.reading import Answer, AskJob, AskRequest, GivenPassage
-from pages._ask.answer import answer_data
+from pages._ask.ask_page import answer_data
 from tests.fakes.model_answers import Knowledge
 from tests.fakes.model_server import serving
-from tests.pages.visits import (
-    APP,
-    address,
-    click,
-    param,
-    run,
-    run_until,
-    script,
-    shown,
-)
+from tests.pages.visits import APP, address, click, param, run, run_until, script, shown
 
 LONG = "Why do honey bees collapse? " * 40
 

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import csv
 import re
-import shutil
 
 import pytest
 
-from engine.ask.reader_test import (
-    GOLD,
-    Condition,
-    ReaderTest,
-    ReadingPlan,
-    prepare,
-)
+from engine.ask.reader_test import GOLD, Condition, ReadingPlan, prepare
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.llm.endpoints import EndpointError
+from engine.llm.tasks import TaskRunner
 from engine.measures.metrics import rouge_1_recall
 from engine.types.scenarios import ScenarioRequest
 from tests.fakes.model_answers import MODEL, Knowledge
 from tests.fakes.model_server import serving
-from tests.support import make_explorer
+from tests.support import make_explorer, write_jsonl
 
 PEOPLE = ("Noor", "Ada", "Bo", "Cy", "Dag", "Eva")
 TOOLS = ("anvil", "lathe", "plane", "rasp", "vice", "awl")
@@ -82,7 +76,7 @@ def server():
 @pytest.fixture
 def reader_test(loans, server, store):
     settings = loans.settings.model_copy(update={"openai_base_url": server.url, "llm_model": MODEL})
-    return ReaderTest(settings, store)
+    return TaskRunner(settings, store)
 
 
 def prepared(loans, collection, **plan):
@@ -112,21 +106,24 @@ def test_the_place_of_the_gold_document_tells_nothing(loans, collection):
         assert places.count(place) >= 2
 
 
-def test_without_pools_the_negatives_are_what_retrievers_confuse(tiny, lab_source, tmp_path):
-    folder = shutil.copytree(lab_source, tmp_path / "lab")
-    one, other = tiny.library.open("lab").doc_ids[5:7]
-    topics = '{"query_id": "q", "text": "cooling a city with trees", "answer": "by shade"}\n'
-    (folder / "topics.jsonl").write_text(topics, encoding="utf-8")
-    (folder / "qrels.txt").write_text(f"q 0 {one} 3\nq 0 {other} 0\n", "utf-8")
-    test = prepare(tiny.searcher("lab"), read_collection(folder), ReadingPlan((4,)))
+def answered_by_bees(folder, answer):
+    """A collection over the small corpus, without pools."""
+    write_jsonl(folder / "topics.jsonl", [{"query_id": "q", "text": "What kills bees?", **answer}])
+    (folder / "qrels.txt").write_text("q 0 bees-network 3\nq 0 maps-survey 0\n", "utf-8")
+    return read_collection(folder)
+
+
+def test_without_pools_the_negatives_are_what_retrievers_confuse(small, tmp_path):
+    judged = answered_by_bees(tmp_path, {"answer": "mites"})
+    test = prepare(small.searcher("small"), judged, ReadingPlan((4,)))
     [asked] = test.given[Condition(GOLD, 4, False)]
-    assert (asked.gold, asked.reference, len(asked.doc_ids)) == ((one,), "by shade", 4)
+    assert (asked.gold, asked.reference, len(asked.doc_ids)) == (("bees-network",), "mites", 4)
     assert "bm25 and dense" in test.negatives
 
 
-def test_what_cannot_be_read_is_refused(loans, collection, lab_source):
+def test_what_cannot_be_read_is_refused(loans, collection, tmp_path):
     with pytest.raises(BadInputError, match="reference answer"):
-        prepare(loans.searcher("loans"), read_collection(lab_source), ReadingPlan())
+        prepare(loans.searcher("loans"), answered_by_bees(tmp_path, {}), ReadingPlan())
     with pytest.raises(BadInputError, match="no scenarios"):
         prepare(loans.searcher("loans"), collection, ReadingPlan(scenarios=True))
     for sizes in ((), (0,), (1, 1000)):
@@ -168,8 +165,12 @@ def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
 ):
     loans.scenarios.run(ScenarioRequest("loans", "extractive"))
     test = prepared(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
+    foreseen = reader_test.estimate(test)
+    assert server.seen.requests == 0
     found = reader_test.run(test).result
     loans.scenarios.remove("loans")
+    assert found.report.questions <= foreseen.calls
+    assert found.report.input_tokens <= (foreseen.input_tokens or 0)
     assert {row.name for row in found.rows} == {
         "gold, k = 2", "gold, k = 2, with scenarios", "bm25, k = 2", "bm25, k = 2, with scenarios",
     }  # fmt: skip
@@ -180,16 +181,6 @@ def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
         assert row.graded == row.answered == QUERIES
         assert row.grade == pytest.approx(80 * (1 - row.declined / QUERIES))
     assert any("graded" in note for note in found.notes)
-
-
-def test_the_estimate_asks_nothing_and_is_not_exceeded(loans, collection, reader_test, server):
-    test = prepared(loans, collection, sizes=(1, 6), grade=True)
-    foreseen = reader_test.estimate(test)
-    assert server.seen.requests == 0
-    report = reader_test.run(test).result.report
-    assert report.questions == foreseen.calls
-    assert foreseen.input_tokens is not None
-    assert report.input_tokens <= foreseen.input_tokens
 
 
 def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(

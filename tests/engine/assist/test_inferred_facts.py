@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.assist.infer_facts import Claim, FactsByModel, InferRequest, value_of
+from engine.assist.infer_facts import Claim, InferFacts, InferRequest, value_of
 from engine.corpora.registry import store_of
 from engine.corpora.stored_facts import FACT_SOURCES
+from engine.llm.tasks import TaskRunner
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
@@ -72,8 +73,9 @@ def travels(home, tmp_path, server):
 
 
 def infer(explorer, request=None, **options):
-    inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
-    return inferring.run(request or InferRequest("travels"), **options)
+    parts = explorer.home, explorer.ledger, explorer.settings, explorer.library
+    task = InferFacts(request or InferRequest("travels"), *parts)
+    return TaskRunner(explorer.settings, explorer.ledger.answers).run(task, **options)
 
 
 def table_of(explorer):

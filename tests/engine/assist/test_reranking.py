@@ -72,8 +72,7 @@ def test_a_mode_improves_on_its_first_stage_and_reports_what_it_took(pool_server
 
 
 @pytest.mark.parametrize(
-    "mode",
-    [m if m == "pairwise" else pytest.param(m, marks=pytest.mark.nightly) for m in MODES],
+    "mode", [m if m == "pairwise" else pytest.param(m, marks=pytest.mark.nightly) for m in MODES]
 )
 def test_over_http_the_order_is_that_of_the_judge_itself(pool_server, evaluated, collection, mode):
     """Prompts, parsing, the ledger and the endpoint in between change nothing."""

@@ -1,15 +1,11 @@
 """A collection that was built from a lens over the small corpus, and the model that did it."""
 
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fakes.lens_builds import AUTHOR, LENS, knows_methods, run_all
+from tests.fakes.build_answers import AUTHOR, LENS, knows_methods, run_all
 from tests.support import made_once, make_explorer
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.fixture(scope="session")

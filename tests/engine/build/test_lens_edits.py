@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,15 +11,15 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Judgment, Project
 from engine.types.builds import StepRequest
 from engine.types.searches import Query
-from tests.fakes.build_answers import builds_collections
-from tests.fakes.lens_builds import (
+from tests.fakes.build_answers import (
     AUTHOR,
     GRADING,
     LABELLING,
     LENS,
     NAME,
-    SMALL,
+    SMALL_METHODS,
     WORDING,
+    builds_collections,
     questions,
     run_all,
     run_step,
@@ -28,10 +28,20 @@ from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge, session
 from tests.fakes.small_corpus import DOCUMENTS
 
-if TYPE_CHECKING:
-    pass
-
 OVERLOOKED = "maps-sensor"
+
+
+def opened(explorer):
+    return explorer.builds.open("small", NAME)
+
+
+def clusters_of(explorer):
+    """By name."""
+    return {cluster.name: cluster for cluster in opened(explorer).clusters()}
+
+
+def query_of(explorer, cluster):
+    return next(query for query in opened(explorer).queries() if query.key == cluster.key)
 
 
 # -- what people change ------------------------------------------------------------------------
@@ -39,58 +49,54 @@ OVERLOOKED = "maps-sensor"
 
 def test_what_people_change_survives_every_step_run_again(built, server):
     builds = built.builds
-    clusters = {c.name: c for c in builds.open("small", NAME).clusters()}
+    clusters = clusters_of(built)
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
-    regression, interviews = (
-        clusters["Bayesian regression"],
-        clusters["Interviews with practitioners"],
-    )
-    builds.open("small", NAME).set_labels(
-        {OVERLOOKED: "Wireless sensors", "bees-network": ""}, "Bo"
-    )
-    builds.open("small", NAME).merge([survey.key, interviews.key], "Asking people", "Bo")
-    builds.open("small", NAME).drop(regression.key, True, "Bo")
-    builds.open("small", NAME).set_query(sensors.key, "Bo", text="Little watchers left alone")
-    assert {s.step: s.edits for s in builds.open("small", NAME).state().steps} == {
+    regression = clusters["Bayesian regression"]
+    interviews = clusters["Interviews with practitioners"]
+    opened(built).set_labels({OVERLOOKED: "Wireless sensors", "bees-network": ""}, "Bo")
+    opened(built).merge([survey.key, interviews.key], "Asking people", "Bo")
+    opened(built).drop(regression.key, True, "Bo")
+    opened(built).set_query(sensors.key, "Bo", text="Little watchers left alone")
+    assert {s.step: s.edits for s in opened(built).state().steps} == {
         "label": 2, "collapse": 3, "verbalise": 1, "expand": 0,
     }  # fmt: skip
 
     builds.save(replace(LENS, guidance="Instruments count, too."), AUTHOR)
-    assert builds.open("small", NAME).state().steps[0].stale
+    assert opened(built).state().steps[0].stale
     before = questions(server, LABELLING)
     for step in builds.steps[:3]:
         run_step(builds, server, step)
     assert questions(server, LABELLING) - before <= len(DOCUMENTS) - 2 + 1, "not over people's"
-    labels = {label.doc_id: label for label in builds.open("small", NAME).labels()}
+    labels = {label.doc_id: label for label in opened(built).labels()}
     assert (labels[OVERLOOKED].text, labels[OVERLOOKED].author) == ("Wireless sensors", "Bo")
     assert labels["bees-network"].text == ""
-    after = {c.key: c for c in builds.open("small", NAME).clusters()}
+    after = {c.key: c for c in opened(built).clusters()}
     asking = next(c for c in after.values() if c.name == "Asking people")
     assert set(asking.doc_ids) == {*survey.doc_ids, *interviews.doc_ids}
     assert after[regression.key].dropped
     assert OVERLOOKED in after[sensors.key].doc_ids
-    query = next(q for q in builds.open("small", NAME).queries() if q.key == sensors.key)
+    query = query_of(built, sensors)
     assert (query.text, query.maker) == ("Little watchers left alone", "person")
     assert OVERLOOKED in query.doc_ids
-    assert regression.key not in {q.key for q in builds.open("small", NAME).queries()}
+    assert regression.key not in {q.key for q in opened(built).queries()}
 
 
 def test_only_what_changed_is_asked_about_again(built, server):
     builds = built.builds
-    project = builds.open("small", NAME).project()
-    before = {c.name: c for c in builds.open("small", NAME).clusters()}
+    project = opened(built).project()
+    before = clusters_of(built)
     judged = built.annotation.judgments(project)
     built.annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
     survey, interviews = before["Mailed questionnaire"], before["Interviews with practitioners"]
-    assert builds.open("small", NAME).state().next is None
+    assert opened(built).state().next is None
 
-    builds.open("small", NAME).merge([survey.key, interviews.key], "Mailed questionnaire", "Bo")
-    stale = {s.step: s.stale for s in builds.open("small", NAME).state().steps}
+    opened(built).merge([survey.key, interviews.key], "Mailed questionnaire", "Bo")
+    stale = {s.step: s.stale for s in opened(built).state().steps}
     assert stale == {"label": False, "collapse": False, "verbalise": True, "expand": True}
     run_step(builds, server, "verbalise")
     assert questions(server, WORDING) == 2, "one cluster, whose first try gives words away"
     run_step(builds, server, "expand")
-    assert builds.open("small", NAME).state().next is None
+    assert opened(built).state().next is None
 
     after = built.annotation.judgments(project)
     key = {(j.query_id, j.doc_id, j.annotator): j.relevance for j in after}
@@ -106,7 +112,7 @@ def test_documents_of_a_cluster_are_relevant_only_if_they_fit_its_query(small_co
     builds.save(LENS, AUTHOR)
     run_step(builds, server, "label")
     build, wrong = builds.open("small", NAME), "tides-interview"
-    build.set_labels({wrong: SMALL.kinds["sensor"].name}, "Bo")
+    build.set_labels({wrong: SMALL_METHODS.kinds["sensor"].name}, "Bo")
     run_step(builds, server, "collapse")
     sensors = next(c for c in build.clusters() if c.name == "Wireless sensors")
     assert wrong in sensors.doc_ids
@@ -133,7 +139,8 @@ def test_documents_that_state_the_attribute_are_distractors(small_copy):
     stating, title = "bees-sensor", small_copy.document("small", "bees-sensor").title
     builds = small_copy.builds
     with serving(
-        knowledge(), handlers=[builds_collections(replace(SMALL, stated=frozenset({title})))]
+        knowledge(),
+        handlers=[builds_collections(replace(SMALL_METHODS, stated=frozenset({title})))],
     ) as server:
         builds.save(LENS, AUTHOR)
         run_all(builds, server)
@@ -160,11 +167,11 @@ def test_documents_that_state_the_attribute_are_distractors(small_copy):
 
 def test_other_words_are_another_query(built, server):
     builds = built.builds
-    sensors = next(c for c in builds.open("small", NAME).clusters() if c.name == "Wireless sensors")
-    query = next(q for q in builds.open("small", NAME).queries() if q.key == sensors.key)
-    builds.open("small", NAME).set_query(sensors.key, "Bo", text="Little watchers left alone")
+    sensors = clusters_of(built)["Wireless sensors"]
+    query = query_of(built, sensors)
+    opened(built).set_query(sensors.key, "Bo", text="Little watchers left alone")
     run_step(builds, server, "expand")
-    project = builds.open("small", NAME).project()
+    project = opened(built).project()
     everything = built.annotation.queries(project, retired=True)
     assert len(everything) == 7
     assert query.text in [q.text for q in everything.values()]
@@ -172,15 +179,15 @@ def test_other_words_are_another_query(built, server):
 
 def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(built, server):
     builds, annotation = built.builds, built.annotation
-    project = builds.open("small", NAME).project()
-    clusters = {c.name: c.key for c in builds.open("small", NAME).clusters()}
+    project = opened(built).project()
+    clusters = clusters_of(built)
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
-    first = next(q for q in builds.open("small", NAME).queries() if q.key == sensors)
+    first = query_of(built, sensors)
     annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
     annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Cy", 2))
 
-    builds.open("small", NAME).set_query(sensors, "Bo", text="Little watchers left alone")
-    builds.open("small", NAME).set_query(survey, "Bo", dropped=True)
+    opened(built).set_query(sensors.key, "Bo", text="Little watchers left alone")
+    opened(built).set_query(survey.key, "Bo", dropped=True)
     [mine] = annotation.add_queries(project, [Query("small", text="My own question")])
     report = run_step(builds, server, "expand")
     assert report.notes[0].startswith("2 queries that the build asks no more are out")
@@ -199,8 +206,8 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(built,
     [own] = annotation.exchange.export(project, "jsonl", annotator="Bo").files.values()
     assert "wireless-sensors" in "".join(own), "what was judged is kept"
 
-    builds.open("small", NAME).set_query(sensors, "Bo", text=first.text)
-    builds.open("small", NAME).set_query(survey, "Bo", dropped=False)
+    opened(built).set_query(sensors.key, "Bo", text=first.text)
+    opened(built).set_query(survey.key, "Bo", dropped=False)
     before = questions(server, GRADING)
     run_step(builds, server, "expand")
     assert set(annotation.queries(project)) == (asked | gone | {mine}) - {new}
@@ -229,20 +236,20 @@ def test_a_build_never_joins_a_project_that_people_made(built, server):
 
 def test_a_project_that_was_deleted_is_made_again_and_no_other_is_taken_for_it(built, server):
     builds, annotation = built.builds, built.annotation
-    project = builds.open("small", NAME).project()
+    project = opened(built).project()
     annotation.delete(project, "lead")
-    expand = builds.open("small", NAME).state().steps[-1]
+    expand = opened(built).state().steps[-1]
     assert (expand.total, expand.stale) == (0, True)
     new = annotation.create(Project("small", NAME), "lead")
     with pytest.raises(BadInputError, match="not this build's"):
         run_step(builds, server, "expand")
     annotation.delete(new, "lead")
     run_step(builds, server, "expand")
-    again = builds.open("small", NAME).project()
+    again = opened(built).project()
     assert again.key not in (project.key, new.key)
     assert {*annotation.pooled(again)} == {*annotation.pooled(project)}
     annotation.rename(again, "renamed", "lead")
-    assert builds.open("small", NAME).project().name == "renamed"
+    assert opened(built).project().name == "renamed"
 
 
 NO_LENSES: list[tuple[dict[str, Any], str]] = [
@@ -256,7 +263,7 @@ NO_LENSES: list[tuple[dict[str, Any], str]] = [
     ({"systems": ("nothing",)}, "nothing"),
     ({"systems": ()}, "no source"),
     ({"smallest": 5, "largest": 4}, "5 to 4 documents"),
-    ({"limit": 0}, "0 documents"),
+    ({"limit": 0}, "limit of documents is 0"),
     ({"overlap": 1.5}, "overlap is 1.5"),
     ({"depth": 0}, "depth"),
 ]
@@ -273,6 +280,6 @@ def test_names_that_there_are_not_are_named(built):
     with pytest.raises(UnknownNameError, match="It has methods"):
         built.builds.open("small", "nothing").state()
     with pytest.raises(UnknownNameError, match="'nowhere'"):
-        built.builds.open("small", NAME).set_labels({"nowhere": "x"}, AUTHOR)
+        opened(built).set_labels({"nowhere": "x"}, AUTHOR)
     with pytest.raises(UnknownNameError, match="'c99'"):
-        built.builds.open("small", NAME).set_query("c99", AUTHOR, text="x")
+        opened(built).set_query("c99", AUTHOR, text="x")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from engine.errors import BadInputError, StorageError
-from tests.fakes.lens_builds import LENS
+from tests.fakes.build_answers import LENS
 
 PLACE = (LENS.corpus, LENS.name)
 

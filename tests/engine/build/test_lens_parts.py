@@ -1,21 +1,15 @@
 """The parts of building from a lens: clusters of labels, and giveaway words."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from engine.build.build_records import Clustering
-from engine.build.clustering import MOST_AT_ONCE, Draft, drafts, finished, grouped
+from engine.build.clustering import MOST_AT_ONCE, drafts, finished, grouped
 from engine.build.opened_build import Vocabulary
 from engine.types.builds import Cluster
 from engine.types.corpora import ImportRequest
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
-
-if TYPE_CHECKING:
-    pass
-
 
 # -- clusters ----------------------------------------------------------------------------------
 
@@ -45,7 +39,8 @@ def test_equal_labels_are_one_whatever_their_case_and_nothing_has_no_direction()
 def test_a_cluster_keeps_its_key_as_long_as_most_of_its_documents_stay():
     before = Clustering((Cluster("c1", "A", ("1", "2", "3")),), {}, used=4)
     labels = dict.fromkeys("12345", "x")
-    after = finished(before, [Draft("B", ("4", "5"), {}), Draft("Z", ("1", "2"), {})], labels, ())
+    made = [Cluster("", "B", ("4", "5")), Cluster("", "Z", ("1", "2"))]
+    after = finished(before, made, labels, ())
     assert {c.name: c.key for c in after.clusters} == {"Z": "c1", "B": "c5"}
 
 

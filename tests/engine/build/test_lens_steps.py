@@ -1,21 +1,25 @@
 """A collection from a lens: each step makes what the next one needs, and says what it took."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from engine.errors import BadInputError
 from engine.llm.endpoints import NoEndpointError
-from engine.llm.texts import find_quote
+from engine.llm.texts import Quoted
 from engine.types.annotating import Judgment
 from engine.types.builds import StepRequest
-from tests.fakes.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, run_all, run_step
+from tests.fakes.build_answers import (
+    AUTHOR,
+    LABELLING,
+    LENS,
+    NAME,
+    SMALL_METHODS,
+    run_all,
+    run_step,
+)
 from tests.fakes.model_sessions import session
 from tests.fakes.small_corpus import DOCUMENTS
-
-if TYPE_CHECKING:
-    pass
 
 OVERLOOKED = "maps-sensor"
 
@@ -27,22 +31,22 @@ def test_each_document_is_labelled_once_with_words_that_stand_in_it(built):
     labels = {label.doc_id: label for label in built.builds.open("small", NAME).labels()}
     assert len(labels) == len(DOCUMENTS)
     shown = {doc_id: label for doc_id, label in labels.items() if label.text}
-    assert len(shown) == len(SMALL.of) - 1
+    assert len(shown) == len(SMALL_METHODS.of) - 1
     assert labels[OVERLOOKED].text == "", "what does not show it is kept as that"
     for doc_id, label in shown.items():
         document = built.document("small", doc_id)
         assert label.maker == "model"
         assert label.author == "judge"
-        if document.title == SMALL.misquoted:
+        if document.title == SMALL_METHODS.misquoted:
             assert label.quote == "", "a quote that stands nowhere is not kept"
         else:
-            assert find_quote(f"{document.title}\n{document.text}", label.quote)
+            assert Quoted(f"{document.title}\n{document.text}").find(label.quote)
 
 
 def test_near_synonyms_become_one_cluster_that_is_worded_without_its_documents_words(built):
     clusters = built.builds.open("small", NAME).clusters()
     assert sorted(len(c.doc_ids) for c in clusters) == [4, 5, 5, 5, 5, 6]
-    assert {c.name for c in clusters} == {kind.name for kind in SMALL.kinds.values()}
+    assert {c.name for c in clusters} == {kind.name for kind in SMALL_METHODS.kinds.values()}
     for cluster in clusters:
         methods = {built.document("small", i).title.split(" by ")[1][:6] for i in cluster.doc_ids}
         assert len(methods) == 1

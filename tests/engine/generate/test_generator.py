@@ -12,11 +12,12 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.config import ROOT, Settings
 from engine.errors import BadInputError
-from engine.generate.generator import Generation, GenerationRequest
+from engine.generate.generator import GenerateCollection, GenerationRequest
 from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
 from engine.ingest.formats import detect_format
 from engine.ingest.source import open_source
 from engine.lenses.definitions import RESEARCH
+from engine.llm.tasks import TaskRunner
 from tests.support import ended, wait_until
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
@@ -28,21 +29,22 @@ def contents(folder):
 
 
 def made(store, folder, request=SMALL, *, overwrite=False):
-    asked = GenerationRequest(request, folder, overwrite)
-    return Generation(Settings(), store).run(asked).result
+    asked = GenerateCollection(GenerationRequest(request, folder, overwrite))
+    return TaskRunner(Settings(), store).run(asked).result
 
 
 CODE = """
 import sys
 from pathlib import Path
 from engine.config import Settings
-from engine.generate.generator import Generation, GenerationRequest
+from engine.generate.generator import GenerateCollection, GenerationRequest
 from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
+from engine.llm.tasks import TaskRunner
 for category in CATEGORIES:
     for style in STYLES:
         request = ImplicitRequest(category, style, 2, 7, 15)
         out = Path(sys.argv[1]) / f"{category}-{style}"
-        Generation(Settings(), None).run(GenerationRequest(request, out))
+        TaskRunner(Settings(), None).run(GenerateCollection(GenerationRequest(request, out)))
 """
 
 
@@ -131,9 +133,9 @@ def test_files_of_a_person_are_never_overwritten(store, tmp_path):
 
 
 def test_what_is_cancelled_writes_nothing(store, tmp_path):
-    generation = Generation(Settings(), store)
+    generation = TaskRunner(Settings(), store)
     many = ImplicitRequest("arithmetic", "multi", 500)
-    job_id = generation.start(GenerationRequest(many, tmp_path / "out"))
+    job_id = generation.start(GenerateCollection(GenerationRequest(many, tmp_path / "out")))
     wait_until(lambda: generation.jobs.job(job_id).progress.done > 0, what="the first set")
     generation.jobs.cancel(job_id)
     job = ended(lambda: generation.jobs.job(job_id))

@@ -4,13 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.generate.implicit_records import (
-    CATEGORIES,
-    STYLES,
-    ImplicitRequest,
-)
-from engine.generate.scenes import tuple_set
-from engine.generate.tuple_sets import UnsatisfiableError, solve
+from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
+from engine.generate.scenes import UnsatisfiableError, solve, tuple_set
 from tests.engine.generate.constraints import broken
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]

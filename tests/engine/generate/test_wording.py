@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from engine.generate.tuple_sets import MULTIPLIERS, randomness
+from engine.generate.scenes import MULTIPLIERS, randomness
 from engine.generate.wording import (
     EXCHANGES,
     PHRASES,

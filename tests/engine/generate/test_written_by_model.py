@@ -13,7 +13,7 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.generate.generator import Generation, GenerationRequest
+from engine.generate.generator import GenerateCollection, GenerationRequest
 from engine.generate.implicit_records import (
     DateTuple,
     Example,
@@ -23,6 +23,7 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.wording import long_date, money
+from engine.llm.tasks import TaskRunner
 from tests.fakes.model_answers import MODEL
 
 DOCUMENTS = 8
@@ -91,7 +92,7 @@ def build(server, store, tmp_path):
     def run(author, request, folder="out", most_calls=None, **options):
         server.behaviour.handlers = [author]
         asked = GenerationRequest(request, tmp_path / folder, with_model=True, **options)
-        return Generation(settings, store).run(asked, most_calls=most_calls)
+        return TaskRunner(settings, store).run(GenerateCollection(asked), most_calls=most_calls)
 
     yield run
     server.behaviour.handlers = []

@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from engine.ask.answering import read_citations
-from engine.llm.messages import (
-    answer_so_far,
-    json_text,
-    without_reasoning,
-)
+from engine.llm.messages import answer_so_far, json_text, without_reasoning
 from engine.llm.transport import StreamedReply
 
 LONG = 100_000

@@ -2,15 +2,7 @@
 
 import pytest
 
-from tests.fakes.model_sessions import (
-    ALIKE,
-    OTHERS,
-    PAIRS,
-    SEED,
-    TEXTS,
-    compared,
-    judged,
-)
+from tests.fakes.model_sessions import ALIKE, OTHERS, PAIRS, SEED, TEXTS, compared, judged
 
 
 def test_pairs_lists_and_single_documents_are_judged_by_the_criterion(server, store):

@@ -7,14 +7,8 @@ import pytest
 
 from engine.lenses.definitions import RESEARCH, find_aspect
 from engine.llm.judges import make_criterion, pairwise, pointwise
-from engine.llm.messages import (
-    Reply,
-    answer_key,
-    read_choice,
-    read_order,
-    read_probability,
-)
-from engine.llm.texts import cut_text, estimate_tokens, find_quote, harmless
+from engine.llm.messages import Reply, answer_key, read_choice, read_order, read_probability
+from engine.llm.texts import Quoted, cut_text, estimate_tokens, harmless
 from engine.search.model.prompts import explaining, noting, rewording
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Sentence
@@ -191,11 +185,11 @@ def test_the_key_of_an_answer_covers_all_that_it_depends_on():
 
 def test_a_quote_is_found_where_it_stands_whatever_its_spacing():
     text = "We interviewed thirty\npractitioners, and coded “themes”."
-    span = find_quote(text, 'thirty practitioners and coded "themes"')
+    span = Quoted(text).find('thirty practitioners and coded "themes"')
     assert span is not None
     assert text[slice(*span)] == "thirty\npractitioners, and coded “themes"
-    assert find_quote(text, "forty practitioners") is None
-    assert find_quote(text, "We") is None, "too little to be evidence"
+    assert Quoted(text).find("forty practitioners") is None
+    assert Quoted(text).find("We") is None, "too little to be evidence"
 
 
 def test_an_explanation_stands_on_quotes_that_occur():

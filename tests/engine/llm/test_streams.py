@@ -82,11 +82,6 @@ def test_an_answer_comes_while_it_is_written(server, store):
     assert len(store.heads(server.url, MODEL)) == 0
 
 
-def test_reasoning_is_not_shown(server, store):
-    server.behaviour.thinks = True
-    assert streamed(server, store).value == SAID
-
-
 @pytest.mark.parametrize(
     ("reply", "shown"),
     [

@@ -6,6 +6,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from engine.build.opened_build import OpenBuild
 from engine.explorer import Explorer
 from engine.types.builds import BuildSpec, Cluster
 from tests.pages import visits
@@ -45,6 +46,11 @@ def tick(page: AppTest, place: str, rows: list[int]) -> AppTest:
     return run(page)
 
 
+def opened(explorer: Explorer) -> OpenBuild:
+    """The build ``methods``."""
+    return explorer.builds.open("small", "methods")
+
+
 def named(explorer: Explorer, name: str) -> Cluster:
     """The cluster of this name."""
-    return next(c for c in explorer.builds.open("small", "methods").clusters() if c.name == name)
+    return next(cluster for cluster in opened(explorer).clusters() if cluster.name == name)

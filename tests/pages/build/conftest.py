@@ -3,7 +3,7 @@
 import pytest
 
 from engine.types.builds import StepRequest
-from tests.pages.build.build_steps import LENS, METHODS
+from tests.pages.build.build_steps import LENS, METHODS, opened
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def explorer(small_copy):
 def labelled(explorer):
     """With a build whose documents a person labelled."""
     explorer.builds.save(LENS, "ada")
-    explorer.builds.open("small", "methods").set_labels(hand_labels(explorer), "ada")
+    opened(explorer).set_labels(hand_labels(explorer), "ada")
     return explorer
 
 
@@ -28,8 +28,7 @@ def clustered(labelled):
 
 
 def hand_labels(explorer):
-    found = {}
-    for doc_id in explorer.library.open("small").doc_ids:
-        method = next((m for m in METHODS if doc_id.endswith(m)), "")
-        found[doc_id] = METHODS.get(method, "")
-    return found
+    return {
+        doc_id: METHODS.get(doc_id.rpartition("-")[2], "")
+        for doc_id in explorer.library.open("small").doc_ids
+    }

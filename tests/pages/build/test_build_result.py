@@ -11,7 +11,7 @@ from pages._build.build_tables import label_facts
 from tests.fakes.build_answers import builds_collections, small_methods
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
-from tests.pages.build.build_steps import LENS, step
+from tests.pages.build.build_steps import LENS, opened, step
 from tests.pages.visits import click, run, run_until, shown
 
 
@@ -26,7 +26,7 @@ def test_a_step_says_what_has_to_come_first(explorer):
 def test_labels_that_show_nothing_are_no_dead_end(explorer):
     explorer.builds.save(LENS, "ada")
     nothing = dict.fromkeys(explorer.library.open("small").doc_ids, "")
-    explorer.builds.open("small", "methods").set_labels(nothing, "ada")
+    opened(explorer).set_labels(nothing, "ada")
     page = step("labels")
     assert page.button(key="build_way").label == "Next: Clusters"
     page.button(key="build_way").click()
@@ -71,8 +71,8 @@ def test_how_a_step_stands(state, is_next, expected):
 
 def test_a_stale_step_says_why(clustered):
     doc_id = clustered.library.open("small").doc_ids[0]
-    clustered.builds.open("small", "methods").set_labels({doc_id: "something new"}, "ada")
-    state = clustered.builds.open("small", "methods").state()
+    opened(clustered).set_labels({doc_id: "something new"}, "ada")
+    state = opened(clustered).state()
     kinds = {row["key"]: row for row in build_words.steps_data(state, "labels", None)}
     assert (kinds["clusters"]["kind"], kinds["clusters"]["words"]) == (
         "stale",

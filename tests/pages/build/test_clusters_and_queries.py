@@ -4,7 +4,17 @@ from dataclasses import replace
 
 from engine.types.builds import Cluster, Overlap
 from pages._build import build_tables, build_words
-from tests.pages.build.build_steps import HOSTILE, LENS, METHODS, named, open_row, step, table, tick
+from tests.pages.build.build_steps import (
+    HOSTILE,
+    LENS,
+    METHODS,
+    named,
+    open_row,
+    opened,
+    step,
+    table,
+    tick,
+)
 from tests.pages.visits import click, run, run_until, shown
 
 # -- clusters ----------------------------------------------------------------------------------
@@ -53,13 +63,13 @@ def test_clusters_are_renamed_dropped_split_and_merged(clustered):
     click(page, "build_move_button")
     assert post.doc_ids[2] in named(clustered, "devices left in place").doc_ids
 
-    keys = [c.key for c in clustered.builds.open("small", "methods").clusters()]
+    keys = [c.key for c in opened(clustered).clusters()]
     tick(page, "build_clusters", [keys.index(post.key), keys.index(other.key)])
     merging = next(t for t in page.text_input if t.label == "Name of the merged cluster")
     merging.set_value("All the rest")
     next(b for b in page.button if b.label == "Merge").click()
     run(page)
-    names = {c.name for c in clustered.builds.open("small", "methods").clusters()}
+    names = {c.name for c in opened(clustered).clusters()}
     assert names == {"The first two", "All the rest"}
 
 
@@ -83,14 +93,14 @@ def test_a_query_is_written_checked_and_dropped(clustered):
     click(page, "build_query_check")
     assert "Over limit" in shown(page)
     assert "Not saved yet." in shown(page)
-    assert clustered.builds.open("small", "methods").queries() == []
+    assert opened(clustered).queries() == []
     page.text_area(key=box).set_value("Who lets people answer at home")
     click(page, "build_query_save")
-    [query] = clustered.builds.open("small", "methods").queries()
+    [query] = opened(clustered).queries()
     assert (query.text, query.maker) == ("Who lets people answer at home", "person")
     assert "Not saved yet." not in shown(page)
     click(page, "build_query_drop")
-    assert clustered.builds.open("small", "methods").queries()[0].dropped
+    assert opened(clustered).queries()[0].dropped
 
 
 def test_words_that_give_documents_away_are_marked_in_the_query():

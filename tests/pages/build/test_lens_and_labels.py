@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from engine.types.documents import Document
-from pages._build.build_attribute import EXAMPLE
+from pages._build.build_page import EXAMPLE
 from pages._build.build_tables import document_html
-from pages._build.build_words import SHOWN_BY
-from tests.pages.build.build_steps import HOSTILE, LENS, open_row, step, table, tick, visit
+from pages._build.build_words import RUNS
+from tests.pages.build.build_steps import HOSTILE, LENS, open_row, opened, step, table, tick, visit
 from tests.pages.visits import click, run, shown
 
 # -- the lens ----------------------------------------------------------------------------------
@@ -27,7 +27,7 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(e
     page.selectbox(key="build_aspect_new").set_value("method")
     page.number_input(key="build_limit_new").set_value(30)
     click(page, "build_save_new")
-    saved = explorer.builds.open("small", "methods").state().spec
+    saved = opened(explorer).state().spec
     assert (saved.examples, saved.aspect, saved.limit) == (
         ("asking by post", "meshes"),
         "method",
@@ -50,7 +50,7 @@ def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(e
     page.text_input(key="build_name_new").set_value("methods")
     click(page, "build_save_new")
     assert "already has a build" in shown(page)
-    assert explorer.builds.open("small", "methods").spec == LENS
+    assert opened(explorer).spec == LENS
 
     page = step("attribute")
     changed = replace(LENS, guidance="Only their own.")
@@ -59,7 +59,7 @@ def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(e
     for _ in range(2):
         click(page, "build_save_small_methods")
         assert "was changed by somebody else" in shown(page)
-        assert explorer.builds.open("small", "methods").spec == changed
+        assert opened(explorer).spec == changed
 
 
 def test_a_page_without_a_build_lists_those_that_there_are(labelled):
@@ -67,17 +67,13 @@ def test_a_page_without_a_build_lists_those_that_there_are(labelled):
     assert LENS.attribute in shown(page)
     click(page, "build_open_methods")
     assert page.query_params["build"] == "methods"
-    waiting = labelled.builds.open("small", "methods").state().next
+    waiting = opened(labelled).state().next
     assert waiting is not None
-    assert page.query_params["step"] == SHOWN_BY[waiting], "where the build stands"
+    assert page.query_params["step"] == RUNS[waiting].key, "where the build stands"
 
 
 @pytest.mark.parametrize(
-    ("params", "says"),
-    [
-        ({"build": "gone"}, "It has methods."),
-        ({"corpus": "gone"}, "gone"),
-    ],
+    ("params", "says"), [({"build": "gone"}, "It has methods."), ({"corpus": "gone"}, "gone")]
 )
 def test_a_link_that_leads_nowhere_says_so(labelled, params, says):
     page = visit(**params)
@@ -100,7 +96,7 @@ def test_without_a_model_running_says_how_to_connect_one_and_labels_can_be_given
     run(page)
     page.text_input(key=f"build_label_small_methods_{doc_id}").set_value("  by hand ")
     run(page)
-    [label] = explorer.builds.open("small", "methods").labels()
+    [label] = opened(explorer).labels()
     assert (label.text, label.maker, label.author) == ("by hand", "person", "grace")
 
 
@@ -112,11 +108,11 @@ def test_ticked_documents_get_one_label_and_a_document_can_be_said_not_to_show_i
     page.text_input(key="build_label_chosen").set_value("both alike")
     next(b for b in page.button if b.label == "Apply").click()
     run(page)
-    labels = labelled.builds.open("small", "methods").labels()
+    labels = opened(labelled).labels()
     assert [labels[0].text, labels[2].text] == ["both alike", "both alike"]
     open_row(page, "build_labels", labels[0].doc_id)
     click(page, "build_label_none")
-    assert labelled.builds.open("small", "methods").labels()[0].text == ""
+    assert opened(labelled).labels()[0].text == ""
 
 
 def test_a_document_is_shown_as_text_with_its_quote_marked():
