@@ -102,8 +102,11 @@ def read_lens(path: Path | str) -> Lens:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
-        is_json = path.suffix.lower() == ".json"
-        data = json.loads(text, object_hook=_without_nulls) if is_json else tomllib.loads(text)
+        data = (
+            json.loads(text, object_hook=lambda o: {k: v for k, v in o.items() if v is not None})
+            if path.suffix.lower() == ".json"
+            else tomllib.loads(text)
+        )
     except OSError as error:
         raise BadInputError(
             f"{path} cannot be read: {error.strerror or error}.",
@@ -117,15 +120,9 @@ def read_lens(path: Path | str) -> Lens:
     return lens_from_fields(data, path.name)
 
 
-def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 def lens_from_fields(data: Any, where: str) -> Lens:
-    """Check fields of a lens, as JSON or TOML give them, and derive what was left out.
-
-    Messages of errors begin with ``where``.
-    """
+    """Check fields of a lens, as JSON or TOML give them, and derive what was left out; messages of
+    errors begin with ``where``."""
     try:
         fields = _LensFields.model_validate(data)
     except ValidationError as error:
@@ -221,18 +218,12 @@ def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect])
 
 
 def _toml(fields: Mapping[str, Any]) -> str:
-    # Printable JSON strings are TOML basic strings.
-    def text(value: str) -> str:
-        return json.dumps(value, ensure_ascii=False)
-
+    """Printable JSON strings and lists are those of TOML; what is empty or false is left out."""
     lines = []
     for name, value in fields.items():
-        if isinstance(value, str):
-            lines.append(f"{name} = {text(value)}\n")
-        elif value is True:
-            lines.append(f"{name} = true\n")
-        elif value:
-            lines.append(f"{name} = [\n" + "".join(f"  {text(v)},\n" for v in value) + "]\n")
+        if value:
+            indent = None if isinstance(value, str | bool) else 2
+            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False, indent=indent)}\n")
     return "".join(lines)
 
 
@@ -307,10 +298,8 @@ SETS = ("base", "generic", "definition", "paraphrases", "subset")
 """Wordings that are compared by default, after Maheshwari et al. (CHIIR 2026, section 4.2): a short
 aspect-specific one (base), one without an aspect (generic), the aspect's definition, all its
 paraphrases, and the base wording with the seed cut to the aspect's sentences (subset)."""
-REVERSE = "reverse"
-"""A wording that rules the aspect out, after Zhou et al. (ICLR 2025)."""
-ALL_SETS = (*SETS, REVERSE)
-"""What ``--variants`` may name."""
+REVERSE = "reverse"  # A wording that rules the aspect out, after Zhou et al. (ICLR 2025).
+ALL_SETS = (*SETS, REVERSE)  # What `--variants` may name
 
 
 def built_in_variants(

@@ -27,8 +27,7 @@ from engine.types.searches import Term
 
 Tag = Callable[[Sequence[str]], FloatArray]
 """The words of a wording to scores (words, labels), see ``WordingNetwork.tags``."""
-OTHER, CARRIER, WANTED, UNWANTED = range(4)
-"""Labels, see ``LABELS`` of the network."""
+OTHER, CARRIER, WANTED, UNWANTED = range(4)  # Labels, see `LABELS` of the network
 _QUOTE = r"[\"“„«「]([^\"“”„«»「」]+)[\"“”»」]"
 _QUOTED = re.compile(_QUOTE)
 _SIGNED = re.compile(rf"(?<!\S)([+\-−])(?:{_QUOTE}|(\w[^\s,;]*))")

@@ -19,13 +19,11 @@ from engine.rerank.candidates import by_chance
 from engine.rerank.rounds import TOLD_FROM_POSITION, Asking
 
 LENGTH = 10
-RACE = (1.0, 0.6, 0.4, 0.3)
-"""Share of the documents that each round is about."""
+RACE = (1.0, 0.6, 0.4, 0.3)  # Share of the documents that each round is about
 LEAST_IN_RACE = 30
 WEIGHT = 0.5
 """What one of a list's comparisons counts, beside one of a pair: they share the list's errors."""
-REACH = 1.5
-"""Standard deviations that a document's strength may lie above its estimate."""
+REACH = 1.5  # Standard deviations that a document's strength may lie above its estimate
 
 
 async def listwise(asking: Asking) -> None:

@@ -82,15 +82,11 @@ async def rerank(
     options: Options | None = None,
     on_round: OnRound | None = None,
 ) -> Reranked:
-    """Order ``candidates``, given in the order of the first stage.
+    """Order ``candidates``, given in the order of the first stage, by one of :data:`MODES`.
 
     Deterministic; no ordered pair is asked twice. Without any information from the judge the order
-    stays.
-
-    Args:
-        mode: a name of :data:`MODES`.
-        on_round: called after each round; when it returns True, or the judge raises
-            :class:`StopAsking`, the best order so far is the result.
+    stays. Where ``on_round`` returns True after a round, or the judge raises :class:`StopAsking`,
+    the best order so far is the result.
     """
     asking = Asking(candidates, judge, options or Options(), on_round)
     stopped = False

@@ -118,12 +118,9 @@ def _times_asked(asking: Asking) -> NDArray[np.int_]:
     return times
 
 
-LITE, DEFAULT, THOROUGH = 4, 6, 9
-"""Rounds that the three presets take."""
-SHARE = 0.4
-"""Questions of a later round, per document."""
-LEAST = 16
-"""Questions of a round, if there are as many to ask: fewer would hardly be faster."""
+LITE, DEFAULT, THOROUGH = 4, 6, 9  # Rounds that the three presets take
+SHARE = 0.4  # Questions of a later round, per document
+LEAST = 16  # Questions of a round, if there are as many to ask: fewer would hardly be faster
 
 
 async def pairwise(asking: Asking, rounds: int = DEFAULT) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.rerank.bradley_terry import Answer, BradleyTerry, chance
+from scipy.special import expit
+
+from engine.rerank.bradley_terry import Answer, BradleyTerry
 from engine.rerank.protocols import Judge, OnRound, Options, Progress, Reranked
 
 Pair = tuple[int, int]
@@ -145,7 +147,7 @@ class Asking:
         bias = None
         if self.answers:
             strengths = BradleyTerry(self.n).fit(self.answers)
-            bias = chance(strengths.first)
+            bias = float(expit(strengths.first))
             sure = strengths.confidence(self.order, self.options.top).tolist()
             confidence = {d: sure[i] for i in self.order for d in self._groups[i]}
         return Reranked(

@@ -352,10 +352,8 @@ WEIGHT, AGAINST = 12.0, 16.0
 AROUND = 300
 """Documents nearest to the seed that are read for wanted terms, and documents of a ranking that are
 read at a time for unwanted ones."""
-PREFERRED = 2_000
-"""Documents, those that were read first, that are ranked in any case."""
-NOT_READ = 0.5
-"""Probability for a document that has all words of a term and was not read."""
+PREFERRED = 2_000  # Documents, those that were read first, that are ranked in any case
+NOT_READ = 0.5  # Probability for a document that has all words of a term and was not read
 
 
 @dataclass(frozen=True, slots=True)

@@ -321,8 +321,7 @@ Mapped = Mapping[str, str]
 """Document field -> column of the source: ``{"doc_id": "PMID", "text": "Abstract"}``."""
 
 
-Rows = Any
-"""A DataFrame, an Arrow table (or what becomes one), or mappings ``{column: value}``."""
+Rows = Any  # A DataFrame, an Arrow table (or what becomes one), or mappings `{column: value}`
 
 
 def absolute(path: Path | str) -> Path:

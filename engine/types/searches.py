@@ -419,8 +419,7 @@ class KeptDocument:
     evidence: tuple[str, str] | None = None  # passages of the seed and of the document
 
 
-LIST_ORDERS = ("hand", "year", "title")
-"""Orders of a reading list."""
+LIST_ORDERS = ("hand", "year", "title")  # Orders of a reading list
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,7 +160,13 @@ def noting(
 
     def check(answer: Notes) -> Notes | None:
         claimed = answer.notes[: MOST_NOTES * len(texts)]
-        answer.notes = [note for note in claimed if _quotes_its_document(note, texts)]
+        answer.notes = [
+            note
+            for note in claimed
+            if 1 <= note.document <= len(texts)
+            and note.note
+            and _found(texts[note.document - 1], [note.quote])
+        ]
         answer.unfounded = len(claimed) - len(answer.notes)
         return None if answer.unfounded and not answer.notes else answer
 
@@ -173,11 +179,6 @@ def noting(
         check=check,
         shorter=halved(tokens, lambda less: noting(question, known, documents, less)),
     )
-
-
-def _quotes_its_document(note: Note, texts: Sequence[str]) -> bool:
-    known = 1 <= note.document <= len(texts) and note.note
-    return bool(known and _found(texts[note.document - 1], [note.quote]))
 
 
 def _found(text: str, claimed: Sequence[str]) -> list[str]:

@@ -164,8 +164,7 @@ SAMPLE = 6  # Queries whose documents are measured where there are many
 DOCUMENTS = 12  # Documents of each of these queries that are measured
 OF_ONE = 30  # Documents that are measured where there is one query only
 KEPT = 256  # Estimates that a facade remembers, by all that they depend on
-_LIST = {"listwise": LENGTH, "tournament": BATCH}
-"""Documents per list at most."""
+_LIST = {"listwise": LENGTH, "tournament": BATCH}  # Documents per list at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,7 @@ class DenseSystem:
         return corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
 
 
-RANK_CONSTANT = 60
-"""The constant of the paper; damps the weight of the very first ranks."""
+RANK_CONSTANT = 60  # The constant of the paper; damps the weight of the very first ranks
 
 
 class HybridSystem:
