@@ -33,7 +33,6 @@ from pydantic import (
     StringConstraints,
     ValidationError,
 )
-from pydantic_core import PydanticCustomError
 
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
@@ -51,25 +50,13 @@ _ON_ONE_LINE = BeforeValidator(
 )
 
 
-def _filled(text: str) -> str:
-    if not text:
-        raise PydanticCustomError("empty", "it is empty")
-    return text
-
-
 def _different(texts: list[str]) -> list[str]:
     """The texts that are not empty, each once."""
     return [text for text in dict.fromkeys(texts) if text]
 
 
-def _enough(texts: list[str]) -> list[str]:
-    if len(texts) < 2:
-        raise PydanticCustomError("few", "give at least 2 sentences that serve this aspect")
-    return texts
-
-
 Short = Annotated[str, StringConstraints(max_length=40, pattern=_PRINTABLE), _ON_ONE_LINE]
-Name = Annotated[Short, AfterValidator(_filled)]
+Name = Annotated[Short, Field(min_length=1)]
 Long = Annotated[str, StringConstraints(max_length=600, pattern=_PRINTABLE), _ON_ONE_LINE]
 Key = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_]{0,31})?$"), _ON_ONE_LINE]
 Longs = Annotated[list[Long], Field(max_length=60), AfterValidator(_different)]
@@ -78,8 +65,8 @@ Longs = Annotated[list[Long], Field(max_length=60), AfterValidator(_different)]
 class _AspectFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
     name: Name
-    definition: Annotated[Long, AfterValidator(_filled)]
-    examples: Annotated[Longs, AfterValidator(_enough)]
+    definition: Annotated[Long, Field(min_length=1)]
+    examples: Annotated[Longs, Field(min_length=2)]
     key: Key = ""
     letter: Short = ""
     instruction: Long = ""
@@ -148,6 +135,7 @@ _PROBLEMS = {
     "model_type": "an object with fields is needed here",
     "bool_type": "write true or false, without quotes",
     "string_pattern_mismatch": "it has characters that cannot be used",
+    "string_too_short": "it is empty",
 }
 """Kind of a pydantic error -> clearer words for it."""
 
@@ -233,22 +221,16 @@ RESEARCH, CONVERSATIONS, POSTS = SHIPPED = tuple(
 """All lenses that come with SeedLens."""
 
 
-def find_lens(key: str) -> Lens:
-    """The shipped lens named ``key``; case does not matter."""
-    for lens in SHIPPED:
-        if lens.key == key.strip().lower():
-            return lens
-    known = ", ".join(lens.key for lens in SHIPPED)
-    raise UnknownNameError(
-        f"There is no lens '{key}'.", f"Use {known}, or the path of a lens file of your own."
-    )
-
-
 def choose_lens(choice: str) -> Lens:
-    """A shipped lens by its key, else the lens in the file of that path."""
+    """A shipped lens by its key, whose case does not matter, or the lens in the file of a path."""
     path = Path(choice).expanduser()
-    is_file = path.suffix.lower() in (".json", ".toml") or len(path.parts) > 1
-    return own_lens(read_lens(path)) if is_file else find_lens(choice)
+    if path.suffix.lower() in (".json", ".toml") or len(path.parts) > 1:
+        return own_lens(read_lens(path))
+    shipped = {lens.key: lens for lens in SHIPPED}
+    if (key := choice.strip().lower()) not in shipped:
+        remedy = f"Use {', '.join(shipped)}, or the path of a lens file of your own."
+        raise UnknownNameError(f"There is no lens '{choice}'.", remedy)
+    return shipped[key]
 
 
 def own_lens(lens: Lens) -> Lens:

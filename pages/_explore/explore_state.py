@@ -37,6 +37,9 @@ COLUMNS = (RANK, "title", "year", "venue", "score", "change", "grade", "evidence
 SORTS = (*COLUMNS, *(f"-{column}" for column in COLUMNS))
 """By what a table is sorted; after ``-`` from high to low."""
 OWN = "mine"  # Names this page's search among the variants of a comparison
+# Fields of a view that are those of its query, and those that are "" where the query has None.
+AS_IN_QUERY = ("corpus", "focus", "reading", "system", "steer", "symmetric", "like", "unlike")
+TEXTS = ("seed", "aspect", "instruction")
 DEFAULT_DEPTH, DEEPEST = 100, 200
 """How far down the first stage a model reranks: a request grows with every document."""
 
@@ -121,32 +124,22 @@ class View(PageView):
 
     def to_query(self, explorer: Explorer) -> Query:
         """The search that the view asks for; BadInputError for filters that cannot be read."""
+        texts: dict[str, Any] = {name: getattr(self, name) or None for name in TEXTS}
         return Query(
-            corpus=self.corpus,
-            seed=self.seed or None,
+            **{name: getattr(self, name) for name in AS_IN_QUERY},
+            **texts,
             text=explorer.notebook.text(self.text_id) if self.text_id else None,
-            aspect=self.aspect or None,
-            instruction=self.instruction or None,
-            focus=self.focus,
-            reading=self.reading,
-            system=self.system,
-            steer=self.steer,
-            symmetric=self.symmetric,
             k=self.size,
             offset=(self.page - 1) * self.size,
             filters=explorer.parse_filters(self.where),
-            like=self.like,
-            unlike=self.unlike,
         )
 
     @staticmethod
     def fields_of(query: Query, explorer: Explorer) -> dict[str, Any]:
         """The fields that show a search that was made before."""
-        same = ("corpus", "focus", "reading", "system", "steer", "symmetric", "like", "unlike")
-        texts = {name: getattr(query, name) or "" for name in ("seed", "aspect", "instruction")}
         return {
-            **{name: getattr(query, name) for name in same},
-            **texts,
+            **{name: getattr(query, name) for name in AS_IN_QUERY},
+            **{name: getattr(query, name) or "" for name in TEXTS},
             "text_id": explorer.notebook.put_text(query.text) if query.text else "",
             "where": "; ".join(map(str, query.filters)),
         }

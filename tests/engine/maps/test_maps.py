@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +17,7 @@ from engine.errors import (
 )
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import PoolRequest
-from engine.types.corpora import ImportRequest, Progress
+from engine.types.corpora import ImportRequest
 from engine.types.maps import WHOLE_DOCUMENT
 from engine.types.people import Person
 from engine.types.searches import Query
@@ -36,17 +35,10 @@ def mapped(mapped_home):
 
 
 @pytest.fixture
-def mapped_copy(mapped_home, home):
-    shutil.copytree(mapped_home, home)
-    return make_explorer(home)
-
-
-@pytest.fixture
-def few(home):
+def few(fresh):
     """A corpus of twelve documents, whose map takes no time."""
-    explorer = make_explorer(home)
-    explorer.library.add("few", DOCUMENTS[:12])
-    return explorer
+    fresh.library.add("few", DOCUMENTS[:12])
+    return fresh
 
 
 def seen(explorer, corpus="small"):
@@ -133,13 +125,10 @@ def test_a_document_whose_text_changed_is_placed_anew(mapped_copy):
     other = next(one for one in DOCUMENTS if one["doc_id"] == "bridges-survey")
     mapped_copy.library.add("small", [{**other, "doc_id": SEED}])
     assert mapped_copy.maps.build("small").placed == 1
-    after = seen(mapped_copy)
-    here, there = (after.doc_ids.index(doc_id) for doc_id in (SEED, "bridges-survey"))
-    positions = after.layouts[WHOLE_DOCUMENT].positions
-    assert np.abs(positions[here] - positions[there]).max() < 0.02
-    assert not np.allclose(
-        positions[here], before.layouts[WHOLE_DOCUMENT].positions[before.doc_ids.index(SEED)]
-    )
+    here, there = (before.doc_ids.index(doc_id) for doc_id in (SEED, "bridges-survey"))
+    old, new = (one.layouts[WHOLE_DOCUMENT].positions for one in (before, seen(mapped_copy)))
+    assert np.abs(new[here] - new[there]).max() < 0.02
+    assert not np.allclose(new[here], old[here])
 
 
 def test_a_damaged_map_is_named_and_made_anew(few):
@@ -166,7 +155,6 @@ def test_a_map_is_made_in_the_background(few):
     job_id = maps.start("few", owner="Grace")
     done = ended(lambda: maps.jobs.job(job_id))
     assert (done.state, done.owner, done.request) == ("done", "Grace", "few")
-    assert isinstance(done.progress, Progress)
     assert maps.view("few") is not None
     with pytest.raises(UnknownNameError):
         maps.start("nothing")
@@ -177,24 +165,20 @@ def test_a_map_is_made_in_the_background(few):
 # -- imports -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "texts", [["Bees sleep."], ["Bees sleep at night."] * 3], ids=["one", "the same"]
-)
-def test_an_import_ends_with_the_map(home, tmp_path, texts):
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_import_ends_with_the_map(home, tmp_path, count):
     explorer = make_explorer(home, maps=True)
-    rows = [{"doc_id": f"d{at}", "text": text} for at, text in enumerate(texts)]
-    told: list[Progress] = []
-    states: list[str] = []
+    rows = [{"doc_id": f"d{at}", "text": "Bees sleep at night."} for at in range(count)]
+    told: list[str] = []
 
     def tell(progress):
-        told.append(progress)
+        told.append(progress.phase)
         if progress.phase == "mapping":
-            states.append(explorer.library.corpus("few").state)
+            assert explorer.library.corpus("few").state == "ready", "it can be searched before"
 
     source = write_jsonl(tmp_path / "few.jsonl", rows)
     explorer.library.import_documents(ImportRequest(source, "few"), tell)
-    assert [p.phase for p in told][-5:] == ["done", *["mapping"] * 4]
-    assert set(states) == {"ready"}, "it can be searched before"
+    assert told[-5:] == ["done", *["mapping"] * 4]
     found = explorer.maps.view("few")
     assert found is not None
     assert not np.isnan(found.layouts[WHOLE_DOCUMENT].positions).any()
@@ -213,12 +197,9 @@ def test_an_import_stands_where_its_map_fails_or_is_cancelled(home, tmp_path, mo
     assert "map could not be made (MemoryError)" in report.warnings[-1]
     assert explorer.search(Query("few", seed=SEED)).results
     monkeypatch.undo()
-    in_map: list[bool] = []
-
-    def watch(progress):
-        in_map.append(progress.phase == "mapping")
-
-    report = explorer.library.import_documents(request, watch, lambda: any(in_map))
+    phases: list[str] = []
+    watch = lambda progress: phases.append(progress.phase)  # noqa: E731
+    report = explorer.library.import_documents(request, watch, lambda: "mapping" in phases)
     assert (report.unchanged, report.cancelled) == (12, False)
     assert explorer.maps.view("few") is None
     explorer.library.import_documents(request)
@@ -294,25 +275,23 @@ def test_judged_documents_pools_and_results_are_laid_over(mapped_copy):
 
 def test_what_is_needed_and_was_not_given_is_named(mapped):
     maps = mapped.maps
-    for refused, match in (
-        (lambda: maps.values("small", "likeness"), "seed"),
-        (lambda: maps.values("small", "grade"), "project"),
-        (lambda: maps.overlay("small", "pool"), "project"),
-        (lambda: maps.overlay("small", "results"), "query"),
+    for refused, by, match in (
+        (maps.values, "likeness", "seed"),
+        (maps.values, "grade", "project"),
+        (maps.overlay, "pool", "project"),
+        (maps.overlay, "results", "query"),
     ):
         with pytest.raises(BadInputError, match=match):
-            refused()
-    for unknown, match in (
-        (lambda: maps.values("small", "colour"), "no field 'colour'"),
-        (lambda: maps.values("small", "cluster", layout="taste"), "no layout 'taste'"),
-        (lambda: maps.values("small", "likeness", query=Query("small", seed="x")), "'x'"),
-        (
-            lambda: maps.values("small", "likeness", query=Query("small", seed=SEED, aspect="x")),
-            "no aspect 'x'",
-        ),
+            refused("small", by)
+    asked = Query("small", seed=SEED, aspect="x")
+    for by, more, match in (
+        ("colour", {}, "no field 'colour'"),
+        ("cluster", {"layout": "taste"}, "no layout 'taste'"),
+        ("likeness", {"query": Query("small", seed="x")}, "'x'"),
+        ("likeness", {"query": asked}, "no aspect 'x'"),
     ):
         with pytest.raises(UnknownNameError, match=match):
-            unknown()
+            maps.values("small", by, **more)
 
 
 # -- another lens ----------------------------------------------------------------------------

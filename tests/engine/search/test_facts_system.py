@@ -19,10 +19,8 @@ FIRST_OF_MARCH = {"walk", "cake", "choir", "boiler"}
 
 @pytest.fixture(scope="module")
 def messages(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("messages")
-    explorer = make_explorer(folder / "home")
-    source = write_jsonl(folder / "messages.jsonl", LETTERS)
-    explorer.library.import_documents(ImportRequest(source, "messages"))
+    explorer = make_explorer(tmp_path_factory.mktemp("messages") / "home")
+    explorer.library.add("messages", LETTERS)
     return explorer
 
 
@@ -96,8 +94,7 @@ def test_the_facts_of_a_wording_take_no_words_from_the_text(messages):
     query = Query("messages", text=text, instruction="from 12 March 2024 please", system="facts")
     searcher = messages.searcher("messages")
     request = searcher.request(query, searcher.seed(query), None)
-    assert request.facts
-    assert topic_words(request) == text.lower()
+    assert (bool(request.facts), topic_words(request)) == (True, text.lower())
 
 
 def test_importing_again_finds_facts_of_an_older_version_anew(fresh, tmp_path):
