@@ -66,12 +66,9 @@ def _positions(count: int) -> Doubles:
 
 
 def chain_marginals(logits: Doubles, transitions: Doubles) -> Doubles:
-    """Probabilities (n, roles) of each sentence's role under a linear chain: the forward-backward
-    algorithm, rescaled at every step.
-
-    `logits`: (n, roles) evidence for each sentence alone, in log units. `transitions`: (roles,
-    roles) log-weight of a role (column) after another (row).
-    """
+    """Probabilities (n, roles) of each sentence's role under a linear chain, by the rescaled
+    forward-backward algorithm: `logits` (n, roles) are the evidence for each sentence alone,
+    `transitions` (roles, roles) the log-weight of a role (column) after another (row)."""
     evidence = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
     step = np.exp(transitions)
     before, after = evidence.copy(), np.ones_like(evidence)
@@ -104,10 +101,8 @@ class RoleClassifier:
         self._vectors = {name: np.array(values) for name, values in data["vectors"].items()}
 
     def predict(self, sentences: Sequence[str], vectors: FloatArray | None = None) -> Doubles:
-        """Probabilities (n, roles) of all sentences of one document; rows sum to 1.
-
-        `vectors`: (n, d) of the embedded model; both regressions are then averaged in log units.
-        """
+        """Probabilities (n, roles) of all sentences of one document; rows sum to 1. With `vectors`
+        (n, d) of the embedded model, both regressions are averaged in log units."""
         by_words = self._by_words(sentences)
         if vectors is None or not len(sentences):
             return by_words

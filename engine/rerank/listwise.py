@@ -95,11 +95,8 @@ PROMOTED = 10
 
 
 async def tournament(asking: Asking) -> None:
-    """Sort batches, promote the best of each, until those left fit into one batch.
-
-    Result: that batch, then eliminated documents, the last eliminated first, by rank in the batch,
-    then first stage. Batches are shuffled by hash.
-    """
+    """Sort batches, shuffled by hash, and promote the best of each, until those left fit into one:
+    then follow those eliminated, the last first, by rank in the batch, then first stage."""
     left, out = list(range(asking.n)), list[int]()
     while len(left) > BATCH:
         batches = split(_shuffled(left, asking.doc_ids, f"round {asking.rounds}"), BATCH)
@@ -112,8 +109,7 @@ async def tournament(asking: Asking) -> None:
         asking.tell(left + out)
     else:
         if len(left) > 1:
-            [best] = await asking.sort([left])
-            left = completed(left, best)
+            left = completed(left, (await asking.sort([left]))[0])
     asking.tell(left + out)
 
 

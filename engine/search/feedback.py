@@ -22,23 +22,18 @@ the best on the demo."""
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A system whose ranking goes by several seeds.
-
-    `liked`, `disliked`: the request with each of these documents as its seed.
-    """
+    """A system whose ranking goes by several seeds."""
 
     system: System
-    liked: Sequence[Request]
+    liked: Sequence[Request]  # liked, disliked: the request with each document as its seed
     disliked: Sequence[Request]
 
     @property
     def name(self) -> str:
-        """That of the system."""
         return self.system.name
 
     @property
     def reads_aspect(self) -> bool:
-        """As the system."""
         return self.system.reads_aspect
 
     def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:

@@ -1,7 +1,5 @@
 """The command line with a language model: reranking, systems that need one, and the gap."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -29,7 +27,7 @@ def collection(evaluated):
 
 
 @pytest.fixture
-def home(evaluated):  # type: ignore[override]
+def home(evaluated):
     return evaluated.home
 
 

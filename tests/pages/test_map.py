@@ -112,7 +112,6 @@ def test_documents_that_a_filter_rules_out_are_faint(mapped):
     data = told(page)
     opened = mapped.library.open("small")
     allowed = opened.scope(mapped.parse_filters("has.aspect=method")).allowed
-    assert allowed is not None
     assert rows_from_bits(data["within"], data["size"]) == allowed.nonzero()[0].tolist()
     assert 0 < allowed.sum() < len(allowed)
     passing = f"{allowed.sum()} of {len(allowed)} documents match"

@@ -209,11 +209,8 @@ class WordingAnswer(BaseModel):
 
 
 def reading_of_wording(lens: Lens, wording: str) -> Prompt[WordingAnswer]:
-    """Which aspects of a lens a free wording asks for and rules out.
-
-    A valid answer has unique known keys in the lens's order, none both wanted and ruled out, and
-    content from the wording.
-    """
+    """Which aspects of a lens a free wording asks for and rules out; a valid answer has known keys,
+    none both wanted and ruled out, and content from the wording."""
     wording = cut_text(wording.strip(), WORDING_TOKENS).text
     aspects = "\n".join(
         harmless_line(f"{aspect.key}: {aspect.name}. {aspect.definition}")

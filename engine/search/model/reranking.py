@@ -95,9 +95,7 @@ async def rerank_one(
 
 
 async def rerank_all(
-    client: Client,
-    assignments: Sequence[Assignment],
-    plan: Plan,
+    client: Client, assignments: Sequence[Assignment], plan: Plan
 ) -> list[Finished]:
     """Rerank all; earlier ones finish first, so that a budget buys whole rankings."""
     slots = asyncio.Semaphore(client.concurrency)
@@ -184,11 +182,8 @@ def count_for_reranking(plan: Plan, sizes: Sequence[int]) -> Counted:
     """What reranking asks; ``sizes`` are the documents of each ranking."""
     depths = [min(plan.depth, size) for size in sizes]
     each = [estimate(plan.mode, depth, TOP) for depth in depths if depth > 0]
-    return plan.mode, Estimate(
-        rounds=sum(one.rounds for one in each),
-        exact=all(one.exact for one in each),
-        calls=sum(one.calls for one in each),
-    )
+    rounds, calls = sum(one.rounds for one in each), sum(one.calls for one in each)
+    return plan.mode, Estimate(rounds=rounds, calls=calls, exact=all(one.exact for one in each))
 
 
 def count_for_system(system: str, sizes: Sequence[int]) -> Counted:
@@ -223,10 +218,7 @@ def estimate_cost(
 
 
 def estimate_ranking(
-    plan: Plan | None,
-    system: str,
-    assignment: Assignment,
-    known: Estimator,
+    plan: Plan | None, system: str, assignment: Assignment, known: Estimator
 ) -> Estimate:
     """What one ranking costs; tokens only where a model is connected."""
     total = len(assignment.doc_ids)

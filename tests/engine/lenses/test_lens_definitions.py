@@ -52,7 +52,7 @@ def test_a_shipped_lens_says_enough_of_every_aspect(lens):
 def test_a_lens_stored_before_there_were_examples_is_read_and_completed():
     old = {"key": "research", "name": "Research abstracts", "aspects": []}
     names = ("key", "name", "letter", "definition", "instruction")
-    old["aspects"] = [{n: getattr(a, n) for n in names} for a in RESEARCH.aspects]  # type: ignore[assignment]
+    old["aspects"] = [{n: getattr(a, n) for n in names} for a in RESEARCH.aspects]
     assert lens_from_json(json.dumps(old)) == RESEARCH
     other = lens_from_json(json.dumps({**old, "key": "mine"}))
     assert (other.aspects[0].phrases, other.things) == ((), "documents")

@@ -1,15 +1,11 @@
 """Names of clusters that a model words: what it is asked, what is taken, kept and taken back."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.endpoints import EndpointError, NoEndpointError
-from engine.types.maps import CorpusMap
 from tests.fakes.model_answers import ASKED_NAMES, fenced_texts, names
 from tests.fakes.model_sessions import connection
 from tests.fakes.small_corpus import DOCUMENTS
@@ -21,9 +17,7 @@ def endpoint(server):
 
 
 def layout(explorer, name="method"):
-    found: CorpusMap | None = explorer.maps.view("small")
-    assert found is not None
-    return found.layouts[name]
+    return explorer.maps.view("small").layouts[name]
 
 
 def all_names(explorer):
@@ -83,7 +77,7 @@ def test_a_name_that_is_none_or_is_there_twice_leaves_a_cluster_its_own_words(
     mapped_copy, server, endpoint
 ):
     own = all_names(mapped_copy)
-    odd: dict[int, Any] = {1: " “Bees”\n ", 2: "bees", 3: "x" * 200, 4: "a\u202eb", 5: None}
+    odd = {1: " “Bees”\n ", 2: "bees", 3: "x" * 200, 4: "a\u202eb", 5: None}
     server.behaviour.handlers = [names(lambda n: odd.get(n, f"Group {n}"))]
     mapped_copy.maps.word_names("small", "method", endpoint)
     found = all_names(mapped_copy)

@@ -1,7 +1,5 @@
 """The map of a corpus: made, kept, extended, looked at, coloured and laid over."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -42,16 +40,12 @@ def few(fresh):
 
 
 def seen(explorer, corpus="small"):
-    found = explorer.maps.view(corpus)
-    assert found is not None
-    return found
+    return explorer.maps.view(corpus)
 
 
 def file_of(explorer):
     """The map of ``few``."""
-    row = explorer.ledger.corpus("few")
-    assert row is not None
-    return store_of(explorer.home, row) / FILE
+    return store_of(explorer.home, explorer.ledger.corpus("few")) / FILE
 
 
 # -- what is kept --------------------------------------------------------------------------
@@ -180,7 +174,6 @@ def test_an_import_ends_with_the_map(home, tmp_path, count):
     explorer.library.import_documents(ImportRequest(source, "few"), tell)
     assert told[-5:] == ["done", *["mapping"] * 4]
     found = explorer.maps.view("few")
-    assert found is not None
     assert not np.isnan(found.layouts[WHOLE_DOCUMENT].positions).any()
 
 
@@ -220,12 +213,10 @@ def test_a_corpus_that_more_than_doubles_is_laid_out_anew(home):
 def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped):
     maps, opened = mapped.maps, mapped.library.open("small")
     years = maps.values("small", "year").numbers
-    assert years is not None
     assert [-1 if np.isnan(year) else int(year) for year in years] == opened.years.tolist()
     for field, stored in opened.fields.items():
         if field != "year":
             found = maps.values("small", field)
-            assert found.codes is not None
             assert (found.codes == -1).sum() == stored.without
             for code, name in enumerate(found.names):
                 assert 1 <= (found.codes == code).sum() <= stored.counts[name]
@@ -236,7 +227,6 @@ def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped):
     for aspect in (None, "method"):
         query = Query("small", seed=SEED, aspect=aspect)
         likeness = maps.values("small", "likeness", query=query).numbers
-        assert likeness is not None
         assert np.nanargmax(likeness) == opened.row_of[SEED]
         assert likeness[opened.row_of[SEED]] == pytest.approx(1.0, abs=1e-3)
         laid = seen(mapped).layouts[aspect or WHOLE_DOCUMENT].positions[:, 0]
@@ -264,11 +254,9 @@ def test_judged_documents_pools_and_results_are_laid_over(mapped_copy):
     ranked = mapped_copy.search(query).results
     assert results == [row_of[one.doc_id] for one in ranked]
     grades = maps.values("small", "grade", project=project).numbers
-    assert grades is not None
     assert (grades[row_of[other]], grades[row_of[third]], np.isnan(grades).sum()) == (3, 2, 38)
     ada = mapped_copy.acting_as(ADA).maps
     own = ada.values("small", "grade", project=project).numbers
-    assert own is not None
     assert np.flatnonzero(~np.isnan(own)).tolist() == [row_of[third]], "others' are for leads"
     assert ada.overlay("small", "judged", project=project) == [row_of[third]]
 

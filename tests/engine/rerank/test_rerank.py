@@ -1,16 +1,13 @@
 """Every way to rerank: what it finds, what it costs, and how it ends."""
 
-from __future__ import annotations
-
 import hashlib
 import math
-from typing import Any
 
 import pytest
 
 from engine.llm.client import finish
 from engine.rerank.modes import MODES, estimate, rerank
-from engine.rerank.protocols import Options, Progress, StopAsking
+from engine.rerank.protocols import Options, StopAsking
 
 COMPARING = [name for name, mode in MODES.items() if mode.asks == "compare"]
 SEQUENTIAL = ["heapsort", "sliding"]
@@ -26,7 +23,7 @@ class ByUtility:
 
     def __init__(self, utility, bias=0.0, soft=0.0):
         self.utility, self.bias, self.soft = utility, bias, soft
-        self.rounds: list[list[Any]] = []
+        self.rounds = []
 
     async def compare(self, pairs):
         self.rounds.append(list(pairs))
@@ -147,7 +144,7 @@ class Tired(ByUtility):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_stopping_or_a_judge_that_gives_up_returns_the_order_of_the_last_round(mode):
-    told: list[Progress] = []
+    told = []
 
     def second_round(progress):
         told.append(progress)

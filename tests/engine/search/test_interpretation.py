@@ -45,7 +45,6 @@ MIXED = make_seed((0.6, 0.4, 0), (0, 0.9, 0.1))
 
 def test_sentences_weigh_by_how_far_they_serve_the_aspect():
     focus = focus_on_aspect(MIXED, RESEARCH, RESEARCH.aspects[METHOD])
-    assert focus is not None
     assert focus.sentence_weights == pytest.approx([0.4 / 1.3, 0.9 / 1.3])
     assert focus.aspect_weights.tolist() == [0, 1, 0]
     assert (focus.avoided.tolist(), focus.strength) == ([0, 0, 0], 1.0)
@@ -57,8 +56,6 @@ def test_what_is_ruled_out_takes_weight_from_the_sentences_that_serve_it():
         focus_on_reading(MIXED, RESEARCH, Reading(row(0, 1, 0), row(out, 0, 0), 1.0, ""), level)
         for out in (0, 1)
     )
-    assert plain is not None
-    assert ruled is not None
     assert ruled.sentence_weights[0] < plain.sentence_weights[0]
     assert ruled.avoided.tolist() == [1, 0, 0]
     assert avoid(plain, row(1, 1, 0)).avoided.tolist() == [1, 0, 0], "but not the aspect asked for"

@@ -1,7 +1,5 @@
 """Full-text search of scripts that part no words by blanks, or that combine marks."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.types.searches import Query

@@ -57,7 +57,6 @@ def test_a_document_is_found_by_what_it_only_implies_and_the_result_says_why(pro
 
     first = profiled.search(Query("small", text=FERRIES, system="scenario")).results[0]
     need, why = IMPLIED["Tides by sensor"]
-    assert first.scenario is not None
     assert (first.scenario.scenario.need, first.scenario.scenario.explanation) == (need, why)
     assert first.scenario.scenario.generated
     assert first.evidence, "and the passages are shown as ever"
@@ -69,7 +68,6 @@ def test_the_score_is_the_weighted_sum_of_document_and_best_scenario(profiled):
     own = {r.doc_id: r.score for r in dense.results}
     for result in found.results:
         match = result.scenario
-        assert match is not None
         expected = 0.7 * own[result.doc_id] + 0.3 * match.score
         assert result.score == pytest.approx(expected, abs=2e-3)
     scores = [r.score for r in found.results]
@@ -96,7 +94,6 @@ def test_another_component_can_be_embedded_without_asking_again(profiled, writer
     assert (state.component, state.other_components) == (component, 0)
     query = profiled.searcher("small").encode_text(FERRIES).vector
     for result in profiled.search(Query("small", text=FERRIES, system="scenario")).results[:3]:
-        assert result.scenario is not None
         [vector] = embed([result.scenario.scenario], component, encoder)
         assert result.scenario.component == component
         assert result.scenario.score == pytest.approx(float(vector @ query), abs=2e-3)
@@ -124,7 +121,6 @@ def test_searches_see_at_once_what_is_written_and_removed(small_copy):
     query = Query("small", seed="bees-network", system="scenario")
     small_copy.scenarios.run(ScenarioRequest("small", "extractive"))
     first = small_copy.search(query).results[0]
-    assert first.scenario is not None
     assert not first.scenario.scenario.generated
     small_copy.scenarios.remove("small")
     with pytest.raises(BadInputError):

@@ -1,7 +1,5 @@
 """What a ranking promises, whichever system made it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -36,7 +34,7 @@ SEEDS = ("bees-network", "no-method", "emoji", "long")
 
 
 def ranked(small, **query):
-    found = small.search(Query("small", k=100, **query))  # type: ignore[arg-type]
+    found = small.search(Query("small", k=100, **query))
     return [ScoredDocument(r.doc_id, r.score) for r in found.results]
 
 
