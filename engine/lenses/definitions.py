@@ -56,8 +56,13 @@ def _different(texts: list[str]) -> list[str]:
 
 
 Short = Annotated[str, StringConstraints(max_length=40, pattern=_PRINTABLE), _ON_ONE_LINE]
-Name = Annotated[Short, Field(min_length=1)]
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=40, pattern=_PRINTABLE), _ON_ONE_LINE
+]
 Long = Annotated[str, StringConstraints(max_length=600, pattern=_PRINTABLE), _ON_ONE_LINE]
+Filled = Annotated[
+    str, StringConstraints(min_length=1, max_length=600, pattern=_PRINTABLE), _ON_ONE_LINE
+]
 Key = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_]{0,31})?$"), _ON_ONE_LINE]
 Longs = Annotated[list[Long], Field(max_length=60), AfterValidator(_different)]
 
@@ -65,7 +70,7 @@ Longs = Annotated[list[Long], Field(max_length=60), AfterValidator(_different)]
 class _AspectFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
     name: Name
-    definition: Annotated[Long, Field(min_length=1)]
+    definition: Filled
     examples: Annotated[Longs, Field(min_length=2)]
     key: Key = ""
     letter: Short = ""

@@ -21,7 +21,7 @@ from engine.corpora.library import Library
 from engine.corpora.map_making import MapMaker, cluster_centres, coarse_of
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
-from engine.corpora.schema import FACET_MARK, aspect_column
+from engine.corpora.schema import FACET_MARK, aspect_column, column_of
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
 from engine.llm.client import ask_once, connect
@@ -105,15 +105,15 @@ class Maps(ForPerson):
             found = self.view(corpus)
             layouts = None if found is None else found.layouts
             clusters = _laid(corpus, layout, layouts).levels[0]
-            return MapValues("cluster", codes=clusters.labels, names=clusters.names)
+            return MapValues(codes=clusters.labels, names=clusters.names)
         if by == "likeness":
-            return MapValues(by, numbers=self._likeness(opened, query))
+            return MapValues(numbers=self._likeness(opened, query))
         if by == "grade":
             grades = np.full(len(opened), np.nan, dtype=np.float32)
             for doc_id, grade in self._judged(project).items():
                 if doc_id in opened.row_of:
                     grades[opened.row_of[doc_id]] = grade
-            return MapValues(by, numbers=grades)
+            return MapValues(numbers=grades)
         return values_of(opened, by)
 
     def overlay(
@@ -278,23 +278,20 @@ def values_of(opened: OpenCorpus, field: str) -> MapValues:
     document, its first counts."""
     if field == YEAR:
         years = opened.years.astype(np.float32)
-        return MapValues(field, numbers=np.where(years < 0, np.float32(np.nan), years))
+        return MapValues(numbers=np.where(years < 0, np.float32(np.nan), years))
     if field not in opened.fields:
         raise UnknownNameError(
             f"There is no field '{field}' in corpus '{opened.name}'.",
             f"Its fields are: {', '.join(opened.fields)}.",
         )
-    begin = f"{FACET_MARK}{field}="
-    firsts: list[str | None] = []
-    for batch in opened.table.columns(["facets"]):
-        for text in batch["facets"].to_pylist():
-            _, found, rest = (text or "").partition(begin)
-            firsts.append(rest.partition(FACET_MARK)[0] if found else None)
+    begin, texts = f"{FACET_MARK}{field}=", column_of(opened.table, "facets").to_pylist()
+    parts = ((text or "").partition(begin) for text in texts)
+    firsts = [rest.partition(FACET_MARK)[0] if found else None for _, found, rest in parts]
     counts = Counter(value for value in firsts if value is not None)
     names = tuple(sorted(counts, key=lambda value: (-counts[value], value)))
     code_of = {name: code for code, name in enumerate(names)}
     codes = [-1 if value is None else code_of[value] for value in firsts]
-    return MapValues(field, codes=np.array(codes, dtype=np.int32), names=names)
+    return MapValues(codes=np.array(codes, dtype=np.int32), names=names)
 
 
 def _laid(corpus: str, layout: str, layouts: Mapping[str, Laid] | None) -> Laid:

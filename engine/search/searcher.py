@@ -27,7 +27,7 @@ from engine.llm.judges import Criterion, make_criterion
 from engine.numeric import FloatArray
 from engine.queries import check_query, check_text
 from engine.search.evidence import WORDS, EvidenceFinder, closeness, explain
-from engine.search.feedback import Learned, focus_of
+from engine.search.feedback import focus_of, learned
 from engine.search.interpretation import (
     Interpretation,
     Interpreter,
@@ -38,7 +38,7 @@ from engine.search.interpretation import (
 )
 from engine.search.scenario_index import scenario_index
 from engine.search.systems import GO_BY_FACTS, READ_TERMS, SYSTEM_NAMES, find_system, reads_wording
-from engine.search.systems.baselines import InstructedSystem, System
+from engine.search.systems.baselines import InstructedSystem, Rank
 from engine.search.systems.facts_system import in_focus
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.search.term_matching import Terms
@@ -110,16 +110,16 @@ class Searcher:
         read = self.interpret(query, seed)
         request = self.request(query, seed, read.focus)
         terms = self.terms(query, read)
-        ranking = terms.rank(self.system(query, request), request, query.offset + query.k)
+        ranking = terms.rank(self.ranks(query, request), request, query.offset + query.k)
         before = self._unworded(query, request, terms, ranking)
         notes = (*read.notes, *_notes(query, read, request))
         return FirstStage(query, seed, replace(read, notes=notes), request, ranking, before, terms)
 
-    def system(self, query: Query, request: Request) -> System:
-        """The system of a query, learning from the documents that it names."""
-        system = find_system(query.system)
+    def ranks(self, query: Query, request: Request) -> Rank:
+        """What ranks for a query, learning from the documents that it names."""
+        rank = find_system(query.system).rank
         if not (query.like or query.unlike):
-            return system
+            return rank
 
         def from_document(doc_id: str) -> Request:
             seed = self.corpus.seed(doc_id)
@@ -128,7 +128,7 @@ class Searcher:
             return replace(request, seed=seed, focus=focus, facts=facts)
 
         liked, disliked = map(from_document, query.like), map(from_document, query.unlike)
-        return Learned(system, tuple(liked), tuple(disliked))
+        return functools.partial(learned, rank, tuple(liked), tuple(disliked))
 
     def terms(self, query: Query, read: Interpretation) -> Terms:
         """The terms of a query, where its system reads them."""
@@ -175,8 +175,8 @@ class Searcher:
         if pool is not None:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
             request = replace(request, scope=scope)
-        system = self.system(query, request)
-        return self.terms(query, read).rank(system, request, query.offset + query.k)
+        last = query.offset + query.k
+        return self.terms(query, read).rank(self.ranks(query, request), request, last)
 
     def filter_effects(self, query: Query) -> tuple[FilterEffect, ...]:
         """What each filter of ``query`` leaves, to tell which one leaves nothing."""
@@ -314,7 +314,7 @@ class Searcher:
         plain = replace(query, instruction=None)
         facts = self._facts(plain, request.seed, None)
         request = replace(request, focus=None, steer=0.0, instructed=None, facts=facts)
-        return self.system(plain, request).rank(self.corpus, request)
+        return self.ranks(plain, request)(self.corpus, request)
 
     def _explained(
         self, stage: FirstStage, ranking: Sequence[ScoredDocument]

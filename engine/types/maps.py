@@ -48,7 +48,6 @@ class CorpusMap:
 class MapValues:
     """One value per document, to colour a map by: numbers or categories, never both."""
 
-    by: str  # what was asked for, such as "year" or "cluster"
     numbers: NDArray[np.float32] | None = None  # (n,) float32, NaN: none
     codes: NDArray[np.int32] | None = None  # (n,) int32 places in `names`, -1: none
     names: tuple[str, ...] = ()  # of the categories, most frequent first; () for numbers

@@ -55,15 +55,6 @@ class Colour:
         }
 
 
-@dataclass(frozen=True)
-class Mark:
-    """Documents, by rows of the map, that are marked by a shape and colour of their own."""
-
-    name: str
-    label: str
-    rows: Sequence[int]
-
-
 def of_range(
     key: str, label: str, values: NDArray[np.floating], write: Callable[[float], str]
 ) -> Colour:
@@ -156,11 +147,10 @@ def _numbers(found: MapValues) -> NDArray[np.floating]:
     return np.empty(0, np.float32) if found.numbers is None else found.numbers
 
 
-def marks(page: MapPage) -> list[Mark]:
-    """What is marked on the map, the seed last: it is drawn above all else."""
+def marks(page: MapPage) -> list[dict[str, Any]]:
+    """Name, label and rows of what is marked on the map, the seed last: above all else."""
     view, explorer, found = page.view, page.explorer, []
     given: Any = {"project": page.project, "query": _query(page)}
-
     for name in view.marks:
         kind: Any = "results" if name == "holes" else name
         marked = explorer.maps.overlay(page.corpus, kind, **given)
@@ -168,9 +158,10 @@ def marks(page: MapPage) -> list[Mark]:
             pooled = set(explorer.maps.overlay(page.corpus, "pool", **given))
             marked = [row for row in marked if row not in pooled]
         label = MARKS[name].replace("Top 20", f"Top 20 of {view.system}")
-        found.append(Mark(name, label, marked))
+        found.append({"name": name, "label": label, "rows": marked})
     row = explorer.library.open(page.corpus).row_of.get(view.seed)
-    return found if row is None else [*found, Mark("seed", "Seed", [row])]
+    seed = {"name": "seed", "label": "Seed", "rows": [row]}
+    return found if row is None else [*found, seed]
 
 
 def _query(page: MapPage) -> Query:

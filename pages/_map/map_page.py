@@ -134,7 +134,7 @@ def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
         select=partial(select, page.explorer),
         data={
             "colour": {**colour.legend(), "key": colour_key},
-            "layers": [vars(mark) for mark in map_layers.marks(page)],
+            "layers": map_layers.marks(page),
             "within": "" if rows is None else bits_from_rows(rows, size),
         },
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -58,6 +59,9 @@ class System(Protocol):
     def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         """Rank the documents in scope, best first; ties by doc_id, ascending."""
         ...
+
+
+Rank = Callable[[Corpus, Request], RankedDocuments]  # As a system ranks
 
 
 class Bm25System:

@@ -10,7 +10,6 @@ from engine.lenses.roles import (
     WEIGHTS,
     RoleClassifier,
     chain_marginals,
-    position_features,
     role_classifier,
 )
 from tools.fit import roles as fit_roles
@@ -33,13 +32,6 @@ def test_the_probabilities_of_a_sentence_sum_to_one():
 def test_an_easy_abstract_is_read_as_a_person_would():
     predicted = role_classifier().predict(ABSTRACT).argmax(axis=1)
     assert [role_classifier().roles[i] for i in predicted] == ["background", "method", "result"]
-
-
-def test_positions_are_counted_from_both_ends():
-    first, middle, last = (position_features(i, 3) for i in range(3))
-    assert first == pytest.approx([1 / 6, 1 / 36, 1 / 216, 1, 0, 0, 0, 0.3])
-    assert middle == pytest.approx([1 / 2, 1 / 4, 1 / 8, 0, 1, 0, 1 / 6, 0.3])
-    assert last == pytest.approx([5 / 6, 25 / 36, 125 / 216, 0, 0, 1, 2 / 6, 0.3])
 
 
 def test_a_sentence_is_read_in_the_light_of_its_neighbours():
