@@ -71,7 +71,7 @@ class _AspectFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
     name: Name
     definition: Filled
-    examples: Annotated[Longs, Field(min_length=2)]
+    examples: Longs
     key: Key = ""
     letter: Short = ""
     instruction: Long = ""
@@ -190,6 +190,8 @@ def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect])
             f"the letter '{letter}' cannot be used",
             "Give each aspect its own letter.",
         )
+    elif len(entry.examples) < 2:
+        problem, remedy = "it has fewer than 2 examples", "Give at least 2 sentences that serve it."
     if problem:
         raise BadInputError(f"{where}: {problem}.", remedy)
     stem = entry.key or slug(name) or "aspect"
