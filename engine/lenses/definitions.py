@@ -191,7 +191,8 @@ def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect])
             "Give each aspect its own letter.",
         )
     elif len(entry.examples) < 2:
-        problem, remedy = "it has fewer than 2 examples", "Give at least 2 sentences that serve it."
+        problem = "give at least 2 sentences that serve this aspect"
+        remedy = "See: seedlens lens show posts"
     if problem:
         raise BadInputError(f"{where}: {problem}.", remedy)
     stem = entry.key or slug(name) or "aspect"

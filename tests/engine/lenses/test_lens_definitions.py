@@ -105,7 +105,10 @@ def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(lens, tmp
         ({"name": "X", "aspects": [aspect(i) for i in range(9)]}, "aspects: list should have at"),
         ({"name": "X", "aspects": ["Y"]}, "x, aspect 1: an object with fields is needed"),
         ({"name": "X", "aspects": [aspect(1), aspect(1, name="aspect 1")]}, "(aspect 1): the name"),
-        ({"name": "X", "aspects": [aspect(1, examples=["One.", " "])]}, "fewer than 2 examples"),
+        (
+            {"name": "X", "aspects": [aspect(1, examples=["One.", " "])]},
+            "give at least 2 sentences",
+        ),
         ({"name": "X", "aspects": [aspect(1, definition="x" * 601)]}, "at most 600 characters"),
         ({"name": "X", "aspects": [aspect(1, definition="a\x1bb")]}, "characters that cannot be"),
         ({"name": "X", "aspects": [aspect(1), aspect(2, key="aspect")]}, "the key 'aspect'"),
