@@ -37,7 +37,7 @@ class ScenarioIndex:
         self._table, self._shared = table, corpus.shared
         self._width = corpus.spec.dimension
         self.settings: ScenarioSettings = read_settings(table.path)  # of the corpus
-        # vectors are in memory, and scores exact
+        # whether vectors are in memory, and scores exact
         self.resident = corpus.make_room(table.count() * self._width * 4)
         columns = ["doc_id", "content_hash", "position", *["vector"] * self.resident]
         held = pa.Table.from_batches(table.columns(columns))
@@ -49,9 +49,7 @@ class ScenarioIndex:
         held = held.take(pa.array(fresh[order]))
         # (g,) rows of `doc_ids` in the corpus, and the first scenario of each
         self.rows, self._starts = np.unique(places[order], return_index=True)
-        # documents with scenarios, in the order of the corpus
-        self.doc_ids = [corpus.doc_ids[row] for row in self.rows]
-        # doc_id -> place in ``doc_ids``
+        self.doc_ids = [corpus.doc_ids[row] for row in self.rows]  # those with scenarios
         self.row_of = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
         self._corpus_ids = corpus.doc_ids
         self._hashes = dict(

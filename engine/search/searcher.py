@@ -81,8 +81,7 @@ class FirstStage:
     read: Interpretation
     request: Request
     ranking: RankedDocuments
-    # the ranking without aspect and wording; None where there is none to leave out
-    before: RankedDocuments | None
+    before: RankedDocuments | None  # the ranking without aspect and wording, if there are any
     terms: Terms  # applied to the ranking
 
 
@@ -91,8 +90,7 @@ class Searcher:
     """Answers queries on one opened corpus."""
 
     corpus: OpenCorpus
-    # loads the corpus's model, for pasted text and free wordings only
-    encoder: Callable[[], Encoder]
+    encoder: Callable[[], Encoder]  # loads the corpus's model, for pasted text and wordings only
     lens_words: Callable[[Lens], LensWords]  # embeds the words of a lens, for free wordings only
     embed: Embed  # wordings as vectors of the corpus's model
 

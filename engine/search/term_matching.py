@@ -224,8 +224,7 @@ class TermScores:
     near: Rows  # documents that may have it; all were read
     # documents with the term: of `near` by what was read, of the rest by name
     having: Rows = field(default_factory=lambda: np.zeros(0, np.intp))
-    # what is known of documents, by row
-    passages: dict[int, TermPassage] = field(default_factory=dict)
+    passages: dict[int, TermPassage] = field(default_factory=dict)  # of documents by row
 
     def read(self, corpus: OpenCorpus, rows: Rows) -> None:
         """Look for the term in those of these documents that were not read yet."""

@@ -281,8 +281,7 @@ class Query:
     aspect: str | None = None
     instruction: str | None = None
     focus: tuple[int, ...] = ()  # indices of seed sentences, in place of those of the aspect
-    # correction: signed aspects (`+method`), terms (`Term`), or `WHOLE`; empty for none
-    reading: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()  # correction: signed aspects (`+method`), `Term`s, or `WHOLE`
     system: str = "aspect"
     steer: float = 0.5  # 0 (whole document) to 1 (aspect only)
     k: int = PAGE_SIZE
@@ -351,8 +350,7 @@ class SearchResults:
     corpus_size: int
     truncated: bool  # True when more documents exist than the ranking holds
     seconds: float
-    # share of the top 20 not found without an aspect, 0 to 1; None: no aspect
-    instruction_following: float | None
+    instruction_following: float | None  # share of the top 20 not found without an aspect
     weights: tuple[float, ...]  # how the aspect was read, one weight per seed sentence
     notes: tuple[str, ...] = ()  # for readers of this ranking
     understood: tuple[tuple[str, float], ...] = ()  # (aspect name, weight) as read, sum to 1

@@ -62,8 +62,7 @@ class Assignment:
     name: str  # unique in a run
     criterion: Criterion
     doc_ids: tuple[str, ...]  # in the order of the first stage
-    # loads the texts of some of them, when their turn comes
-    texts: Callable[[Sequence[str]], Mapping[str, str]]
+    texts: Callable[[Sequence[str]], Mapping[str, str]]  # loads some texts when their turn comes
 
 
 @dataclass(frozen=True, slots=True)
