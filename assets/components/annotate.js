@@ -302,7 +302,7 @@ class JudgingView {
 const waitingFor = (words) => html`<section class="card end"><p>${words}</p></section>`
 
 export default component((drawn) => {
-  const { data, root, setState } = drawn
+  const { data, on, root, setState } = drawn
   if (!sessions.has(data.id)) sessions.set(data.id, new Session())
   const session = sessions.get(data.id)
   const view = new JudgingView(drawn, session)
@@ -313,20 +313,12 @@ export default component((drawn) => {
   if (answer.session !== data.id) sessions.get(answer.session)?.outbox.answered(answer)
   if (session.data !== data) session.take(data)
   view.redraw()
-  const onKey = (event) => view.pressed(event)
-  const onLeave = (event) => session.outbox.events.length && event.preventDefault()
+  on(document, "keydown", (event) => view.pressed(event))
+  on(window, "beforeunload", (event) => session.outbox.events.length && event.preventDefault())
   // A key elsewhere on the page may ask for a run of it, which would be lost beside this message.
-  const onStir = (event) => {
+  const stir = (event) => {
     if (event.type !== "keydown" || event.composedPath().includes(root)) session.stirred()
   }
-  document.addEventListener("keydown", onKey)
-  window.addEventListener("beforeunload", onLeave)
-  for (const name of STIRS)
-    document.addEventListener(name, onStir, { capture: true, passive: true })
-  return () => {
-    for (const name of STIRS) document.removeEventListener(name, onStir, { capture: true })
-    document.removeEventListener("keydown", onKey)
-    window.removeEventListener("beforeunload", onLeave)
-    session.stop()
-  }
+  for (const name of STIRS) on(document, name, stir, { capture: true, passive: true })
+  return () => session.stop()
 })

@@ -6,7 +6,7 @@ import { Painter } from "./map_gl.js"
 import { ClusterLabels } from "./map_labels.js"
 import { legendOf, searchOf, toolsOf } from "./map_panel.js"
 import { LOOSE, Places } from "./map_places.js"
-import { fromBits, parts, toBits, watching } from "./map_store.js"
+import { fromBits, parts, toBits, watching } from "./map_part.js"
 
 const MOVE_MS = 1100
 const FAINT = 0.22 // of points that are not selected or found, while others are
@@ -166,10 +166,10 @@ class DocumentMap {
     const some = Array.from({ length: MANY }, () => Math.floor(Math.random() * this.places.count))
     this.painter.setGroup("sample", some)
     if (this.data.size > MANY !== this.beyond > 0) this.resize()
-    this.labels.set({
+    this.labels.levels = {
       coarse: this.places.clusters(coarse, layout.coarse),
       fine: this.places.clusters(fine, layout.fine),
-    })
+    }
     this.partOf = [] // by fine cluster, the coarse one
     fine.forEach((label, row) => (this.partOf[label] = coarse[row]))
     this.point(null)
@@ -193,7 +193,7 @@ class DocumentMap {
       const value = level === "fine" ? this.partOf[label] : label
       return css(colourOf(value % 240, scale, this.dark))
     }
-    this.labels.paint(ofClusters ? colourOfCluster : null)
+    this.labels.colourOf = ofClusters ? colourOfCluster : null
   }
 
   setWithin(rows) {
@@ -448,9 +448,7 @@ class DocumentMap {
     const { size, toPlace } = this.camera
     const [[left, top], [right, bottom]] = [toPlace([0, 0]), toPlace(size)]
     const sums = new Map()
-    this.places.within([left, bottom, right, top], (row) => {
-      const [x, y] = this.places.at(row)
-      if (x < left || x > right || y < bottom || y > top) return
+    this.places.within([left, bottom, right, top], (row, x, y) => {
       const label = this.layout.arrays.fine[row]
       const [sx, sy, count] = sums.get(label) ?? [0, 0, 0]
       sums.set(label, [sx + x, sy + y, count + 1])
@@ -485,7 +483,7 @@ class DocumentMap {
 }
 
 export default component((drawn) => {
-  const { root, state } = drawn
+  const { on, root, state } = drawn
   try {
     state.map ??= new DocumentMap(root)
   } catch ({ message }) {
@@ -495,12 +493,10 @@ export default component((drawn) => {
   }
   state.map.show(drawn)
   const look = () => state.map.take()
-  const back = () => state.map.goBack()
   watching.add(look)
-  addEventListener("popstate", back)
+  on(window, "popstate", () => state.map.goBack())
   return () => {
     watching.delete(look)
-    removeEventListener("popstate", back)
     state.map.camera.leave()
   }
 })

@@ -27,6 +27,11 @@ def test_texts_are_shown_as_text_and_drawing_again_keeps_what_has_the_focus(moun
     active = "first.getRootNode().activeElement === first && first.isConnected"
     assert drawn.page.evaluate(active), "the same node has the focus"
     assert [event for event, _ in drawn.calls()] == []
+    sizes = """root => [...root.querySelectorAll(":not(svg, svg *)")]
+        .map((one) => parseFloat(getComputedStyle(one).fontSize))"""
+    before = root.evaluate(sizes)
+    drawn.page.evaluate("document.documentElement.style.fontSize = '32px'")
+    assert root.evaluate(sizes) == pytest.approx([2 * size for size in before], abs=0.1)
 
 
 def test_what_a_run_did_not_receive_is_sent_again(browser):
