@@ -1,8 +1,7 @@
 // The session of one annotator as it is seen and used: the seed left, the candidate right, the
 // grades below.
 import { Session, sessions } from "./annotate_session.js"
-import { guideNode } from "./annotate_words.js"
-import { button, component, counted, evidence, html, live, nothing, render, roleClass } from "./base.js"
+import { button, component, counted, evidence, html, live, nothing, render, roleClass, withMarks } from "./base.js"
 import { isForPage, isWriting, keyList, showDialog } from "./keys.js"
 
 const BOUNCE = 50 // ms within which the same key is the same press
@@ -93,6 +92,33 @@ const keyButton = (cap, { name, meaning }, pressed, does, disabled) =>
     ><kbd>${cap}</kbd><span class="name">${name}</span>${
       meaning ? html`<span class="meaning">${meaning}</span>` : ""
     }</button>`
+
+// Guidelines as nodes, from the tree that pages/_annotate/judging_data.py made of their Markdown.
+const nodeOf = ({ tag, children, href, start }) => {
+  const node = document.createElement(/^h[1-6]$/.test(tag) ? "h4" : tag)
+  const text = (part) => (typeof part === "string" ? withMarks(part) : nodeOf(part))
+  node.append(...(children ?? []).map(text))
+  if (tag === "a" && /^https?:/i.test(href)) {
+    Object.assign(node, { href, target: "_blank", rel: "noopener noreferrer" })
+  }
+  if (tag === "ol" && start !== 1) node.start = start
+  if (tag === "th") node.scope = "col"
+  if (tag !== "table") return node
+  const box = document.createElement("div") // wide tables scroll in a box of their own
+  Object.assign(box, { className: "table", tabIndex: 0, role: "region" })
+  box.ariaLabel = "Table of the guidelines"
+  box.append(node)
+  return box
+}
+
+const guides = new WeakMap()
+
+// A part of the guidelines; made once, so that it keeps its place and the focus.
+const guideNode = (part) => {
+  if (typeof part === "string") return html`${part}`
+  if (!guides.has(part)) guides.set(part, nodeOf(part))
+  return guides.get(part)
+}
 
 // The second click of a double click would judge a document that nobody has read.
 const once = (does) => (event) => event.detail < 2 && does()

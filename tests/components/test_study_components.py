@@ -81,7 +81,7 @@ def test_a_slow_app_is_not_asked_again_while_it_works(browser):
     page.clock.install(time=0)
     page.clock.pause_at(1000)  # only `told` lets time pass
     page.evaluate("""async () => {
-        const { Outbox } = await import("/annotate_outbox.js")
+        const { Outbox } = await import("/annotate_session.js")
         globalThis.box = new Outbox()
         box.messages = box.runs = 0
         box.send = () => { box.messages += 1 }
