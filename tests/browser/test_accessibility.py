@@ -83,7 +83,9 @@ def test_a_page_meets_wcag_22_aa_in_light_and_dark_on_every_screen(
         expect(page.locator(ready).first).to_be_visible(timeout=60_000)
         expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
         expect(page.locator("[data-stale=true]")).to_have_count(0)
-        page.locator(ALIKE).evaluate_all("all => all.forEach((one) => (one.style.display = 'none'))")
+        page.locator(ALIKE).evaluate_all(
+            "all => all.forEach((one) => (one.style.display = 'none'))"
+        )
         page.evaluate(AXE)
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})

@@ -67,21 +67,6 @@ def ask(page):
     page.get_by_role("button", name="Rerank", exact=True).click()
 
 
-@pytest.mark.nightly
-def test_without_a_model_the_switch_says_how_to_connect_one(visit):
-    page = open_search(visit, PLAIN)
-    before = titles(page)
-    page.get_by_text("Advanced: system, model").click()
-    page.get_by_text("Rerank with a model").click()
-    expect(page).to_have_url(re.compile("rerank=pairwise"))
-    for way in ("Hosted", "vllm serve", "ollama pull"):
-        expect(panel(page).get_by_text(way)).to_be_visible()
-    expect(page.get_by_role("button", name="Rerank", exact=True)).to_have_count(0)
-    expect(page.locator("article .title")).to_have_text(before)
-    expect(page.get_by_role("button", name="explain with the model")).to_have_count(0)
-    visit.shoot("explore-model-none")
-
-
 def test_a_model_is_connected_for_the_visit_and_its_key_is_seen_nowhere(visit, model, server):
     page = open_search(visit, RERANK)
     connect(page, model.url, key="sk-wrong-000000")

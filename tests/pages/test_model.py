@@ -121,6 +121,12 @@ def test_a_link_restores_how_to_rerank_and_asks_nothing(page):
     assert "depth" not in page.query_params
 
 
+def test_without_a_model_the_page_says_how_to_connect_one(demo):
+    page = visit("explore", corpus="demo", seed="demo-0232", aspect="method", rerank="pairwise")
+    for way in ("Hosted", "vllm serve", "ollama pull"):
+        assert way in shown(page, "markdown", "caption", "code")
+
+
 def test_a_link_that_asks_for_the_impossible_says_so(page):
     page.query_params.update(rerank="pairwise", depth="5000")
     run(page)
