@@ -122,6 +122,7 @@ export default component(({ data, on, root, parent, state, send }) => {
     const isOpen = state.at !== null
     const help = button("open", "Help", "Help: keys and tour (?)", listKeys, { popup: "dialog" })
     render(html`${help}${isOpen ? tour() : ""}`, root)
+    root.getRootNode().host?.toggleAttribute("data-tour", isOpen)
     if (!isOpen) return
     root.querySelector(".tour:not(:popover-open)")?.showPopover()
     if (state.fresh) root.querySelector(".panel").focus({ preventScroll: true })
