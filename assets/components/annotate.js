@@ -1,7 +1,9 @@
 // The session of one annotator as it is seen and used: the seed left, the candidate right, the
 // grades below.
 import { Session, sessions } from "./annotate_session.js"
-import { button, component, counted, evidence, html, live, nothing, render, roleClass, withMarks } from "./base.js"
+import {
+  button, component, counted, evidence, html, live, nothing, render, roleClass, sentence, withMarks,
+} from "./base.js"
 import { isForPage, isWriting, keyList, showDialog } from "./keys.js"
 
 const BOUNCE = 50 // ms within which the same key is the same press
@@ -56,10 +58,7 @@ const card = (cls, kicker, { title, meta }, content) =>
   </section>`
 
 const seedOf = (seed) => {
-  const row = ({ role: own, letter: sign, text, on }) =>
-    html`<div class="sentence ${roleClass(own)} ${on ? "on" : ""}">
-      <span class="letter">${sign}</span><span class="text">${text}</span>
-    </div>`
+  const row = (one) => sentence(one, { cls: one.on ? "sentence on" : "sentence" })
   return card("seed", seed.kicker, seed, html`<div class="sentences">${seed.sentences.map(row)}</div>`)
 }
 
@@ -180,10 +179,10 @@ class JudgingView {
     const { session } = this
     const { marks } = session.draft()
     const sources = item.sources.map(({ name, rank }) => `${name} ${rank}`).join(", ")
-    const row = ({ role, letter, text }, index) =>
-      html`<button class="sentence ${roleClass(role)}" title="Mark as evidence"
-        aria-pressed=${marks.includes(index)} @click=${() => this.act((s) => s.mark(index))}
-        ><span class="letter">${letter}</span><span class="text">${text}</span></button>`
+    const row = (one, index) => {
+      const does = () => this.act((s) => s.mark(index))
+      return sentence(one, { title: "Mark as evidence", pressed: marks.includes(index), does })
+    }
     const from = html`<div class="meta text">Retrieved by ${sources}</div>`
     return card(
       "candidate",

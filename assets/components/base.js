@@ -141,12 +141,21 @@ export const options = (all, chosen) =>
 
 // Args: label: says more than the words, as tooltip and to screen readers.
 export const button = (
-  cls, words, label, onclick, { pressed, expanded, disabled, popup, style } = {},
+  cls, words, label, onclick, { pressed, expanded, disabled, popup, style, title } = {},
 ) =>
-  html`<button class=${cls} title=${label ?? nothing} aria-label=${label ?? nothing}
+  html`<button class=${cls} title=${title ?? label ?? nothing} aria-label=${label ?? nothing}
     aria-pressed=${pressed ?? nothing} aria-expanded=${expanded ?? nothing}
     aria-haspopup=${popup ?? nothing} style=${style ?? nothing}
     ?disabled=${disabled} @click=${onclick}>${words}</button>`
+
+// A sentence with the letter of its role. Args: does: what a click does, if anything.
+export const sentence = ({ role, letter, text }, { cls = "sentence", words, title, pressed, does } = {}) => {
+  const shown = html`<span class="letter">${letter}</span
+    >${words ?? html`<span class="text">${text}</span>`}`
+  return does
+    ? button(`${cls} ${roleClass(role)}`, shown, null, does, { pressed, title })
+    : html`<div class="${cls} ${roleClass(role)}">${shown}</div>`
+}
 
 // A passage with the letter of its role, and whose it is.
 export const passage = (letter, role, whose, words) =>

@@ -1,5 +1,7 @@
 // What a result shows of itself: how it moved, evidence, facts, a model's words.
-import { beginning, button, evidence, html, marked, metaLine, passage, roleClass, toolbar } from "./base.js"
+import {
+  beginning, button, evidence, html, marked, metaLine, passage, roleClass, sentence, toolbar,
+} from "./base.js"
 import { showDialog } from "./keys.js"
 
 const LONGEST = 40 // sentences of a text that are shown at once
@@ -80,11 +82,9 @@ const scenarioOf = ({ source, model, need, why, score }) => {
 const reason = (words) => (words ? html`<div class="why text">${words}</div>` : "")
 
 const unfolded = ({ doc_id, evidence: pairs, explanation, sentences, fact_marks }, page) => {
-  const rows = sentences.map(({ role, letter, text }, i) => {
-    return html`<div class="line ${roleClass(role)}">
-      <span class="letter">${letter}</span>${marked(text, fact_marks[i])}
-    </div>`
-  })
+  const rows = sentences.map((one, i) =>
+    sentence(one, { cls: "line", words: marked(one.text, fact_marks[i]) }),
+  )
   const { whole } = page.state
   return html`<div>
     ${pairs.slice(1).map((pair) => evidence(pair))}

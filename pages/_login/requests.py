@@ -63,7 +63,12 @@ def visit_cookie(scope: Scope) -> Change | None:
     scheme = Headers(scope=scope).get("x-forwarded-proto", scope["scheme"])
     value = f"{VISIT_COOKIE}={secrets.token_urlsafe(32)}; Path=/; HttpOnly; SameSite=Lax"
     cookie = f"{value}; Secure" if scheme == "https" else value
-    return lambda _, headers: is_page(headers) and headers.append("set-cookie", cookie)
+
+    def give(_: Message, headers: MutableHeaders) -> None:
+        if is_page(headers):
+            headers.append("set-cookie", cookie)
+
+    return give
 
 
 def return_after_login(scope: Scope) -> Change | None:
