@@ -88,8 +88,9 @@ const outline = (sheet, { weights, units }) => {
 
   const outlined = (text) => {
     const { opacity } = getComputedStyle(text)
-    const [label, transform] = [withMarks(text.textContent), text.getAttribute("transform")]
-    const group = draw("g", { class: "letters", "aria-label": label, opacity })
+    const transform = text.getAttribute("transform")
+    const about = { "aria-label": withMarks(text.textContent), opacity }
+    const group = draw("g", { class: "letters", ...about })
     if (transform) group.setAttribute("transform", transform)
     const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
     let at = 0

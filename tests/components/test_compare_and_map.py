@@ -133,7 +133,6 @@ def test_documents_of_the_map_are_found_clicked_and_chosen_by_their_cluster(moun
     field.press("Enter")
     map_.page.wait_for_timeout(300)  # more than the page waits after a letter before it looks
     expect(root.get_by_role("button", name="Select Bees and maps")).to_be_focused()
-    map_.page.keyboard.press("Enter")
     expect(root.get_by_role("status")).to_have_text("Selected: “Bees and maps”")
     root.locator("canvas").focus()
     map_.page.keyboard.press("Escape")
