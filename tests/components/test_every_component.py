@@ -57,3 +57,28 @@ def test_what_a_run_did_not_receive_is_sent_again(browser):
     page.clock.run_for(5000)
     assert len(page.evaluate("calls")) == 3
     page.close()
+
+
+def test_each_page_is_one_entry_of_the_history_in_whichever_order_its_address_comes(browser):
+    page = browser.new_page()
+    page.route("**/*", serve)
+    page.goto(ADDRESS)
+    page.evaluate("import('/base.js')")
+    for addresses, entries in (
+        (["/x?q=1", "/x?q=2"], ["/x?q=1", "/x?q=2"]),  # a page that was changed
+        (["/x?q=1", "/y", "/y?q=2"], ["/x?q=1", "/y?q=2"]),  # one that says what it shows
+        (["/x?q=1", "/x?q=2", "/y?q=2"], ["/x?q=1", "/y?q=2"]),  # before it has its path
+        (["/x", "/x?q=2", "/y?q=2"], ["/x", "/y?q=2"]),
+    ):
+        seen = page.evaluate(
+            """(addresses) => {
+              history.pushState({}, "", "/before")
+              for (const address of addresses) history.pushState({}, "", address)
+              const urls = navigation.entries().map((entry) => new URL(entry.url))
+              const from = urls.findLastIndex((url) => url.pathname === "/before")
+              return urls.slice(from + 1).map((url) => url.pathname + url.search)
+            }""",
+            addresses,
+        )
+        assert seen == entries
+    page.close()
