@@ -6,7 +6,7 @@ import { Painter } from "./map_gl.js"
 import { ClusterLabels } from "./map_labels.js"
 import { legendOf, searchOf, toolsOf } from "./map_panel.js"
 import { LOOSE, Places } from "./map_places.js"
-import { fromBits, parts, toBits, watching } from "./map_store.js"
+import { fromBits, parts, toBits, watching } from "./map_part.js"
 
 const MOVE_MS = 1100
 const FAINT = 0.22 // of points that are not selected or found, while others are

@@ -96,14 +96,6 @@ def test_a_websocket_of_a_page_on_another_port_is_refused():
         pass
 
 
-@pytest.mark.parametrize("https", [True, False])
-def test_cookies_and_browsers_keep_to_https_where_people_come_by_it(https, monkeypatch):
-    monkeypatch.setattr(login, "is_https", lambda: https)
-    answer = client().get("/")
-    assert ("; Secure" in answer.headers["set-cookie"]) is https
-    assert ("strict-transport-security" in answer.headers) is https
-
-
 SERVED = """
 import json
 from starlette.testclient import TestClient
