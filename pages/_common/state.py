@@ -61,22 +61,24 @@ Commas = BeforeValidator(names)
 """Reads a tuple from a text with commas."""
 
 
-def some_of(choices: Collection[Any]) -> AfterValidator:
-    """Some of these values."""
+def _known(choices: Collection[T]) -> Callable[[T], T]:
+    def read(value: T) -> T:
+        if value not in choices:
+            raise ValueError(f"'{value}' is not one of {', '.join(map(str, choices))}")
+        return value
 
-    def read(values: Sequence[T]) -> Sequence[T]:
-        for value in values:
-            if value not in choices:
-                raise ValueError(f"'{value}' is not one of {', '.join(map(str, choices))}")
-        return values
-
-    return AfterValidator(read)
+    return read
 
 
 def one_of(choices: Collection[Any]) -> AfterValidator:
     """One of these values."""
-    several = some_of(choices).func
-    return AfterValidator(lambda value: several((value,))[0])
+    return AfterValidator(_known(choices))
+
+
+def some_of(choices: Collection[str]) -> AfterValidator:
+    """Some of these values."""
+    read = _known(choices)
+    return AfterValidator(lambda values: tuple(map(read, values)))
 
 
 def _text(value: object) -> str:
@@ -96,12 +98,14 @@ class BadParamError(BadInputError):
         self.name, self.problem = name, problem
 
 
-@cache
-def _described(view: Any) -> tuple[TypeAdapter[Any], tuple[str, ...]]:
-    """What reads and writes a kind of view, and its fields that pages share."""
+def _describe(view: Any) -> tuple[TypeAdapter[Any], tuple[str, ...]]:
     hints = get_type_hints(view, include_extras=True)
     shared = (n for n, hint in hints.items() if "shared" in getattr(hint, "__metadata__", ()))
     return TypeAdapter(view), tuple(shared)
+
+
+_described: Callable[[Any], tuple[TypeAdapter[Any], tuple[str, ...]]] = cache(_describe)
+"""What reads and writes a kind of view, and its fields that pages share."""
 
 
 # -- a view --------------------------------------------------------------------------------
