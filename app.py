@@ -17,7 +17,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Scope
 
 ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
@@ -27,11 +27,13 @@ from engine.people import keep_files_private  # noqa: E402 - needs the path abov
 from pages._common.modules import base_path, modules, preload  # noqa: E402 - needs the path above
 from pages._login.guard import GuardSessions  # noqa: E402 - needs the path above
 from pages._login.requests import (  # noqa: E402 - needs the path above
-    OnlyHttps,
-    ReturnAfterLogin,
+    Change,
+    Responses,
     SameOrigin,
-    VisitCookie,
-    changing,
+    is_page,
+    only_https,
+    return_after_login,
+    visit_cookie,
 )
 
 keep_files_private()
@@ -54,25 +56,23 @@ def content_security_policy() -> str:
     )
 
 
-class SecurityHeaders:
+SECURITY = {
+    "content-security-policy": content_security_policy(),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+}
+
+
+def security_headers(scope: Scope) -> Change:
     """Adds the headers to every HTTP response, and to pages the modules that components share."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._headers = [
-            (b"content-security-policy", content_security_policy().encode()),
-            (b"x-content-type-options", b"nosniff"),
-            (b"x-frame-options", b"DENY"),
-            (b"referrer-policy", b"no-referrer"),
-        ]
+    def add(_: Message, headers: MutableHeaders) -> None:
+        headers.update(SECURITY)
+        if is_page(headers):
+            headers.append("link", preload(scope["path"].rpartition("/")[2]))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        def add(_: Message, headers: MutableHeaders) -> None:
-            headers.raw.extend(self._headers)
-            if headers.get("content-type", "").startswith("text/html"):
-                headers.append("link", preload(scope["path"].rpartition("/")[2]))
-
-        await self._app(scope, receive, changing(send, add))
+    return add
 
 
 @asynccontextmanager
@@ -97,11 +97,11 @@ app = st.App(
     lifespan=lifespan,
     routes=[Route(f"{base_path()}/figures/font.json", figure_font), modules()],
     middleware=[
-        Middleware(SecurityHeaders),
+        Middleware(Responses, security_headers),
         Middleware(SameOrigin),
-        Middleware(OnlyHttps),
+        Middleware(Responses, only_https),
         Middleware(GuardSessions),
-        Middleware(ReturnAfterLogin),
-        Middleware(VisitCookie),
+        Middleware(Responses, return_after_login),
+        Middleware(Responses, visit_cookie),
     ],
 )

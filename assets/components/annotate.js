@@ -1,8 +1,9 @@
 // The session of one annotator as it is seen and used: the seed left, the candidate right, the
 // grades below.
 import { Session, sessions } from "./annotate_session.js"
-import { guideNode } from "./annotate_words.js"
-import { button, component, counted, evidence, html, live, nothing, render, roleClass } from "./base.js"
+import {
+  button, component, counted, evidence, html, live, nothing, render, roleClass, sentence, withMarks,
+} from "./base.js"
 import { isForPage, isWriting, keyList, showDialog } from "./keys.js"
 
 const BOUNCE = 50 // ms within which the same key is the same press
@@ -57,10 +58,7 @@ const card = (cls, kicker, { title, meta }, content) =>
   </section>`
 
 const seedOf = (seed) => {
-  const row = ({ role: own, letter: sign, text, on }) =>
-    html`<div class="sentence ${roleClass(own)} ${on ? "on" : ""}">
-      <span class="letter">${sign}</span><span class="text">${text}</span>
-    </div>`
+  const row = (one) => sentence(one, { cls: one.on ? "sentence on" : "sentence" })
   return card("seed", seed.kicker, seed, html`<div class="sentences">${seed.sentences.map(row)}</div>`)
 }
 
@@ -93,6 +91,33 @@ const keyButton = (cap, { name, meaning }, pressed, does, disabled) =>
     ><kbd>${cap}</kbd><span class="name">${name}</span>${
       meaning ? html`<span class="meaning">${meaning}</span>` : ""
     }</button>`
+
+// Guidelines as nodes, from the tree that pages/_annotate/judging_data.py made of their Markdown.
+const nodeOf = ({ tag, children, href, start }) => {
+  const node = document.createElement(/^h[1-6]$/.test(tag) ? "h4" : tag)
+  const text = (part) => (typeof part === "string" ? withMarks(part) : nodeOf(part))
+  node.append(...(children ?? []).map(text))
+  if (tag === "a" && /^https?:/i.test(href)) {
+    Object.assign(node, { href, target: "_blank", rel: "noopener noreferrer" })
+  }
+  if (tag === "ol" && start !== 1) node.start = start
+  if (tag === "th") node.scope = "col"
+  if (tag !== "table") return node
+  const box = document.createElement("div") // wide tables scroll in a box of their own
+  Object.assign(box, { className: "table", tabIndex: 0, role: "region" })
+  box.ariaLabel = "Table of the guidelines"
+  box.append(node)
+  return box
+}
+
+const guides = new WeakMap()
+
+// A part of the guidelines; made once, so that it keeps its place and the focus.
+const guideNode = (part) => {
+  if (typeof part === "string") return html`${part}`
+  if (!guides.has(part)) guides.set(part, nodeOf(part))
+  return guides.get(part)
+}
 
 // The second click of a double click would judge a document that nobody has read.
 const once = (does) => (event) => event.detail < 2 && does()
@@ -154,10 +179,10 @@ class JudgingView {
     const { session } = this
     const { marks } = session.draft()
     const sources = item.sources.map(({ name, rank }) => `${name} ${rank}`).join(", ")
-    const row = ({ role, letter, text }, index) =>
-      html`<button class="sentence ${roleClass(role)}" title="Mark as evidence"
-        aria-pressed=${marks.includes(index)} @click=${() => this.act((s) => s.mark(index))}
-        ><span class="letter">${letter}</span><span class="text">${text}</span></button>`
+    const row = (one, index) => {
+      const does = () => this.act((s) => s.mark(index))
+      return sentence(one, { title: "Mark as evidence", pressed: marks.includes(index), does })
+    }
     const from = html`<div class="meta text">Retrieved by ${sources}</div>`
     return card(
       "candidate",
@@ -302,7 +327,7 @@ class JudgingView {
 const waitingFor = (words) => html`<section class="card end"><p>${words}</p></section>`
 
 export default component((drawn) => {
-  const { data, root, setState } = drawn
+  const { data, on, root, setState } = drawn
   if (!sessions.has(data.id)) sessions.set(data.id, new Session())
   const session = sessions.get(data.id)
   const view = new JudgingView(drawn, session)
@@ -313,20 +338,12 @@ export default component((drawn) => {
   if (answer.session !== data.id) sessions.get(answer.session)?.outbox.answered(answer)
   if (session.data !== data) session.take(data)
   view.redraw()
-  const onKey = (event) => view.pressed(event)
-  const onLeave = (event) => session.outbox.events.length && event.preventDefault()
+  on(document, "keydown", (event) => view.pressed(event))
+  on(window, "beforeunload", (event) => session.outbox.events.length && event.preventDefault())
   // A key elsewhere on the page may ask for a run of it, which would be lost beside this message.
-  const onStir = (event) => {
+  const stir = (event) => {
     if (event.type !== "keydown" || event.composedPath().includes(root)) session.stirred()
   }
-  document.addEventListener("keydown", onKey)
-  window.addEventListener("beforeunload", onLeave)
-  for (const name of STIRS)
-    document.addEventListener(name, onStir, { capture: true, passive: true })
-  return () => {
-    for (const name of STIRS) document.removeEventListener(name, onStir, { capture: true })
-    document.removeEventListener("keydown", onKey)
-    window.removeEventListener("beforeunload", onLeave)
-    session.stop()
-  }
+  for (const name of STIRS) on(document, name, stir, { capture: true, passive: true })
+  return () => session.stop()
 })

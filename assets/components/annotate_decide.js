@@ -10,9 +10,9 @@ const writes = (node) =>
 const formOfPage = () =>
   document.querySelector('[class*="st-key-annotate_decision"]')?.closest('[data-testid="stForm"]')
 
-export default component(({ data, root }) => {
+export default component(({ data, on, root }) => {
   let held = "" // the key that was pressed last here: held down, it writes no reason
-  const onKey = (event) => {
+  on(document, "keydown", (event) => {
     if (!event.repeat) held = ""
     else if (event.key === held) event.preventDefault()
     const target = event.composedPath()[0]
@@ -35,8 +35,6 @@ export default component(({ data, root }) => {
     if (note) reason.focus()
     else if (enters) form.querySelector('[data-testid="stFormSubmitButton"] button')?.click()
     else if (choice && !choice.hasAttribute("data-selected")) choice.click()
-  }
-  document.addEventListener("keydown", onKey)
+  })
   root.dataset.listening = "true"
-  return () => document.removeEventListener("keydown", onKey)
 })

@@ -1,8 +1,6 @@
 // What an annotator sees, what comes next and what was before. The next documents are here
 // already, so a key shows the next one at once; what was said goes to Python through the
 // outbox.
-import { eventId, Outbox } from "./annotate_outbox.js"
-
 // Outlives a redraw and a look at another part of the page; nothing said is forgotten by that.
 // Also another version of this module after an upgrade.
 export const sessions = (globalThis.seedlensSessions ??= new Map())
@@ -58,13 +56,11 @@ export class Session {
   }
 
   lookAgain() {
-    if (this.waits && this.timer) return
-    this.stop()
-    if (this.waits)
-      this.timer = setTimeout(() => {
-        this.timer = 0
-        this.outbox.ask({ at: null })
-      }, LOOK_AGAIN)
+    if (!this.waits) return this.stop()
+    this.timer ||= setTimeout(() => {
+      this.timer = 0
+      this.outbox.ask({ at: null })
+    }, LOOK_AGAIN)
   }
 
   stop() {
@@ -96,10 +92,7 @@ export class Session {
 
   undone(key) {
     this.undoing = ""
-    if (!key) {
-      this.message = "Nothing to undo."
-      return
-    }
+    if (!key) return (this.message = "Nothing to undo.")
     this.said.delete(key)
     this.trail = this.trail.filter((k) => k !== key)
     this.show(key)
@@ -124,15 +117,11 @@ export class Session {
 
   // The address keeps the place for a reload and a second tab.
   locate() {
-    const key = this.at
     const url = new URL(location.href)
-    const item = this.items.get(key)
-    if (item) {
-      url.searchParams.set("query", item.query_id)
-      url.searchParams.set("doc", item.doc_id)
-    } else if (key === null) {
-      url.searchParams.delete("query")
-      url.searchParams.delete("doc")
+    const { item } = this
+    if (!item && this.at !== null) return
+    for (const [name, value] of [["query", item?.query_id], ["doc", item?.doc_id]]) {
+      item ? url.searchParams.set(name, value) : url.searchParams.delete(name)
     }
     if (url.href !== location.href) history.replaceState(history.state, "", url)
   }
@@ -165,19 +154,8 @@ export class Session {
     this.message = ""
     this.show(this.review.shift() ?? this.front())
     const { key, query_id, doc_id } = item
-    const event = {
-      kind: "judge",
-      key,
-      query_id,
-      doc_id,
-      verdict,
-      relevance,
-      note,
-      marks,
-      seconds,
-      first,
-    }
-    this.outbox.put(event, { at: this.at })
+    const judged = { key, query_id, doc_id, verdict, relevance, note, marks, seconds, first }
+    this.outbox.put({ kind: "judge", ...judged }, { at: this.at })
   }
 
   past() {
@@ -221,5 +199,85 @@ export class Session {
   again(keys) {
     this.review = [...keys]
     this.show(this.review.shift() ?? null)
+  }
+}
+
+// What was said and is not stored yet. A message carries all of it, one message at a time: what
+// is said meanwhile goes with the next one, and a message that got lost is sent again. Every
+// event has an id of its own, so what arrives twice is stored once.
+const TIMEOUT = 8000 // least ms without an answer until the page runs and the message is sent again
+const LONGEST = 60000 // and most
+const SLOWEST = 4 // times as long as the slowest of the last answers took
+const RETRY = 2000 // ms until the app is asked again when it could not store
+
+const eventId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) =>
+    b.toString(16).padStart(2, "0"),
+  ).join("")
+
+export class Outbox {
+  events = []
+  turn = 0 // number of the last message; 0 for none
+  sent = performance.now() // when it was sent
+  waits = false // for the answer to it
+  wants = null // what else to ask for with the next message
+  timer = 0
+  slowest = 0 // ms until an answer came; older ones count less
+  stalls = 0 // messages in a row without an answer in time
+  send = () => {} // set on every draw: sends a message to Python
+
+  put(event, wanted = null) {
+    this.events.push({ event: eventId(), ...event })
+    this.wants = wanted ? { ...this.wants, ...wanted } : this.wants
+    this.flush()
+  }
+
+  ask(wanted) {
+    this.wants = { ...this.wants, ...wanted }
+    this.flush()
+  }
+
+  flush() {
+    if (this.waits || (!this.events.length && !this.wants)) return
+    this.waits = true
+    this.turn = Math.max(this.turn + 1, Date.now())
+    this.sent = performance.now()
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.stalled(), this.patience)
+    const wants = this.wants
+    this.wants = null
+    this.send({ turn: this.turn, events: [...this.events], ...wants })
+  }
+
+  again() {
+    this.waits = false
+    this.flush()
+  }
+
+  // No answer. An app that was started anew knows nothing of a session until the whole page runs.
+  stalled() {
+    const patience = this.patience
+    this.stalls += 1
+    globalThis.seedlensRunPage?.()
+    this.timer = setTimeout(() => this.again(), patience / 2)
+  }
+
+  // A slow app gets no second message while it works on the first: that would make it slower.
+  get patience() {
+    const wait = Math.max(TIMEOUT, SLOWEST * this.slowest) * 2 ** Math.min(this.stalls, 3)
+    return Math.min(LONGEST, wait)
+  }
+
+  // The answer: ids that are settled, and whether to try again with the others.
+  answered({ turn, settled, retry }) {
+    this.events = this.events.filter((e) => !settled.includes(e.event))
+    if (turn !== this.turn) return
+    clearTimeout(this.timer)
+    this.waits = false
+    this.stalls = 0
+    this.slowest = Math.max(performance.now() - this.sent, 0.9 * this.slowest)
+    if (!retry) return this.flush()
+    this.wants = { ...this.wants } // there is something to ask for even when all is settled
+    this.timer = setTimeout(() => this.flush(), RETRY)
   }
 }

@@ -62,13 +62,13 @@ export default component(({ data, root, state, send }) => {
   const bodyOf = (passage, opened) => {
     const { doc_id, meta, scenarios } = passage
     const words = aboutMarks(passage, opened)
-    const needs = html`<div class="key">Scenarios in the context:</div>
+    const needs = html`<div class="hint">Scenarios in the context:</div>
       <ul class="notes">${scenarios.map((text) => html`<li class="text">${text}</li>`)}</ul>`
     const label = "Open this document as the seed on Explore"
     return html`<div class="body">
       ${meta ? html`<div class="meta text">${meta}</div>` : ""}
       ${documentOf(passage, opened.marks?.length ? opened.marks : passage.marks)}
-      ${words ? html`<div class="key">${words}</div>` : ""}${scenarios.length ? needs : ""}
+      ${words ? html`<div class="hint">${words}</div>` : ""}${scenarios.length ? needs : ""}
       <div class="bar">${button("plain", "Use as seed", label, () => send("seed", { doc_id }))}</div>
     </div>`
   }
@@ -82,7 +82,7 @@ export default component(({ data, root, state, send }) => {
       <div class="row">
         <span class="num">[${number}]</span>
         ${button("title text", title, null, () => toggle(number), { expanded })}
-        <span class="uncited">${left ? "not cited" : ""}</span>
+        <span class="dim">${left ? "not cited" : ""}</span>
       </div>
       ${opened ? bodyOf(passage, opened) : ""}
     </article>`
@@ -119,7 +119,7 @@ export default component(({ data, root, state, send }) => {
     const answered = parts.length || running
     const notes = remarks.map((text) => html`<div class="remark">${text}</div>`)
     const said = html`<div class="said">${answered ? answer() : ""}${notes}</div>`
-    const list = html`<div class="heading">Passages, best first</div>
+    const list = html`<div class="hint">Passages, best first</div>
       <div class="passages">${passages.map(passageOf)}</div>`
     render(html`${answered || remarks.length ? said : ""}${passages.length ? list : ""}`, root)
   }

@@ -1,7 +1,8 @@
 // What all components use: the frame of a component, templates in which outside text is text, and
 // the parts of documents.
-import { html as asHtml, svg as asSvg, live, nothing, repeat } from "./vendor/lit-html.js"
-import { render as draw } from "./vendor/lit-html.js"
+import {
+  html as asHtml, svg as asSvg, live, nothing, render as draw, repeat,
+} from "./vendor/lit-html.js"
 
 export { live, nothing, repeat }
 
@@ -39,14 +40,13 @@ const isDark = (root) => {
 
 // The default export of a module. Streamlit calls it with new data, and when the theme changes.
 // Args: show: gets the data, the root to draw in, `state`, which lasts from one call to the next,
-//   and ways to tell Python; returns what ends it, if anything does.
+//   ways to tell Python, and `on`, which listens until the next drawing; returns what else ends it.
 export const component =
   (show) =>
-  ({ data, parentElement, setTriggerValue, setStateValue }) => {
-    const root = parentElement.querySelector(".root")
+  ({ data, parentElement: parent, setTriggerValue, setStateValue: setState }) => {
+    const root = parent.querySelector(".root")
     if (!root.isConnected) return undefined // the page went on while the module was on its way
     root.end?.()
-    root.end = null
     if (root.version !== import.meta.url) {
       // Drawn first, or by another version before an upgrade: what was not sent stays.
       root.version = import.meta.url
@@ -54,19 +54,22 @@ export const component =
       render(nothing, root)
     }
     const dark = isDark(root)
-    const host = root.getRootNode().host ?? parentElement
+    const host = root.getRootNode().host ?? parent
     host.style.colorScheme = dark ? "dark" : "light"
+    const listening = new AbortController()
+    const on = (target, event, does, how) =>
+      target.addEventListener(event, does, { ...how, signal: listening.signal })
     // Two equal triggers in a row are two events: a number that grows tells them apart.
     const send = (name, event) => setTriggerValue(name, { ...event, at: Date.now() })
-    const tell = { send, post: outbox(root, data, setTriggerValue), setState: setStateValue }
-    const end = show({ data, root, parent: parentElement, state: root.state, dark, ...tell })
+    const post = outbox(root, data, setTriggerValue)
+    const stop = show({ data, root, parent, state: root.state, dark, send, post, setState, on })
+    const end = () => {
+      listening.abort()
+      stop?.()
+    }
     root.end = end
     // The end of a former drawing comes after the next one has begun.
-    return () => {
-      if (root.end !== end) return
-      root.end = null
-      end?.()
-    }
+    return () => root.end === end && end()
   }
 
 // Sends what people do, in order, until Python has said that it came (`data.received`). Streamlit
@@ -137,10 +140,22 @@ export const options = (all, chosen) =>
   })
 
 // Args: label: says more than the words, as tooltip and to screen readers.
-export const button = (cls, words, label, onclick, { pressed, expanded, disabled, popup } = {}) =>
-  html`<button class=${cls} title=${label ?? nothing} aria-label=${label ?? nothing}
+export const button = (
+  cls, words, label, onclick, { pressed, expanded, disabled, popup, style, title } = {},
+) =>
+  html`<button class=${cls} title=${title ?? label ?? nothing} aria-label=${label ?? nothing}
     aria-pressed=${pressed ?? nothing} aria-expanded=${expanded ?? nothing}
-    aria-haspopup=${popup ?? nothing} ?disabled=${disabled} @click=${onclick}>${words}</button>`
+    aria-haspopup=${popup ?? nothing} style=${style ?? nothing}
+    ?disabled=${disabled} @click=${onclick}>${words}</button>`
+
+// A sentence with the letter of its role. Args: does: what a click does, if anything.
+export const sentence = ({ role, letter, text }, { cls = "sentence", words, title, pressed, does } = {}) => {
+  const shown = html`<span class="letter">${letter}</span
+    >${words ?? html`<span class="text">${text}</span>`}`
+  return does
+    ? button(`${cls} ${roleClass(role)}`, shown, null, does, { pressed, title })
+    : html`<div class="${cls} ${roleClass(role)}">${shown}</div>`
+}
 
 // A passage with the letter of its role, and whose it is.
 export const passage = (letter, role, whose, words) =>
@@ -176,9 +191,8 @@ export const beginning = (rows, most, whole, key, redraw) => {
 
 // A row of buttons with one tab stop; arrows go from one to the next (ARIA's toolbar).
 export const toolbar = (cls, label, buttons) =>
-  html`<div class=${cls} role="toolbar" aria-label=${label}
-    @focusin=${({ currentTarget, target }) => stopAt(currentTarget, target)}
-    @keydown=${walk}>${buttons}</div>`
+  html`<div class=${cls} role="toolbar" aria-label=${label} @keydown=${walk}
+    @focusin=${({ currentTarget, target }) => stopAt(currentTarget, target)}>${buttons}</div>`
 
 const buttonsOf = (bar) => [...bar.querySelectorAll("button:not(:disabled)")]
 

@@ -1,6 +1,6 @@
 // Documents that the wording moves, with their ranks; one of them unfolds its evidence under
 // each variant, with what the first variant does not show marked.
-import { component, evidence, html, render, roleClass } from "./base.js"
+import { component, evidence, html, render, sentence } from "./base.js"
 
 const blockOf = ({ name, rank, same, pairs }, first) => {
   const none = same ? `Same passages as ${first}.` : "No passage stands out."
@@ -16,16 +16,11 @@ const blockOf = ({ name, rank, same, pairs }, first) => {
   </div>`
 }
 
-const line = ({ role, letter, text }) =>
-  html`<div class="line ${roleClass(role)}">
-    <span class="letter">${letter}</span><span class="text body">${text}</span>
-  </div>`
-
 const openedOf = ({ meta, blocks, sentences }) =>
   html`<div class="opened">
     ${meta ? html`<div class="meta text">${meta}</div>` : ""}
     ${blocks.map((block) => blockOf(block, blocks[0].name))}
-    <details class="whole"><summary>Full text by aspect</summary>${sentences.map(line)}</details>
+    <details class="whole"><summary>Full text by aspect</summary>${sentences.map((one) => sentence(one, { cls: "line" }))}</details>
   </div>`
 
 const cells = (all) =>

@@ -100,14 +100,7 @@ export default component(({ data, root, send }) => {
   // On a system that reads wordings: on another one, none would change anything.
   const add = () => {
     const like = rows.find(({ system }) => readers.includes(system))
-    const none = {
-      wording: "",
-      name: "mine",
-      subset: false,
-      aspect: "",
-      sentences: "",
-      reading: "",
-    }
+    const none = { wording: "", name: "mine", subset: false, aspect: "", sentences: "", reading: "" }
     const last = rows.at(-1)
     post([...rows, { ...(like ?? { ...last, system: readers[0] ?? last.system }), ...none }])
   }

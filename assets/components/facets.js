@@ -1,16 +1,6 @@
 // Facets of a corpus: how many documents have what. A choice is sent with the whole choice of its
 // facet; what is drawn is what Python says is set.
-import {
-  button,
-  component,
-  counted,
-  html,
-  live,
-  render,
-  roleClass,
-  svg,
-  withMarks,
-} from "./base.js"
+import { button, component, counted, html, live, render, roleClass, svg, withMarks } from "./base.js"
 
 const FIRST = 8 // values and units that are shown before anybody asks for more
 const MOST_BARS = 60
@@ -31,20 +21,16 @@ const binned = (bars) => {
   return bins
 }
 
-// A number field of a bound, which is sent when it is left or at Enter.
-const bound = (name, value, placeholder, send) => {
-  const change = ({ target }) => send(target.value.trim())
-  return html`<label class="bound"
-    >${name}<input inputmode="decimal" .value=${value} placeholder=${placeholder}
-      @change=${change}
-  /></label>`
-}
-
-const rangeFields = ({ title, low, high }, [least, most], send) =>
-  html`<div class="bounds" role="group" aria-label="${title}: range">
+// Number fields of two bounds, each sent when it is left or at Enter.
+const rangeFields = ({ title, low, high }, [least, most], send) => {
+  const bound = (name, value, placeholder, change) =>
+    html`<label class="bound">${name}<input inputmode="decimal" .value=${value}
+      placeholder=${placeholder} @change=${({ target }) => change(target.value.trim())} /></label>`
+  return html`<div class="bounds" role="group" aria-label="${title}: range">
     ${bound("from", low, least, (from) => send(from, high))}
     ${bound("to", high, most, (to) => send(low, to))}
   </div>`
+}
 
 // Year bars. Dragging over them chooses from the first to the last; a click chooses one.
 const histogram = (section, state, send, redraw) => {
@@ -101,8 +87,7 @@ const histogram = (section, state, send, redraw) => {
 
 const range = (section, state, change, redraw) => {
   const send = (low, high) => change({ field: section.field, low, high })
-  const years = section.bars.map(([year]) => year)
-  const about = [years[0] ?? "", years.at(-1) ?? ""]
+  const about = [section.bars[0], section.bars.at(-1)].map((bar) => bar?.[0] ?? "")
   return html`${histogram(section, state, send, redraw)}${rangeFields(section, about, send)}`
 }
 
@@ -172,11 +157,7 @@ const values = (section, state, change, redraw) => {
   return html`${land ? worldMap(section, toggle) : ""}
     ${all.length > FIRST || typed ? search : ""}
     <ul class="values">${rows.length ? rows : none}</ul>
-    ${
-      all.length > FIRST && !words
-        ? moreButton(state, redraw, turn, `${turn} values of ${title}`)
-        : ""
-    }`
+    ${all.length > FIRST && !words ? moreButton(state, redraw, turn, `${turn} values of ${title}`) : ""}`
 }
 
 const amounts = ({ units }, state, change, redraw) => {

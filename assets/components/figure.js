@@ -27,10 +27,8 @@ const fitting = (points, pixels, font, end = "") => {
 export const cut = (text, pixels, font) => {
   if (widthOf(text, font) <= pixels) return text
   const points = Array.from(text)
-  return `${points
-    .slice(0, fitting(points, pixels, font, "…"))
-    .join("")
-    .trimEnd()}…`
+  const shown = points.slice(0, fitting(points, pixels, font, "…")).join("")
+  return `${shown.trimEnd()}…`
 }
 
 // A text on lines of so many pixels; the last of `most` ends in an ellipsis where it is cut.
@@ -90,13 +88,10 @@ const outline = (sheet, { weights, units }) => {
 
   const outlined = (text) => {
     const { opacity } = getComputedStyle(text)
-    const group = draw("g", {
-      class: "letters",
-      "aria-label": withMarks(text.textContent),
-      opacity,
-    })
-    if (text.hasAttribute("transform"))
-      group.setAttribute("transform", text.getAttribute("transform"))
+    const transform = text.getAttribute("transform")
+    const about = { "aria-label": withMarks(text.textContent), opacity }
+    const group = draw("g", { class: "letters", ...about })
+    if (transform) group.setAttribute("transform", transform)
     const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
     let at = 0
     while (walker.nextNode()) {
@@ -163,11 +158,8 @@ const sheetOf = async ({ title, caption, ink }, paint) => {
     stage,
   )
   const sheet = stage.querySelector("svg")
-  try {
-    outline(sheet, figureFont)
-  } finally {
-    stage.remove()
-  }
+  outline(sheet, figureFont)
+  stage.remove()
   const comments = document.createNodeIterator(sheet, NodeFilter.SHOW_COMMENT)
   for (let node = comments.nextNode(); node; node = comments.nextNode()) node.remove()
   return sheet
@@ -185,11 +177,9 @@ const asImage = async (text) => {
   const image = new Image(SLIDE.width, SLIDE.height)
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`
   await image.decode()
-  const canvas = document.createElement("canvas")
-  canvas.width = SLIDE.scale * SLIDE.width
-  canvas.height = SLIDE.scale * SLIDE.height
+  const canvas = new OffscreenCanvas(SLIDE.scale * SLIDE.width, SLIDE.scale * SLIDE.height)
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
-  return new Promise((done) => canvas.toBlob(done, "image/png"))
+  return canvas.convertToBlob()
 }
 
 const ICON = "M8 1.5v8M4.8 6.7 8 9.9l3.2-3.2M2 11v3h12v-3"

@@ -1,24 +1,18 @@
 // The map: all documents as points, which move from one layout to another.
 import { component, counted, html, render, withMarks } from "./base.js"
 import { Camera, cameraKey, listenToPointers, ofLink } from "./map_camera.js"
-import { colourBytes, colourOf, css, LAYERS, NONE, rgb, theme } from "./map_colours.js"
+import { colourBytes, colourOf, css, layerColour, NONE, rgb } from "./map_colours.js"
 import { Painter } from "./map_gl.js"
 import { ClusterLabels } from "./map_labels.js"
 import { legendOf, searchOf, toolsOf } from "./map_panel.js"
 import { LOOSE, Places } from "./map_places.js"
-import { fromBits, parts, toBits, watching } from "./map_store.js"
+import { fromBits, parts, toBits, watching } from "./map_part.js"
 
 const MOVE_MS = 1100
 const FAINT = 0.22 // of points that are not selected or found, while others are
 const OUTSIDE = 0.08 // of points that filters rule out
 const REACH = { mouse: 9, pen: 12, touch: 22 } // pixels from a point that still choose it
-const SHAPES = {
-  pool: "ring",
-  judged: "square",
-  holes: "diamond",
-  results: "triangle",
-  seed: "ring",
-}
+const SHAPES = { pool: "ring", judged: "square", holes: "diamond", results: "triangle", seed: "ring" }
 // Many points take a while to draw without a graphics card, so that they are drawn beyond the edges
 // too: while the map is moved, the picture is moved, and drawn again when it ends or rests.
 const MANY = 20_000
@@ -137,10 +131,9 @@ class DocumentMap {
     if (!layout) return
     if (layout !== this.layout) this.setLayout(layout)
     this.setColour()
-    const colours = LAYERS[theme(this.dark)]
     this.layers = this.data.layers.map((layer) => {
       this.painter.setGroup(layer.name, layer.rows)
-      return { ...layer, shape: SHAPES[layer.name], colour: colours[layer.name] }
+      return { ...layer, shape: SHAPES[layer.name], colour: layerColour(layer.name, this.dark) }
     })
     if (this.words) this.look()
     this.panel()
@@ -166,10 +159,10 @@ class DocumentMap {
     const some = Array.from({ length: MANY }, () => Math.floor(Math.random() * this.places.count))
     this.painter.setGroup("sample", some)
     if (this.data.size > MANY !== this.beyond > 0) this.resize()
-    this.labels.set({
+    this.labels.levels = {
       coarse: this.places.clusters(coarse, layout.coarse),
       fine: this.places.clusters(fine, layout.fine),
-    })
+    }
     this.partOf = [] // by fine cluster, the coarse one
     fine.forEach((label, row) => (this.partOf[label] = coarse[row]))
     this.point(null)
@@ -193,7 +186,7 @@ class DocumentMap {
       const value = level === "fine" ? this.partOf[label] : label
       return css(colourOf(value % 240, scale, this.dark))
     }
-    this.labels.paint(ofClusters ? colourOfCluster : null)
+    this.labels.colourOf = ofClusters ? colourOfCluster : null
   }
 
   setWithin(rows) {
@@ -390,30 +383,26 @@ class DocumentMap {
   passesToDraw() {
     const { density } = this
     const size = this.pointSize * density
-    const colours = LAYERS[theme(this.dark)]
+    const tint = (name) => rgb(layerColour(name, this.dark))
     const big = Math.max(size + 7 * density, 13 * density)
     const rest = this.selected.length || this.matches.length ? FAINT : 1
     const all = { group: this.sampled ? "sample" : undefined, size, faint: rest }
     const ring = (group, more, faint = 1) => {
-      return { group, shape: "ring", size: more, tint: rgb(colours[group]), faint }
+      return { group, shape: "ring", size: more, tint: tint(group), faint }
     }
     const marked = this.layers
       .filter(({ name }) => name !== "seed")
       .map(({ name, shape, colour }) => ({ group: name, shape, size: big, tint: rgb(colour) }))
     const few = this.selected.length <= 200
+    const passing = [{ ...all, faint: OUTSIDE }, { group: "within", size, faint: rest }]
     return [
-      ...(this.within
-        ? [
-            { ...all, faint: OUTSIDE },
-            { group: "within", size, faint: rest },
-          ]
-        : [all]),
+      ...(this.within ? passing : [all]),
       { group: "found", size: 1.3 * size + density },
       { group: "selected", size: 1.3 * size + density },
       ...marked,
       ring("found", size + 5 * density, 0.8),
       ...(few ? [ring("selected", size + 6 * density)] : []),
-      { group: "seed", size: 1.5 * size, tint: rgb(colours.seed) },
+      { group: "seed", size: 1.5 * size, tint: tint("seed") },
       ring("seed", big + 8 * density),
     ]
   }
@@ -448,9 +437,7 @@ class DocumentMap {
     const { size, toPlace } = this.camera
     const [[left, top], [right, bottom]] = [toPlace([0, 0]), toPlace(size)]
     const sums = new Map()
-    this.places.within([left, bottom, right, top], (row) => {
-      const [x, y] = this.places.at(row)
-      if (x < left || x > right || y < bottom || y > top) return
+    this.places.within([left, bottom, right, top], (row, x, y) => {
       const label = this.layout.arrays.fine[row]
       const [sx, sy, count] = sums.get(label) ?? [0, 0, 0]
       sums.set(label, [sx + x, sy + y, count + 1])
@@ -485,7 +472,7 @@ class DocumentMap {
 }
 
 export default component((drawn) => {
-  const { root, state } = drawn
+  const { on, root, state } = drawn
   try {
     state.map ??= new DocumentMap(root)
   } catch ({ message }) {
@@ -495,12 +482,10 @@ export default component((drawn) => {
   }
   state.map.show(drawn)
   const look = () => state.map.take()
-  const back = () => state.map.goBack()
   watching.add(look)
-  addEventListener("popstate", back)
+  on(window, "popstate", () => state.map.goBack())
   return () => {
     watching.delete(look)
-    removeEventListener("popstate", back)
     state.map.camera.leave()
   }
 })

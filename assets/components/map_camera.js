@@ -6,6 +6,8 @@ const WIDEST = 1.6 // how much wider than high, or higher than wide, points are 
 
 const LINK_MS = 250 // from the last move until the link has it
 
+const between = (least, value, most) => Math.max(least, Math.min(most, value))
+
 // The part that is seen is in the link, as `at`. After a reload and with Back the link decides;
 // otherwise what this tab saw last of the corpus, as the app knows links only from when it was
 // asked. A page without an origin has no storage.
@@ -60,9 +62,10 @@ export class Camera {
     const known = byLink === location.pathname ? undefined : cameras.get(corpus)
     const [x, y, zoom] = (known ?? ofLink("at")).split(",").map(Number)
     this.fit()
-    const near = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, zoom))
     const isIn = (value) => value >= 0 && value <= 1
-    if (zoom && isIn(x) && isIn(y)) Object.assign(this, { x, y, zoom: near })
+    if (zoom && isIn(x) && isIn(y)) {
+      Object.assign(this, { x, y, zoom: between(LEAST_ZOOM, zoom, MOST_ZOOM) })
+    }
     byLink = ""
   }
 
@@ -98,30 +101,31 @@ export class Camera {
     return { shift: [(x - this.x) * sx, (this.y - y) * sy], size: this.zoom / zoom }
   }
 
+  move(x, y) {
+    this.x = between(0, this.x + x, 1)
+    this.y = between(0, this.y + y, 1)
+  }
+
   pan(dx, dy) {
     const [sx, sy] = this.scale
-    this.x = Math.max(0, Math.min(1, this.x - dx / sx))
-    this.y = Math.max(0, Math.min(1, this.y + dy / sy))
+    this.move(-dx / sx, dy / sy)
   }
 
   // Zooms so that what is at a pixel stays there.
   zoomAt(factor, pixel = this.size.map((side) => side / 2)) {
     const before = this.toPlace(pixel)
-    this.zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, this.zoom * factor))
+    this.zoom = between(LEAST_ZOOM, this.zoom * factor, MOST_ZOOM)
     const now = this.toPlace(pixel)
-    this.x = Math.max(0, Math.min(1, this.x + before[0] - now[0]))
-    this.y = Math.max(0, Math.min(1, this.y + before[1] - now[1]))
+    this.move(before[0] - now[0], before[1] - now[1])
   }
 
   // Shows places of a box with some room about it.
   show([left, bottom, right, top]) {
     Object.assign(this, { x: (left + right) / 2, y: (bottom + top) / 2, zoom: 1 })
     const [sx, sy] = this.scale
-    const zoom = Math.min(
-      this.size[0] / (sx * Math.max(right - left, 0.01)),
-      this.size[1] / (sy * Math.max(top - bottom, 0.01)),
-    )
-    this.zoom = Math.max(1, Math.min(30, 0.7 * zoom))
+    const [wide, high] = [right - left, top - bottom].map((side) => Math.max(side, 0.01))
+    const zoom = Math.min(this.size[0] / (sx * wide), this.size[1] / (sy * high))
+    this.zoom = between(1, 0.7 * zoom, 30)
   }
 }
 
@@ -137,22 +141,25 @@ export const listenToPointers = (stage, camera, on) => {
   const down = new Map()
   let [start, path, far] = [null, [], false]
 
+  // How far two fingers are apart, and what lies between them.
+  const fingers = () => {
+    const [[ax, ay], [bx, by]] = [...down.values()]
+    return [Math.hypot(ax - bx, ay - by), (ax + bx) / 2, (ay + by) / 2]
+  }
   const pinch = (event) => {
-    const [a, b] = [...down.values()]
-    const before = [Math.hypot(a[0] - b[0], a[1] - b[1]), (a[0] + b[0]) / 2, (a[1] + b[1]) / 2]
+    const [apart, left, top] = fingers()
     down.set(event.pointerId, pixelOf(event, stage))
-    const [c, d] = [...down.values()]
-    const now = [Math.hypot(c[0] - d[0], c[1] - d[1]), (c[0] + d[0]) / 2, (c[1] + d[1]) / 2]
-    camera.pan(now[1] - before[1], now[2] - before[2])
-    camera.zoomAt(now[0] / Math.max(1, before[0]), [now[1], now[2]])
+    const [now, x, y] = fingers()
+    camera.pan(x - left, y - top)
+    camera.zoomAt(now / Math.max(1, apart), [x, y])
     on.moved()
   }
 
   stage.onpointerdown = (event) => {
     if (event.button > 0) return
-    down.set(event.pointerId, pixelOf(event, stage))
-    if (down.size === 1)
-      [start, path, far] = [pixelOf(event, stage), [pixelOf(event, stage)], false]
+    const pixel = pixelOf(event, stage)
+    down.set(event.pointerId, pixel)
+    if (down.size === 1) [start, path, far] = [pixel, [pixel], false]
     else [far, path] = [true, []]
     on.outline([], false, event)
   }
@@ -170,8 +177,7 @@ export const listenToPointers = (stage, camera, on) => {
       camera.pan(pixel[0] - last[0], pixel[1] - last[1])
       on.moved()
     } else if (path.length) {
-      if (on.mode() === "lasso") path.push(pixel)
-      else path = rectangle(start, pixel)
+      path = on.mode() === "lasso" ? [...path, pixel] : rectangle(start, pixel)
       on.outline(path, false, event)
     }
   }
@@ -187,23 +193,14 @@ export const listenToPointers = (stage, camera, on) => {
   stage.onpointerleave = () => on.leave()
   stage.onwheel = (event) => {
     event.preventDefault()
-    const lines = event.deltaMode === 1 ? 16 : 1
-    camera.zoomAt(
-      Math.exp(
-        -Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 0.01 : 0.002),
-      ),
-      pixelOf(event, stage),
-    )
+    const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1)
+    const speed = event.ctrlKey ? 0.01 : 0.002
+    camera.zoomAt(Math.exp(-between(-240, pixels, 240) * speed), pixelOf(event, stage))
     on.moved()
   }
 }
 
-const rectangle = ([ax, ay], [bx, by]) => [
-  [ax, ay],
-  [bx, ay],
-  [bx, by],
-  [ax, by],
-]
+const rectangle = ([ax, ay], [bx, by]) => [[ax, ay], [bx, ay], [bx, by], [ax, by]]
 
 const STEP = 60 // pixels that an arrow pans by
 

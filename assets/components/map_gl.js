@@ -44,11 +44,7 @@ void main() {
 // Raises an error where the browser has no WebGL.
 export class Painter {
   constructor(canvas) {
-    const gl = canvas.getContext("webgl2", {
-      alpha: false,
-      antialias: false,
-      preserveDrawingBuffer: false,
-    })
+    const gl = canvas.getContext("webgl2", { alpha: false, antialias: false })
     if (!gl) throw new Error("WebGL is missing")
     Object.assign(this, { canvas, gl, groups: new Map(), size: 0 })
     this.prepare()

@@ -1,25 +1,19 @@
 // Names of clusters, placed so that none covers another: coarse ones from afar, fine ones from near.
-import { counted, withMarks } from "./base.js"
+import { button, counted, html, render, repeat } from "./base.js"
 
 const NEAR = 2.2 // zoom from which fine names are shown
 const DOT = 14 // pixels, of the colour before a name
 const FONTS = { coarse: "600 14px", fine: "500 12.5px" }
 
 export class ClusterLabels {
-  nodes = new Map()
   widths = new Map()
   levels = { coarse: [], fine: [] }
+  colourOf = null // the colour of a cluster, by its level; null where points have other colours
   pen = document.createElement("canvas").getContext("2d")
 
-  // Args: choose: called with a level and a label when a name is clicked.
+  // Args: choose: called with a level, a cluster and a click on its name.
   constructor(layer, choose) {
     Object.assign(this, { layer, choose })
-  }
-
-  set(levels) {
-    this.levels = levels
-    this.nodes.forEach((node) => node.remove())
-    this.nodes.clear()
   }
 
   width(level, name) {
@@ -29,12 +23,6 @@ export class ClusterLabels {
       this.widths.set(key, Math.min(230, this.pen.measureText(name).width) + DOT + 10)
     }
     return this.widths.get(key)
-  }
-
-  // Args: colourOf: the colour of a cluster, by its level; null where points have other colours.
-  paint(colourOf) {
-    this.colourOf = colourOf
-    this.set(this.levels)
   }
 
   // The names that are seen now.
@@ -69,31 +57,16 @@ export class ClusterLabels {
       const clusters = known.map((one) => ({ ...one, ...near.get(one.label) }))
       boxes = this.placed(level, clusters, toScreen, size)
     }
-    for (const node of this.nodes.values()) node.hidden = true
-    for (const { cluster, x, y } of boxes) {
-      const key = `${level} ${cluster.label}`
-      if (!this.nodes.has(key)) this.nodes.set(key, this.node(level, cluster))
-      const node = this.nodes.get(key)
-      const place = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`
-      node.style.transform = `${place} translate(-50%, -50%)`
-      node.hidden = false
+    const name = ({ cluster, x, y }) => {
+      const colour = this.colourOf?.(level, cluster)
+      const dot = colour ? html`<span class="dot" style="background: ${colour}"></span>` : ""
+      const label = `${cluster.name}: select its ${counted(cluster.count)}`
+      const choose = (event) => this.choose(level, cluster, event)
+      const words = html`${dot}${cluster.name}`
+      const place = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) translate(-50%, -50%)`
+      return button(`cluster ${level}`, words, label, choose, { style: `transform: ${place}` })
     }
-  }
-
-  node(level, cluster) {
-    const node = document.createElement("button")
-    const name = withMarks(cluster.name)
-    const label = `${name}: select its ${counted(cluster.count)}`
-    const onclick = (event) => this.choose(level, cluster, event)
-    const about = { className: `cluster ${level}`, textContent: name, title: label }
-    Object.assign(node, { ...about, ariaLabel: label, onclick })
-    if (this.colourOf) {
-      const dot = document.createElement("span")
-      dot.className = "dot"
-      dot.style.background = this.colourOf(level, cluster)
-      node.prepend(dot)
-    }
-    this.layer.append(node)
-    return node
+    const key = ({ cluster }) => `${level} ${cluster.label}`
+    render(html`${repeat(boxes, key, name)}`, this.layer)
   }
 }

@@ -2,23 +2,13 @@
 import { button, counted, html, icon, toolbar } from "./base.js"
 import { colourOf, css, NONE } from "./map_colours.js"
 
-const MODES = {
-  pan: {
-    words: "Move",
-    does: "move the map; click to select a document",
-    path: "M8 1.5v13M1.5 8h13M6 3.5 8 1.5l2 2M6 12.5l2 2 2-2M3.5 6l-2 2 2 2M12.5 6l2 2-2 2",
-  },
-  rectangle: {
-    words: "Rectangle",
-    does: "select the documents in a rectangle",
-    path: "M2.5 3.5h11v9h-11z",
-  },
-  lasso: {
-    words: "Lasso",
-    does: "select the documents in a drawn outline",
-    path: "M8 2.5c3.6 0 6 1.6 6 4s-2.4 4-6 4-6-1.6-6-4 2.4-4 6-4M5.5 10c-.8 1.2-.8 2.8.6 3.8",
-  },
-}
+const ARROWS = "M8 1.5v13M1.5 8h13M6 3.5 8 1.5l2 2M6 12.5l2 2 2-2M3.5 6l-2 2 2 2M12.5 6l2 2-2 2"
+const ROPE = "M8 2.5c3.6 0 6 1.6 6 4s-2.4 4-6 4-6-1.6-6-4 2.4-4 6-4M5.5 10c-.8 1.2-.8 2.8.6 3.8"
+const MODES = [
+  ["pan", "Move", "move the map; click to select a document", ARROWS],
+  ["rectangle", "Rectangle", "select the documents in a rectangle", "M2.5 3.5h11v9h-11z"],
+  ["lasso", "Lasso", "select the documents in a drawn outline", ROPE],
+]
 const ZOOMS = [
   ["Zoom in (key +)", (camera) => camera.zoomAt(1.6), "M8 3v10M3 8h10"],
   ["Zoom out (key -)", (camera) => camera.zoomAt(1 / 1.6), "M3 8h10"],
@@ -32,7 +22,7 @@ const MOST_FOUND = 8
 
 // Args: map: has mode, selected, setMode(mode), zoom(change), clear().
 export const toolsOf = (map) => {
-  const mode = ([name, { words, does, path }]) => {
+  const mode = ([name, words, does, path]) => {
     const shown = html`${icon(path)}<span class="words">${words}</span>`
     const choose = () => map.setMode(name)
     return button("tool", shown, `${words}: ${does}`, choose, { pressed: map.mode === name })
@@ -41,7 +31,7 @@ export const toolsOf = (map) => {
   const clear = "Clear selection"
   const disabled = !map.selected.length
   return html`<div class="tools">
-    ${toolbar("group modes", "Drag mode", Object.entries(MODES).map(mode))}
+    ${toolbar("group modes", "Drag mode", MODES.map(mode))}
     ${toolbar("group", "Zoom", ZOOMS.map(zoom))}
     ${button("tool clear", clear, `${clear} (Escape)`, () => map.clear(), { disabled })}
   </div>`

@@ -1,24 +1,14 @@
 // Where points of a layout lie: which is near a place, which lie in an outline, where clusters are.
 import { ABSENT } from "./map_gl.js"
 
-const CELLS = 128
 export const LOOSE = 65535 // the label of a point that no cluster has
+const MOST = 65535 // of a number that stands for a place from 0 to 1
 
 export class Places {
-  // Args: positions: 2n numbers from 0 to 65535.
+  // Args: positions: 2n numbers.
   constructor(positions) {
     this.positions = positions
     this.count = positions.length / 2
-    const cellOf = (row) =>
-      this.cell(positions[2 * row]) * CELLS + this.cell(positions[2 * row + 1])
-    this.starts = new Uint32Array(CELLS * CELLS + 1)
-    for (let row = 0; row < this.count; row += 1)
-      if (this.has(row)) this.starts[cellOf(row) + 1] += 1
-    for (let i = 0; i < CELLS * CELLS; i += 1) this.starts[i + 1] += this.starts[i]
-    const next = this.starts.slice()
-    this.rows = new Uint32Array(this.starts.at(-1))
-    for (let row = 0; row < this.count; row += 1)
-      if (this.has(row)) this.rows[next[cellOf(row)]++] = row
   }
 
   has(row) {
@@ -26,20 +16,17 @@ export class Places {
   }
 
   at(row) {
-    return [this.positions[2 * row] / 65535, this.positions[2 * row + 1] / 65535]
+    return [this.positions[2 * row] / MOST, this.positions[2 * row + 1] / MOST]
   }
 
-  cell(value) {
-    return Math.min(CELLS - 1, (value * CELLS) >> 16)
-  }
-
-  // Calls `see` with each row in the box, and some near it. The box is in 0..1.
-  within([left, bottom, right, top], see) {
-    const cell = (value) => this.cell(Math.max(0, Math.min(65535, value * 65535)))
-    for (let x = cell(left); x <= cell(right); x += 1) {
-      const from = this.starts[x * CELLS + cell(bottom)]
-      const to = this.starts[x * CELLS + cell(top) + 1]
-      for (let i = from; i < to; i += 1) see(this.rows[i])
+  // Calls `see` with each row in a box, and its place. All are looked at: a hundred thousand take
+  // less than a millisecond.
+  within(box, see) {
+    const [left, bottom, right, top] = box.map((side) => side * MOST)
+    for (let row = 0; row < this.count; row += 1) {
+      const [x, y] = [this.positions[2 * row], this.positions[2 * row + 1]]
+      const isIn = x >= left && x <= right && y >= bottom && y <= top && x !== ABSENT
+      if (isIn) see(row, x / MOST, y / MOST)
     }
   }
 
@@ -47,8 +34,7 @@ export class Places {
   // it; null for none.
   nearest([x, y], [wide, high], may) {
     let [best, least] = [null, 1]
-    this.within([x - wide, y - high, x + wide, y + high], (row) => {
-      const [px, py] = this.at(row)
+    this.within([x - wide, y - high, x + wide, y + high], (row, px, py) => {
       const far = ((px - x) / wide) ** 2 + ((py - y) / high) ** 2
       if (far < least && may(row)) [best, least] = [row, far]
     })
@@ -57,16 +43,14 @@ export class Places {
 
   // The rows inside an outline of places.
   inside(outline) {
-    const xs = outline.map(([x]) => x)
-    const ys = outline.map(([, y]) => y)
+    const [xs, ys] = [0, 1].map((side) => outline.map((place) => place[side]))
     const rows = []
-    this.within([Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)], (row) => {
-      const [x, y] = this.at(row)
+    this.within([Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)], (row, x, y) => {
       let odd = false
-      for (let i = 0, j = outline.length - 1; i < outline.length; j = i, i += 1) {
-        const [[ax, ay], [bx, by]] = [outline[i], outline[j]]
+      outline.forEach(([ax, ay], i) => {
+        const [bx, by] = outline.at(i - 1)
         if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) odd = !odd
-      }
+      })
       if (odd) rows.push(row)
     })
     return rows
@@ -77,19 +61,13 @@ export class Places {
     const members = names.map(() => [[], []])
     for (let row = 0; row < this.count; row += 1) {
       if (labels[row] === LOOSE || !this.has(row)) continue
-      members[labels[row]]?.[0].push(this.positions[2 * row])
-      members[labels[row]]?.[1].push(this.positions[2 * row + 1])
+      members[labels[row]]?.forEach((side, i) => side.push(this.positions[2 * row + i]))
     }
-    const middle = (values) => Uint16Array.from(values).sort()[values.length >> 1] / 65535
-    return members
-      .map(([xs, ys], label) => ({
-        label,
-        name: names[label],
-        count: xs.length,
-        x: middle(xs),
-        y: middle(ys),
-      }))
-      .filter(({ count }) => count)
-      .sort((a, b) => b.count - a.count)
+    const middle = (values) => Uint16Array.from(values).sort()[values.length >> 1] / MOST
+    const cluster = ([xs, ys], label) => {
+      return { label, name: names[label], count: xs.length, x: middle(xs), y: middle(ys) }
+    }
+    const all = members.map(cluster).filter(({ count }) => count)
+    return all.sort((a, b) => b.count - a.count)
   }
 }

@@ -6,11 +6,11 @@ const NARROW = 768
 const ITEMS = '[data-testid="stSidebarNavItems"]'
 const COLLAPSE = '[data-testid="stSidebarCollapseButton"] button'
 
-export default component(() => {
-  const leave = ({ target }) => {
+export default component(({ on }) => {
+  on(document, "click", ({ target }) => {
     const chosen = target.closest?.('[data-testid="stSidebarNavLink"]')
     if (chosen && innerWidth <= NARROW) document.querySelector(COLLAPSE)?.click()
-  }
+  })
   const group = () => {
     for (const node of document.querySelectorAll(`${ITEMS}, ${ITEMS} li`)) {
       node.setAttribute("role", node.tagName === "LI" ? "none" : "group")
@@ -18,10 +18,6 @@ export default component(() => {
   }
   const watch = new MutationObserver(group)
   watch.observe(document.body, { childList: true, subtree: true })
-  document.addEventListener("click", leave)
   group()
-  return () => {
-    watch.disconnect()
-    document.removeEventListener("click", leave)
-  }
+  return () => watch.disconnect()
 })

@@ -166,21 +166,15 @@ const head = (page) => {
 }
 
 export default component((drawn) => {
-  const { data, root, state } = drawn
+  const { data, on, root, state } = drawn
   const page = new ResultPage(drawn)
   page.redraw()
-  const onKey = (event) => page.pressed(event)
-  const onFocus = (event) => page.focused(event)
-  document.addEventListener("keydown", onKey)
-  root.addEventListener("focusin", onFocus)
+  on(document, "keydown", (event) => page.pressed(event))
+  on(root, "focusin", (event) => page.focused(event))
   announce(root)
   // Another page of results is read from its top: what was clicked stands below it.
   const first = data.results[0]?.rank
   if ("first" in state && state.first !== first) root.scrollIntoView({ block: "start" })
   state.first = first
-  return () => {
-    document.removeEventListener("keydown", onKey)
-    root.removeEventListener("focusin", onFocus)
-    if (shownRoot === root) announce(null)
-  }
+  return () => shownRoot === root && announce(null)
 })

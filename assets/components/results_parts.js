@@ -1,16 +1,8 @@
 // What a result shows of itself: how it moved, evidence, facts, a model's words.
 import {
-  beginning,
-  button,
-  evidence,
-  html,
-  marked,
-  metaLine,
-  passage,
-  roleClass,
-  toolbar,
+  beginning, button, evidence, html, marked, metaLine, passage, roleClass, sentence, toolbar,
 } from "./base.js"
-import { showPair } from "./results_pair.js"
+import { showDialog } from "./keys.js"
 
 const LONGEST = 40 // sentences of a text that are shown at once
 
@@ -90,11 +82,9 @@ const scenarioOf = ({ source, model, need, why, score }) => {
 const reason = (words) => (words ? html`<div class="why text">${words}</div>` : "")
 
 const unfolded = ({ doc_id, evidence: pairs, explanation, sentences, fact_marks }, page) => {
-  const rows = sentences.map(({ role, letter, text }, i) => {
-    return html`<div class="line ${roleClass(role)}">
-      <span class="letter">${letter}</span>${marked(text, fact_marks[i])}
-    </div>`
-  })
+  const rows = sentences.map((one, i) =>
+    sentence(one, { cls: "line", words: marked(one.text, fact_marks[i]) }),
+  )
   const { whole } = page.state
   return html`<div>
     ${pairs.slice(1).map((pair) => evidence(pair))}
@@ -135,6 +125,50 @@ const generatedBy = ({ doc_id, title }, words, page) => {
         : words.lines.map((line) => html`<p class="text">${line}</p>`)
     }
   </section>`
+}
+
+// The seed and a result side by side, aligned by aspect: what each says of it.
+const ofRole = ({ sentences }, marks, role) =>
+  sentences.flatMap(({ text, role: own }, i) =>
+    (own ?? null) === role ? [marked(text, marks[i], "said")] : [],
+  )
+
+const side = (whose, lines, aspect) => {
+  const none = aspect ? `No sentence of ${aspect}.` : "No other sentence."
+  return html`<div class="side">
+    <span class="who">${whose}</span>
+    ${lines.length ? lines : html`<span class="none">${none}</span>`}
+  </div>`
+}
+
+const titleSide = (whose, one) =>
+  html`<div class="side">
+    <div class="kicker">${whose}</div>
+    <div class="title text">${one.title || "Pasted text"}</div>
+    ${metaLine(one)}
+  </div>`
+
+const showPair = (parent, result, { seed, aspects }) => {
+  const row = ({ name, letter }, role) => {
+    const own = ofRole(seed, result.seed_marks, role)
+    const its = ofRole(result, result.own_marks, role)
+    if (!name && !own.length && !its.length) return ""
+    return html`<section class="aspectrow ${roleClass(role)}">
+      <h3><span class="letter">${letter}</span> ${name ?? "No aspect"}</h3>
+      ${side("Seed", own, name)}${side("Result", its, name)}
+    </section>`
+  }
+  showDialog(
+    parent,
+    "pairdialog",
+    "Side by side, by aspect",
+    html`<div class="aspectrow titles">
+        <div></div>
+        ${titleSide("Seed", seed)}${titleSide(`Result ${result.rank}`, result)}
+      </div>
+      ${aspects.map(row)}${row({ letter: "·" }, null)}
+      <p class="small">Highlighted: matching words in the evidence.</p>`,
+  )
 }
 
 const actions = (result, page) => {

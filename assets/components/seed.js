@@ -1,6 +1,6 @@
 // The seed card: the document with its sentences by role. A click on a role makes it the
 // aspect; a click on a sentence matches only the selected sentences.
-import { beginning, component, html, metaLine, render, roleClass } from "./base.js"
+import { beginning, component, html, metaLine, render, roleClass, sentence } from "./base.js"
 
 const wholes = new Set() // seeds whose text is shown to its end
 const LONGEST = 10 // sentences that are shown at once
@@ -20,15 +20,14 @@ export default component(({ data, root, send }) => {
       >${letter} · ${name}</button>`
   }
 
-  const row = ({ role, letter, text }, index) => {
+  const row = (one, index) => {
     const weight = weights[index] ?? 0
     const words = weight
       ? `Weight in aspect: ${Math.round(weight * 100)} %`
       : "Click: match only selected sentences"
-    return html`<button title=${words} aria-pressed=${focus.includes(index)}
-      class="sentence ${roleClass(role)}${weight > LEAST ? " on" : ""}"
-      @click=${() => send("focus", { index })}
-      ><span class="letter">${letter}</span><span class="text">${text}</span></button>`
+    const cls = weight > LEAST ? "sentence on" : "sentence"
+    const does = () => send("focus", { index })
+    return sentence(one, { cls, title: words, pressed: focus.includes(index), does })
   }
 
   const text = () => {

@@ -2,7 +2,7 @@
 import { button, component, render } from "./base.js"
 import { shownRoot, toResults } from "./results.js"
 
-export default component(({ root }) => {
+export default component(({ on, root }) => {
   render(button("skip", "Skip to results", null, toResults), root)
   const watcher = new IntersectionObserver(([{ isIntersecting, boundingClientRect }]) =>
     root.classList.toggle("there", isIntersecting || boundingClientRect.top < 0),
@@ -13,10 +13,7 @@ export default component(({ root }) => {
     root.classList.toggle("there", !shownRoot)
     if (shownRoot) watcher.observe(shownRoot)
   }
-  document.addEventListener("seedlens-results", watch)
+  on(document, "seedlens-results", watch)
   watch()
-  return () => {
-    document.removeEventListener("seedlens-results", watch)
-    watcher.disconnect()
-  }
+  return () => watcher.disconnect()
 })

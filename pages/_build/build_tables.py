@@ -188,7 +188,7 @@ def read(explorer: Explorer, corpus: str, doc_id: str, quote: str) -> None:
     try:
         document = explorer.document(corpus, doc_id)
     except SeedLensError as error:  # deleted since
-        st.html(el("div.bd-card", el("div", error.message)))
+        st.html(el("div.sl-card.bd-card", el("div", error.message)))
         return
     st.html(document_html(document, quote))
 

@@ -20,7 +20,7 @@ ROLE_COLOURS = {
     False: ("#1d5f9e", "#964400", "#0a5c3c", "#7e1be1", "#510c4b", "#271290", "#6f5775", "#691803"),
     True: ("#8cc1f5", "#f2ac6b", "#9be8a4", "#f06cc3", "#dbea30", "#84f3e7", "#c3a212", "#78a893"),
 }
-"""The roles' colours of ``assets/components/base.css``, light (False) and dark."""
+"""The roles' colours of ``assets/style.css``, light (False) and dark."""
 PAPER = {False: "#fbfaf6", True: "#191815"}
 INK = {False: "#23211c", True: "#ece8dd"}
 ACCENT = {False: "#7a2e3a", True: "#e39aa5"}

@@ -26,12 +26,14 @@ def component(name: str, *styles: str) -> Any:
     # An import with the address of this server, which Streamlit's blob of the script has not. One
     # that fails is tried again at the next drawing; browsers keep failures, hence another address.
     address = f"`{ADDRESS}/{name}.js${{tries++ ? `?again=${{tries}}` : ''}}`"
-    module = f"await import(new URL({address}, document.baseURI))"
+    load = f"import(new URL({address}, document.baseURI))"
+    failed = "(error) => { module = null; throw error }"
     return st.components.v2.component(
         f"seedlens_{name}",
         html='<div class="root"></div>',
         css="".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists()),
-        js=f"let draw, tries = 0\nexport default async (c) => (draw ??= ({module}).default)(c)",
+        js="let module, tries = 0\nexport default async (c) => "
+        f"(await (module ??= {load}.catch({failed}))).default(c)",
     )
 
 

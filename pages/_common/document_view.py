@@ -16,7 +16,7 @@ from engine.types.documents import Document, FactMatch, Sentence, Span, paper_li
 from engine.types.lenses import Lens
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence, FoundDocument, TermPassage
-from pages._common.components import Event, component, listen, listeners
+from pages._common.components import Event, component, listeners
 from pages._common.kit import Html, el, html
 from pages._common.kit import document as card
 from pages._common.shared import error_boundary, remembered
@@ -192,7 +192,6 @@ def excerpt(text: str, spans: Sequence[Span], length: int = 300) -> tuple[str, l
 
 BROWSE_PAGE = 10
 MOST_FOUND = 12
-_PICKER = component("picker")
 _FINDER = component("finder")
 
 
@@ -274,11 +273,3 @@ def _row(found: FoundDocument, *, browsed: bool = False) -> dict[str, Any]:
         "snippet": snippet,
         "marks": marks,
     }
-
-
-def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
-    """Titles to choose one from."""
-    if documents:
-        rows = [{"doc_id": d.doc_id, "title": title_of(d), "year": d.year} for d in documents]
-        heard = listen(key, "pick", on_pick)
-        _PICKER(key=key, data={"documents": rows}, on_pick_change=heard)

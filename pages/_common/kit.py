@@ -76,7 +76,7 @@ def empty(words: str) -> None:
 def document(kicker: str, title: object, about: str, *body: object, kind: str = "sl-paper") -> Html:
     """A document as a card: what it is, title, facts in a line, its text; kind: CSS classes."""
     return el(
-        f"section.{kind}",
+        f"section.sl-card.{kind}",
         el("div.kicker", kicker),
         el("div.title", title),
         about and el("div.meta", about),

@@ -16,7 +16,7 @@ from engine.types.models import Estimate, ModelReport, TaskProgress, TaskReport
 from engine.types.reranking import Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._common.kit import Html, button, dim, el, html
-from pages._common.shared import as_drawn, attempt, attempt_at, engine, note, remembered
+from pages._common.shared import as_drawn, engine, note, remembered
 from pages._common.waiting import renew_when
 from pages._login import login
 from pages._model.model_settings import chosen, endpoint, usable
@@ -94,7 +94,7 @@ class TaskPanel(Generic[Request, R]):
         **look: Any,
     ) -> None:
         """The button that starts it, and beside it what it takes; widgets: see ``as_drawn``."""
-        key, look = self._key("start"), {"type": "primary", **look}
+        key, look = _key(self.name, "start", self.which), {"type": "primary", **look}
         button(label, key, as_drawn(widgets, start), place=self.place, **look)
         dim(words)
 
@@ -118,11 +118,8 @@ class TaskPanel(Generic[Request, R]):
             resume=partial(self.start, job.request) if job and goes_on else None,
             dismiss=self.tasks.jobs.dismiss,
             more=more,
-            attempt=partial(attempt_at, self.place),
+            place=self.place,
         ).show(job)
-
-    def _key(self, part: str) -> str:
-        return f"{self.name}_{part}_{self.which}" if self.which else f"{self.name}_{part}"
 
     def _line(self, job: TaskJob[R]) -> str:
         """How far it is, in one line of HTML; nothing is counted before the first batch."""
@@ -184,14 +181,14 @@ class JobCard:
     what_stays: str = "Completed work is kept."
     which: str = ""
     border: bool = True
-    attempt: Callable[[Do], None] = attempt
+    place: str = ""  # where what goes wrong in a click is shown; see ``show_problem``
     poll: float = 1.0  # seconds between two looks at a running job
 
     def show(self, job: AnyJob | None) -> None:
         """The card; while the job runs, one line changes in place. Nothing without a job."""
         if job is None:
             return
-        with st.container(border=self.border, key=self._name("job")):
+        with st.container(border=self.border, key=_key(self.key, "job", self.which)):
             if job.running:
                 renew_when(self._has_news, self._running, every=self.poll)
             else:
@@ -234,12 +231,13 @@ class JobCard:
             if self.dismiss is not None and login.acting().may_end(job.owner):
                 self._button("dismiss", "Dismiss", partial(self.dismiss, job.id), self.what_stays)
 
-    def _name(self, part: str) -> str:
-        return f"{self.key}_{part}_{self.which}" if self.which else f"{self.key}_{part}"
-
     def _button(self, part: str, label: str, do: Do, words: str, *, disabled: bool = False) -> None:
-        key = self._name(part)
-        st.button(label, key, words, on_click=self.attempt, args=(do,), disabled=disabled)
+        key = _key(self.key, part, self.which)
+        button(label, key, do, place=self.place, help=words, disabled=disabled)
+
+
+def _key(name: str, part: str, which: str) -> str:
+    return f"{name}_{part}_{which}" if which else f"{name}_{part}"
 
 
 def _halves() -> tuple[Any, Any]:

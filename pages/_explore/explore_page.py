@@ -63,7 +63,7 @@ _TOUR = "explore_tour"
 READING = "explore_read_as"
 _SEED, _SKIP, _CHIPS = component("seed"), component("skip"), component("reading")
 _RESULTS = component("results", "keys")
-_HELP = component("help", "keys", "tour")
+_HELP = component("help", "keys")
 
 
 def _reseed(doc_id: str = "", text_id: str = "") -> None:

@@ -273,7 +273,7 @@ def jobs_section(explorer: Explorer) -> None:
             dismiss=library.jobs.dismiss,
             is_news=partial(_is_news, job),
             what_stays="Indexed documents are kept.",
-            attempt=partial(attempt_at, "jobs"),
+            place="jobs",
         ).show(job)
 
 

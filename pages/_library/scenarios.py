@@ -27,9 +27,16 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from pages._common.document_view import picker, title_of
-from pages._common.kit import Html, dim, el, facts, line, open_part, segments, select
-from pages._common.shared import attempt_at, confirm, engine, error_boundary, show_problem
+from pages._common.document_view import title_of
+from pages._common.kit import Html, button, dim, el, facts, line, open_part, segments, select
+from pages._common.shared import (
+    attempt_at,
+    confirm,
+    engine,
+    error_boundary,
+    escape_label,
+    show_problem,
+)
 from pages._common.tasks import TaskPanel, at_most, is_finished
 from pages._explore.explore_state import View
 from pages._model.model_settings import endpoint, folded_panel
@@ -303,11 +310,9 @@ def found_document(explorer: Explorer, corpus: str, key: str) -> Document:
     found = explorer.find_documents(corpus, words, MOST_FOUND)
     if words.strip() and not found:
         st.caption("No documents contain these words.")
-    picker(
-        [one.document for one in found],
-        on_pick=lambda event: st.session_state.update({picked: event["doc_id"]}),
-        key=f"{key}_found_{corpus}",
-    )
+    for one in (hit.document for hit in found):
+        label, place = escape_label(title_of(one)), f"{key}_found_{corpus}_{one.doc_id}"
+        button(label, place, st.session_state.update, {picked: one.doc_id}, type="tertiary")
     with suppress(UnknownNameError):  # nothing was picked, or it was deleted since
         return explorer.document(corpus, st.session_state.get(picked, ""))
     return explorer.browse(corpus, 0, 1)[0]

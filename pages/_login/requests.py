@@ -23,70 +23,70 @@ from pages._login import login
 from pages._login.streamlit_private import is_host_allowed
 
 VISIT_COOKIE, RETURN_COOKIE = "seedlens_visit", "seedlens_return"
-VISIT = re.compile(r"[A-Za-z0-9_-]{43}")  # what VisitCookie gives out: 256 random bits
+VISIT = re.compile(r"[A-Za-z0-9_-]{43}")  # what visit_cookie gives out: 256 random bits
 SECONDS = 1800
 LONGEST = 2000
 _OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*")  # on this server: no second slash, as of a host
 
 
-def changing(send: Send, change: Callable[[Message, MutableHeaders], object]) -> Send:
-    """``send``, in which the beginning of a response and its headers are changed first."""
-
-    async def send_on(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            change(message, MutableHeaders(scope=message))
-        await send(message)
-
-    return send_on
+Change = Callable[[Message, MutableHeaders], object]
+"""What changes the beginning of a response and its headers."""
 
 
-def _is_page(headers: MutableHeaders) -> bool:
+class Responses:
+    """Changes the beginning of responses; ``change``: of a request, None leaves its response."""
+
+    def __init__(self, app: ASGIApp, change: Callable[[Scope], Change | None]) -> None:
+        self._app, self._change = app, change
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        change = self._change(scope) if scope["type"] == "http" else None
+
+        async def send_on(message: Message) -> None:
+            if change is not None and message["type"] == "http.response.start":
+                change(message, MutableHeaders(scope=message))
+            await send(message)
+
+        await self._app(scope, receive, send_on)
+
+
+def is_page(headers: MutableHeaders) -> bool:
+    """Whether a response is a page."""
     return headers.get("content-type", "").startswith("text/html")
 
 
-class VisitCookie:
+def visit_cookie(scope: Scope) -> Change | None:
     """Gives browsers that open a page an id, which they forget when they are closed."""
+    if VISIT.fullmatch(HTTPConnection(scope).cookies.get(VISIT_COOKIE, "")):
+        return None
+    # A proxy that speaks https for this server says so in a header.
+    scheme = Headers(scope=scope).get("x-forwarded-proto", scope["scheme"])
+    value = f"{VISIT_COOKIE}={secrets.token_urlsafe(32)}; Path=/; HttpOnly; SameSite=Lax"
+    cookie = f"{value}; Secure" if scheme == "https" else value
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def give(_: Message, headers: MutableHeaders) -> None:
+        if is_page(headers):
+            headers.append("set-cookie", cookie)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        def give(_: Message, headers: MutableHeaders) -> None:
-            if _is_page(headers):
-                # A proxy that speaks https for this server says so in a header.
-                asked = Headers(scope=scope)
-                scheme = asked.get("x-forwarded-proto", scope["scheme"])
-                value = f"{VISIT_COOKIE}={secrets.token_urlsafe(32)}; Path=/; HttpOnly"
-                secure = "; Secure" if scheme == "https" else ""
-                headers.append("set-cookie", f"{value}; SameSite=Lax{secure}")
-
-        if scope["type"] == "http":
-            known = HTTPConnection(scope).cookies.get(VISIT_COOKIE, "")
-            send = send if VISIT.fullmatch(known) else changing(send, give)
-        await self._app(scope, receive, send)
+    return give
 
 
-class ReturnAfterLogin:
+def return_after_login(scope: Scope) -> Change | None:
     """Remembers the page that was opened, and sends people there after they logged in."""
+    if scope["method"] != "GET" or not login.is_wanted():
+        return None
+    query = parse_qs(scope["query_string"].decode("latin-1"))
+    # From logging in, and not from logging out.
+    comes_back = scope["path"].endswith(CALLBACK) and "state" in query
+    cookie = _return_cookie(scope)
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def change(message: Message, headers: MutableHeaders) -> None:
+        if comes_back and message["status"] in (302, 303, 307):
+            headers["location"] = returning_to(scope) or headers["location"]
+        elif cookie and is_page(headers):
+            headers.append("set-cookie", cookie)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "GET" and login.is_wanted():
-            query = parse_qs(scope["query_string"].decode("latin-1"))
-            # From logging in, and not from logging out.
-            comes_back = scope["path"].endswith(CALLBACK) and "state" in query
-            cookie = _return_cookie(scope)
-
-            def change(message: Message, headers: MutableHeaders) -> None:
-                if comes_back and message["status"] in (302, 303, 307):
-                    headers["location"] = returning_to(scope) or headers["location"]
-                elif cookie and _is_page(headers):
-                    headers.append("set-cookie", cookie)
-
-            send = changing(send, change)
-        await self._app(scope, receive, send)
+    return change
 
 
 def _return_cookie(scope: Scope) -> str:
@@ -113,7 +113,6 @@ def returning_to(scope: Scope) -> str:
 
 UNKNOWN = "Host not allowed. An administrator can add it to allowedHosts in .streamlit/config.toml."
 _PORTS = {"http": 80, "https": 443}
-ONE_YEAR = "max-age=31536000"
 
 
 class SameOrigin:
@@ -170,22 +169,14 @@ def is_same_origin(origin: str | None, host: str) -> bool:
         return False
 
 
-class OnlyHttps:
+def only_https(_: Scope) -> Change | None:
     """Keeps cookies and browsers to https where ``redirect_uri`` says that people come by it."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def change(message: Message, headers: MutableHeaders) -> None:
+        headers["strict-transport-security"] = "max-age=31536000"  # a year
+        message["headers"] = [(k, _secure(v) if k == b"set-cookie" else v) for k, v in headers.raw]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        def change(message: Message, headers: MutableHeaders) -> None:
-            headers["strict-transport-security"] = ONE_YEAR
-            message["headers"] = [
-                (k, _secure(v) if k == b"set-cookie" else v) for k, v in headers.raw
-            ]
-
-        if scope["type"] == "http" and login.is_https():
-            send = changing(send, change)
-        await self._app(scope, receive, send)
+    return change if login.is_https() else None
 
 
 def _secure(cookie: bytes) -> bytes:

@@ -81,7 +81,7 @@ def titles_part(key: str, _titles: Sequence[str]) -> bytes:
 
 
 def packed(about: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic] | bytes]) -> bytes:
-    """A part as ``unpacked`` (assets/components/map_store.js) reads it, little-endian: a head as
+    """A part as ``unpacked`` (assets/components/map_part.js) reads it, little-endian: a head as
     JSON, then arrays of uint8 or uint16, or bytes, which are compressed lines of text."""
     parts = {name: a if isinstance(a, bytes) else a.tobytes() for name, a in arrays.items()}
     kinds = {

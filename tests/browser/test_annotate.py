@@ -188,28 +188,6 @@ def candidate_text(page):
     return page.locator(".candidate .title").inner_text()
 
 
-def test_fast_held_and_doubled_presses_judge_one_item_each(visit, explorer):
-    project = make_project(explorer, "fast", 40)
-    page = sit_down(visit, project, "Ada")
-    for _ in range(20):
-        page.keyboard.down("2")
-        page.wait_for_timeout(30)
-    page.keyboard.up("2")
-    stored(page, "1 of 40")
-    for done, name in enumerate(("Similar", "Skip", "Unsure"), 2):
-        page.get_by_role("button", name=name).dblclick()
-        stored(page, f"{done} of 40")
-    page.locator(".kicker", has_text="Candidate").click()  # the focus leaves the buttons
-    for _ in range(20):
-        before = candidate_text(page)
-        page.keyboard.press("1")
-        assert candidate_text(page) != before, "nobody waits for the app"
-        page.wait_for_timeout(100)
-    stored(page, "24 of 40")
-    assert len({j.doc_id for j in said(explorer, project, "Ada")}) == 24
-    assert len(explorer.annotation.history(project)) == 24
-
-
 @pytest.fixture
 def other(browser, server):
     visitor = visit_with(browser, server)

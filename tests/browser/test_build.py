@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from engine.types.builds import BuildSpec
-from tests.browser.browser_steps import choose_page, connect, download
+from tests.browser.browser_steps import connect, download
 from tests.fakes.build_answers import builds_collections, demo_methods
 from tests.fakes.model_answers import Knowledge
 from tests.fakes.model_server import serving
@@ -59,11 +59,10 @@ def click_row(page, place, row, *, tick=False):
     table.click(position={"x": 15 if tick else 120, "y": ROW * (row + 1.5)})
 
 
-def settled(page, words="Done"):
-    """The line that says how a run ended."""
+def settled(page):
+    """A run came to its end."""
     line = page.locator(".st-key-build_job").get_by_role("status").first
-    expect(line).to_contain_text(words, timeout=120_000)
-    return line
+    expect(line).to_contain_text("Done", timeout=120_000)
 
 
 def describe(page, name):
@@ -90,28 +89,16 @@ def test_a_collection_is_built_from_an_attribute_and_corrected_between_the_steps
     expect(
         page.get_by_text(re.compile("120 documents: .* requests, up to .* retries"))
     ).to_be_visible()
-    labels(visit, model, explorer)
+    labels(visit, explorer)
     clusters(visit, explorer)
     queries(visit, explorer)
     result(visit, explorer)
 
 
-def labels(visit, model, explorer):
-    """Cancelled and gone on with from another page; one label corrected."""
+def labels(visit, explorer):
+    """One is corrected."""
     page, builds = visit.page, explorer.builds
-    model.behaviour.latency = 0.8
     page.get_by_role("button", name="Label the documents").click()
-    expect(page.get_by_role("progressbar")).to_be_visible()
-    choose_page(page, "Ask")
-    expect(page.get_by_role("progressbar")).to_have_count(0)
-    choose_page(page, "Build")
-    step(page, "Result").click()
-    page.get_by_role("button", name="Show Labels").click()
-    page.get_by_role("button", name="Cancel").click()
-    settled(page, "Cancelled")
-    visit.shoot("build-cancelled")
-    model.behaviour.latency = 0.0
-    page.get_by_role("button", name=re.compile("Resume|Label the documents")).click()
     settled(page)
     expect(step(page, "Labels")).to_contain_text("120 documents")
     click_row(page, "build_labels", 1)

@@ -103,31 +103,6 @@ def test_an_edited_wording_changes_its_ranking_and_no_other(visit):
     expect(page.get_by_label("Instruction of variant 2")).to_have_value(THREE[1]["wording"])
 
 
-@pytest.mark.nightly
-def test_variants_are_added_duplicated_renamed_and_removed(visit):
-    page = compared(visit.open(link()))
-    page.get_by_role("button", name="Duplicate variant 1").click()
-    compared(page, 4)
-    expect(page.get_by_label("Name of variant 2")).to_have_value("base-2")
-    page.get_by_label("Instruction of variant 2").fill("<i>odd</i> & **words**")
-    page.get_by_label("Instruction of variant 2").press("Control+Enter")
-    expect(page.locator(".cmp-verdict", has_text="<i>odd</i> & **words**")).to_be_visible()
-    page.get_by_role("button", name="Remove variant 2").click()
-    compared(page, 3)
-    page.get_by_role("button", name="Add variant").click()
-    compared(page, 4)
-    expect(page.get_by_label("Instruction of variant 4")).to_have_value("")
-    expect(page.locator(".variant").nth(3)).to_contain_text("No instruction")
-    visit.open(
-        link([{**THREE[0], "system": "aspect"}, {**THREE[0], "name": "b", "system": "dense"}])
-    )
-    compared(page, 2)
-    page.get_by_role("button", name="Add variant").click()
-    compared(page, 3)
-    # On dense it would change nothing, whatever it asks for.
-    expect(page.get_by_label("System of variant 3")).to_have_value("aspect")
-
-
 CHARTS = ("rank flow", "rank similarity rbo", "similarity by aspect", "trade-off")
 LONG = [{**row, "name": f"{row['name']}: a name of forty characters, or so"} for row in THREE]
 

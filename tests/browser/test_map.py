@@ -10,8 +10,6 @@ from pages._map.map_parts import rows_from_bits
 from tests.browser.browser_steps import assert_fits, until
 
 POINTS = 2_000
-LIST_DELAY = 300
-"""Milliseconds, more than the page waits after a letter before it looks."""
 
 
 @pytest.fixture(scope="module")
@@ -54,23 +52,6 @@ def test_a_lasso_selects_what_lies_inside_and_one_around_nothing_says_so(drawn):
     drawn.locator("canvas").press("Escape")
     expect(drawn.get_by_role("status")).to_have_text("Nothing selected")
     assert told(drawn) == []
-
-
-def test_documents_are_found_and_chosen_by_keyboard(drawn):
-    field = drawn.get_by_label("Find in titles on the map")
-    field.fill("subject 1234")
-    field.press("Enter")
-    expect(drawn.get_by_text("1 document on the map")).to_be_visible()
-    drawn.wait_for_timeout(LIST_DELAY)
-    expect(drawn.get_by_role("button", name="A study of subject 1234")).to_be_focused()
-    drawn.keyboard.press("Enter")
-    expect(drawn.get_by_role("status")).to_contain_text("subject 1234")
-    assert told(drawn) == [1234]
-    drawn.get_by_role("button", name="Move").click()
-    drawn.locator("canvas").press("0")
-    until(drawn, lambda: drawn.locator(".cluster.coarse:visible").count() > 3, what="all clusters")
-    drawn.locator(".cluster.coarse:visible").first.press("Enter")
-    until(drawn, lambda: len(told(drawn)) > 100, what="a cluster that is selected")
 
 
 def test_documents_without_an_aspect_leave_its_map_with_a_word_about_them(drawn):

@@ -67,28 +67,6 @@ def test_pages_a_reload_and_a_new_tab_find_the_search(visit, server, tmp_path):
     expect(wording(second)).to_have_value(WORDING)
 
 
-def test_each_page_is_one_entry_of_the_history_in_whichever_order_its_address_comes(visit):
-    page = visit.open("/")
-    until(page, lambda: page.evaluate("history.tidied"), what="the components of the page")
-    for addresses, entries in (
-        (["/x?q=1", "/x?q=2"], ["/x?q=1", "/x?q=2"]),  # a page that was changed
-        (["/x?q=1", "/y", "/y?q=2"], ["/x?q=1", "/y?q=2"]),  # one that says what it shows
-        (["/x?q=1", "/x?q=2", "/y?q=2"], ["/x?q=1", "/y?q=2"]),  # before it has its path
-        (["/x", "/x?q=2", "/y?q=2"], ["/x", "/y?q=2"]),
-    ):
-        seen = page.evaluate(
-            """(addresses) => {
-              history.pushState({}, "", "/before")
-              for (const address of addresses) history.pushState({}, "", address)
-              const urls = navigation.entries().map((entry) => new URL(entry.url))
-              const from = urls.findLastIndex((url) => url.pathname === "/before")
-              return urls.slice(from + 1).map((url) => url.pathname + url.search)
-            }""",
-            addresses,
-        )
-        assert seen == entries
-
-
 def of_new_connections(page):
     """Tells whether a page received anything over a connection that it makes from now on."""
     frames: list[object] = []

@@ -14,7 +14,7 @@ ADDRESS = "http://components.test/"
 LIGHT = {"background-color": "#fbfaf6", "text-color": "#23211c", "primary-color": "#7a2e3a"}
 DARK = {"background-color": "#191815", "text-color": "#ece8dd", "primary-color": "#e39aa5"}
 # Draws as Streamlit does: in a shadow tree, once more with new data or another theme.
-MOUNT = """async ([name, css, data, theme]) => {
+MOUNT = """async ([name, css, page, data, theme]) => {
   for (const [key, value] of Object.entries(theme)) {
     document.body.style.setProperty(`--st-${key}`, value)
   }
@@ -23,6 +23,7 @@ MOUNT = """async ([name, css, data, theme]) => {
     document.body.append(host)
     globalThis.parent_ = host.attachShadow({ mode: "open" })
     parent_.innerHTML = `<div><div class="root"></div><style>${css}</style></div>`
+    document.head.append(Object.assign(document.createElement("style"), { textContent: page }))
     globalThis.calls = []
   }
   const { default: draw } = await import(`/${name}.js`)
@@ -43,7 +44,9 @@ class Mounted:
 
     def draw(self, data, theme=LIGHT):
         """Draw it with this data, the first time or once more."""
-        self.page.evaluate(MOUNT, [self._name, self._css, json.loads(json.dumps(data)), theme])
+        page = (FOLDER.parent / "style.css").read_text("utf-8")
+        plain = json.loads(json.dumps(data))
+        self.page.evaluate(MOUNT, [self._name, self._css, page, plain, theme])
         return self.page.locator(".root").first
 
     def calls(self):

@@ -291,7 +291,6 @@ EVERY: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "results": (("keys",), results()),
     "trail": ((), trail()),
     "finder": ((), finder()),
-    "picker": ((), {"documents": [{"doc_id": "a", "title": HOSTILE, "year": 2000}]}),
     "compare_variants": ((), variants()),
     "compare_flow": (("figure",), flow()),
     "compare_papers": ((), papers()),

@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.components.conftest import DARK
-from tests.components.samples import SHOWN, finder, help_, reading, results, seed, trail
+from tests.components.samples import SHOWN, finder, help_, reading, result, results, seed, trail
 
 
 def test_the_seed_card_sends_aspects_and_sentences_and_shows_words_as_words(mount):
@@ -116,6 +116,20 @@ def test_results_are_walked_graded_kept_and_unfolded_by_keys(mount):
     expect(second.locator(".abstract")).to_have_count(0)
 
 
+def test_documents_are_told_apart_by_ids_of_any_kind(mount):
+    ids = ["constructor", "__proto__", "hasOwnProperty"]
+    shown = [result(rank, doc_id=doc_id) for rank, doc_id in enumerate(ids, 1)]
+    found = mount("results", "keys")
+    root = found.draw(results(results=shown, generated=[], graded=[["__proto__", 1]]))
+    expect(root.get_by_role("button", pressed=True)).to_have_count(2)  # and "Cards"
+    for article in root.locator("article").all():
+        article.get_by_role("button", name="2:").click()
+        article.get_by_role("button", name="Keep “").click()
+    expect(root.locator("article").get_by_role("button", pressed=True)).to_have_count(6)
+    kept = [event["doc_id"] for event in found.calls()[-1][1] if event["name"] == "keep"]
+    assert kept == ids
+
+
 def test_a_table_is_sorted_by_its_headings(mount):
     found = mount("results", "keys")
     root = found.draw(results(layout="table", graded=[["doc-3", 2]]))
@@ -188,7 +202,7 @@ def test_a_seed_is_found_by_words_with_the_keyboard_or_pasted(mount):
 
 
 def test_the_tour_is_left_once_and_can_be_started_again(mount):
-    page_help = mount("help", "keys", "tour")
+    page_help = mount("help", "keys")
     root = page_help.draw(help_(tour=True))
     stop = page_help.page.get_by_role("dialog", name="Seed")
     expect(stop).to_be_focused()

@@ -4,8 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-HOSTILE = "<img src=x onerror=alert(1)> \u202eabc"
-SHOWN = "<img src=x onerror=alert(1)> \u25caabc"
+from tests.components.samples import HOSTILE, SHOWN
 
 
 def document(doc_id, **more):

@@ -43,6 +43,29 @@ def test_a_key_judges_one_item_at_once_and_its_judgment_is_sent_until_it_is_sett
     expect(root.get_by_role("status")).to_have_text("No")
 
 
+def test_fast_held_and_doubled_presses_judge_one_item_each(mount):
+    keys = [f"k{i}" for i in range(30)]
+    [first, *_] = judging()["items"]
+    items = [{**first, "key": key, "doc_id": key, "title": key} for key in keys]
+    progress = {**judging()["progress"], "total": 30}
+    desk = mount("annotate", "keys")
+    root = desk.draw(judging(items=items, next=keys, progress=progress))
+    done = root.locator(".progress .words")
+    for _ in range(20):
+        desk.page.keyboard.down("2")
+    desk.page.keyboard.up("2")
+    expect(done).to_contain_text("1 of 30")
+    for count, name in enumerate(("grade 1", "Skip", "Unsure"), 2):
+        root.get_by_role("button", name=name).dblclick()
+        expect(done).to_contain_text(f"{count} of 30")
+    root.locator(".kicker", has_text="Candidate").click()  # the focus leaves the buttons
+    for count in range(4, 24):
+        expect(root.locator(".candidate .title")).to_have_text(keys[count])
+        desk.page.wait_for_timeout(60)  # a key that bounces is one press
+        desk.page.keyboard.press("1")
+    expect(done).to_contain_text("24 of 30")
+
+
 def test_guidelines_and_evidence_open_by_keys_and_keep_where_they_were_scrolled_to(mount):
     desk = mount("annotate", "keys")
     root = desk.draw(judging())
@@ -81,7 +104,7 @@ def test_a_slow_app_is_not_asked_again_while_it_works(browser):
     page.clock.install(time=0)
     page.clock.pause_at(1000)  # only `told` lets time pass
     page.evaluate("""async () => {
-        const { Outbox } = await import("/annotate_outbox.js")
+        const { Outbox } = await import("/annotate_session.js")
         globalThis.box = new Outbox()
         box.messages = box.runs = 0
         box.send = () => { box.messages += 1 }

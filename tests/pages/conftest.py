@@ -1,11 +1,13 @@
 """Pages under AppTest."""
 
+import os
 import sys
 
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
+from pages._login import login
 from tests.fakes.model_answers import MODEL
 
 
@@ -40,6 +42,21 @@ def _no_cache_outlives_a_test():
 def clear_caches():
     st.cache_data.clear()
     st.cache_resource.clear()
+
+
+@pytest.fixture
+def secrets(tmp_path, monkeypatch):
+    """The place of ``secrets.toml``, and a process that was not asked for login before."""
+    before = dict(os.environ)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".streamlit").mkdir()
+    st.secrets._reset()
+    login._wanted.clear()
+    yield tmp_path / ".streamlit" / "secrets.toml"
+    login._wanted.clear()
+    st.secrets._reset()
+    os.environ.clear()
+    os.environ.update(before)
 
 
 @pytest.fixture

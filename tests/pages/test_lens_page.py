@@ -27,7 +27,7 @@ def test_the_library_leads_to_the_editor_and_back(small_copy, serve):
 def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(page, small_copy):
     before = small_copy.library.lens("small")
     assert page.button(key="lens_use").disabled
-    assert shown(page).count('class="sl-paper') == 10
+    assert shown(page).count("sl-card sl-paper") == 10
     click(page, "lens_remove_0")
     click(page, "lens_down_1")
     click(page, "lens_add")

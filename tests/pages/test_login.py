@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from contextlib import suppress
 
 import pytest
@@ -46,21 +45,6 @@ PEOPLE = """
 "grace@example.org" = { name = "Grace", role = "lead" }
 """
 PAGES = ("explore", "compare", "annotate", "evaluate", "build", "ask", "library")
-
-
-@pytest.fixture
-def secrets(tmp_path, monkeypatch):
-    """The place of ``secrets.toml``, and a process that was not asked for login before."""
-    before = dict(os.environ)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".streamlit").mkdir()
-    st.secrets._reset()
-    login._wanted.clear()
-    yield tmp_path / ".streamlit" / "secrets.toml"
-    login._wanted.clear()
-    st.secrets._reset()
-    os.environ.clear()
-    os.environ.update(before)
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """What pages say of a language model: estimates, reports, and where its endpoint is read from."""
 
-import os
 from dataclasses import replace
 
 import pytest
-import streamlit as st
 
 from engine.types.documents import Document
 from engine.types.models import Estimate, ModelReport
@@ -23,19 +21,6 @@ REPORT = ModelReport(
     cost=0.12, seconds=7.44,
     position_bias=0.58,
 )  # fmt: skip
-
-
-@pytest.fixture
-def secrets(tmp_path, monkeypatch):
-    """The place of ``secrets.toml``; nothing of it is left behind."""
-    monkeypatch.chdir(tmp_path)
-    before = dict(os.environ)
-    st.secrets._reset()
-    (tmp_path / ".streamlit").mkdir()
-    yield tmp_path / ".streamlit" / "secrets.toml"
-    st.secrets._reset()
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def test_an_estimate_says_what_is_the_most_and_what_is_about_right():
@@ -119,6 +104,12 @@ def test_a_link_restores_how_to_rerank_and_asks_nothing(page):
     page.toggle(key="explore_rerank").set_value(False).run()
     assert "rerank" not in page.query_params
     assert "depth" not in page.query_params
+
+
+def test_without_a_model_the_page_says_how_to_connect_one(demo):
+    page = visit("explore", corpus="demo", seed="demo-0232", aspect="method", rerank="pairwise")
+    for way in ("Hosted", "vllm serve", "ollama pull"):
+        assert way in shown(page, "markdown", "caption", "code")
 
 
 def test_a_link_that_asks_for_the_impossible_says_so(page):

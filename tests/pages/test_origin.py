@@ -28,7 +28,13 @@ from engine.config import ROOT
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import guard, login
 from pages._login.guard import GuardSessions
-from pages._login.requests import OnlyHttps, SameOrigin, VisitCookie, is_same_origin
+from pages._login.requests import (
+    Responses,
+    SameOrigin,
+    is_same_origin,
+    only_https,
+    visit_cookie,
+)
 from tests.pages.visits import passed_on
 
 
@@ -45,7 +51,12 @@ def client(base="http://localhost:8501"):
         Route("/auth/logout", lambda _: HTMLResponse("logged out")),
         WebSocketRoute("/_stcore/stream", _welcome),
     ]
-    layers = [Middleware(m) for m in (SameOrigin, OnlyHttps, GuardSessions, VisitCookie)]
+    layers = [
+        Middleware(SameOrigin),
+        Middleware(Responses, only_https),
+        Middleware(GuardSessions),
+        Middleware(Responses, visit_cookie),
+    ]
     return TestClient(Starlette(routes=routes, middleware=layers), base_url=base)
 
 
@@ -85,21 +96,14 @@ def test_a_websocket_of_a_page_on_another_port_is_refused():
         pass
 
 
-@pytest.mark.parametrize("https", [True, False])
-def test_cookies_and_browsers_keep_to_https_where_people_come_by_it(https, monkeypatch):
-    monkeypatch.setattr(login, "is_https", lambda: https)
-    answer = client().get("/")
-    assert ("; Secure" in answer.headers["set-cookie"]) is https
-    assert ("strict-transport-security" in answer.headers) is https
-
-
 SERVED = """
 import json
 from starlette.testclient import TestClient
 import app
 
 client, found = TestClient(app.app, base_url="http://localhost:8501"), {}
-for path, headers in (("/", {}), ("/_stcore/metrics", {}), ("/", {"host": "evil.example"})):
+for path, headers in (("/", {}), ("/_stcore/metrics", {}), ("/_stcore/upload_file/a/b", {}),
+                      ("/", {"host": "evil.example"})):
     answer = client.get(path, headers=headers)
     found[path + headers.get("host", "")] = (answer.status_code, dict(answer.headers))
 print(json.dumps(found))
@@ -127,7 +131,7 @@ def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(tmp_path)
     )  # fmt: skip
     found = json.loads(done.stdout)
     assert {path: status for path, (status, _) in found.items()} == {
-        "/": 200, "/_stcore/metrics": 403, "/evil.example": 403,
+        "/": 200, "/_stcore/metrics": 403, "/_stcore/upload_file/a/b": 403, "/evil.example": 403,
     }  # fmt: skip
     page = found["/"][1]
     assert "default-src 'self'" in page["content-security-policy"]

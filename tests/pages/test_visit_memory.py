@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from pages._common.visit_memory import Visits
-from pages._login.requests import VISIT, VisitCookie
+from pages._login.requests import VISIT, Responses, visit_cookie
 from pages._login.requests import VISIT_COOKIE as COOKIE
 
 KEY = "sk-Zq8vT3nR5wXy7Lm2"
@@ -21,7 +21,7 @@ def client(address="http://testserver"):
         Route("/", lambda _: HTMLResponse("<p>a page")),
         Route("/health", lambda _: JSONResponse({"well": True})),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(VisitCookie)])
+    app = Starlette(routes=routes, middleware=[Middleware(Responses, visit_cookie)])
     return TestClient(app, base_url=address)
 
 

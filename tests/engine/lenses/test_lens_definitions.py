@@ -151,7 +151,7 @@ def _luminance(colour):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_as_many_aspects_as_a_lens_may_have_can_be_read_in_colour(theme):
     """WCAG 2.2, 1.4.3: text needs a contrast of 4.5:1."""
-    style = (ASSETS / "components" / "base.css").read_text("utf-8")
+    style = (ASSETS / "style.css").read_text("utf-8")
     pairs = re.findall(r"--role-\d: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", style)
     colours = [pair[theme == "dark"] for pair in pairs]
     assert len(set(colours)) == len(colours) == MOST_ASPECTS

@@ -1,6 +1,8 @@
-"""Explore with a language model, which is a real server on loopback that knows the grades."""
+"""Explore and Compare with a language model, a real server on loopback that knows the grades."""
 
+import json
 import re
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser import browser_steps
 from tests.browser.conftest import ROOT, visit_with
 from tests.fakes.model_answers import read_knowledge
-from tests.fakes.model_server import serving
+from tests.fakes.model_server import obedient, serving
 from tests.fakes.model_sessions import KEY
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
@@ -65,21 +67,6 @@ def report(page):
 
 def ask(page):
     page.get_by_role("button", name="Rerank", exact=True).click()
-
-
-@pytest.mark.nightly
-def test_without_a_model_the_switch_says_how_to_connect_one(visit):
-    page = open_search(visit, PLAIN)
-    before = titles(page)
-    page.get_by_text("Advanced: system, model").click()
-    page.get_by_text("Rerank with a model").click()
-    expect(page).to_have_url(re.compile("rerank=pairwise"))
-    for way in ("Hosted", "vllm serve", "ollama pull"):
-        expect(panel(page).get_by_text(way)).to_be_visible()
-    expect(page.get_by_role("button", name="Rerank", exact=True)).to_have_count(0)
-    expect(page.locator("article .title")).to_have_text(before)
-    expect(page.get_by_role("button", name="explain with the model")).to_have_count(0)
-    visit.shoot("explore-model-none")
 
 
 def test_a_model_is_connected_for_the_visit_and_its_key_is_seen_nowhere(visit, model, server):
@@ -165,3 +152,42 @@ def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(visit, m
     other = page.locator("article").nth(3)
     other.get_by_role("button", name="explain with the model").click()
     expect(other.locator(".generated")).to_contain_text("could not explain this")
+
+
+VARIANTS = [
+    {"name": "base", "wording": "Papers that use a similar method or procedure."},
+    {"name": "deaf", "wording": "Papers that use a similar method.", "system": "dense"},
+    {"name": "none", "wording": "", "system": "dense"},
+]
+COMPARED = {"corpus": "demo", "seed": "demo-0232", "aspect": "method", "rerank": "pairwise-lite"}
+
+
+@pytest.mark.nightly
+def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(visit, model):
+    model.behaviour.handlers = [obedient(model.answerer)]
+    params = {**COMPARED, "rerank_depth": "40", "variants": json.dumps(VARIANTS)}
+    page = visit.open(f"/compare?{urlencode(params)}")
+    verdicts = page.locator(".cmp-verdict")
+    expect(verdicts).to_have_count(3, timeout=60_000)
+    expect(verdicts.nth(1)).to_contain_text("does not read wordings")
+    browser_steps.connect(page, model.url, KEY)
+    run_area = page.locator(".st-key-compare_run")
+    estimate = re.compile(r"All 3 variants: \d+ requests in \d+ rounds")
+    expect(run_area).to_contain_text(estimate)
+    assert model.seen.questions == 0, "nobody pressed the button"
+    model.behaviour.latency = 0.3
+    run_area.get_by_role("button", name="Rerank", exact=True).click()
+    expect(run_area.get_by_role("progressbar")).to_be_visible()
+    expect(run_area).to_contain_text(
+        re.compile(r"[12] of 3 variants done.*round \d+ of \d+.*\d+ requests")
+    )
+    expect(run_area.locator(".md-line.sl-dim")).to_contain_text(
+        re.compile(r"\d+ requests in \d+ rounds")
+    )
+    expect(verdicts.nth(1)).to_contain_text("“deaf” on dense with the model follows")
+    expect(verdicts.nth(1)).to_contain_text(
+        re.compile(r"The model moved \d+ of the top 20, .* Original: no effect\.")
+    )
+    expect(verdicts.nth(2)).to_contain_text("changes nothing")
+    page.get_by_role("radio", name="Original").click()
+    expect(verdicts.nth(1)).to_contain_text("does not read wordings")
