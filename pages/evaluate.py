@@ -21,15 +21,18 @@ with open_page("evaluate_page.css") as (explorer, _):
         evaluate_files.own_files(explorer, collections)
     else:
         page = open_view(explorer, collections)
-        gap = page.view.part == "gap"
         with st.container(key="evaluate_controls"):
-            (evaluate_page.gap_controls if gap else evaluate_page.controls)(page)
+            evaluate_page.controls(page)
         evaluate_page.about(page.info)
         if not page.info.problem:
             with error_boundary():
-                show = evaluate_results.gap_results if gap else evaluate_results.evaluation_results
+                show = (
+                    evaluate_results.gap_results
+                    if page.gap
+                    else evaluate_results.evaluation_results
+                )
                 show(page)
-        if not gap:
+        if not page.gap:
             if not page.info.problem:
                 evaluate_page.history(page)
             evaluate_files.own_files(explorer, collections)

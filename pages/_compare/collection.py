@@ -24,7 +24,7 @@ from pages._common.tables import SENSITIVITY, SIMILARITY, floats, is_signed, tab
 from pages._common.tasks import JobCard, joined, time_left
 from pages._compare.compare_state import ComparePage, CompareView
 from pages._compare.sections import similarity_chart, titled
-from pages._evaluate.published import COLUMNS, published
+from pages._evaluate.evaluate_tables import COLUMNS, published
 from pages._login import login
 
 SYSTEMS = ("aspect", "instructed", "dense")
@@ -178,30 +178,23 @@ def sensitivity_frame(found: Sensitivity) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for system in found.systems:
-        own: list[dict[str, Any]] = []
         for row in system.rows:
-            cells: dict[str, Any] = {"system": system.system, "variant": row.variant}
-            cells |= row.metrics
+            cells: dict[str, Any] = {"system": system.system, "variant": row.variant, **row.metrics}
             for name, bounds in row.intervals.items():
                 cells[f"{name} low"], cells[f"{name} high"] = bounds or (None, None)
             cells["correct aspect"] = row.read_as_asked
-            for aspect, measures in row.by_aspect.items():
-                cells |= {f"{measure} {aspect}": v for measure, v in measures.items()}
-            own.append(cells | {"system's Robustness@10": system.robustness})
-        places = [i for i, row in enumerate(own) if row["variant"].startswith("paraphrase-")]
-        if len(places) > 1:
-            mean = pd.DataFrame([own[i] for i in places]).mean(numeric_only=True)
-            ends = [n for n in mean.index if n.endswith((" low", " high"))]
-            named = {"system": system.system, "variant": "paraphrases, mean"}
-            own.insert(places[-1] + 1, named | mean.drop(ends).to_dict())
-        rows += own
-    every = [row for system in found.systems for row in system.rows]
-    names = list(dict.fromkeys(name for row in every for name in row.metrics))
-    limits = [f"{name} {end}" for name in names for end in ("low", "high")]
-    measured = sorted({(a, m) for row in every for a, of in row.by_aspect.items() for m in of})
-    by_aspect = [f"{measure} {aspect}" for aspect, measure in measured]
-    order = [*names, *limits, "correct aspect", *by_aspect, "system's Robustness@10"]
-    frame = floats(rows, *order).reindex(columns=["system", "variant", *order])
+            for aspect, measures in sorted(row.by_aspect.items()):
+                cells |= {f"{name} {aspect}": value for name, value in sorted(measures.items())}
+            rows.append(cells | {"system's Robustness@10": system.robustness})
+    frame = floats(rows, *dict.fromkeys(name for row in rows for name in list(row)[2:]))
+    limits = [name for name in frame if name.endswith((" low", " high"))]
+    paraphrased = frame[frame["variant"].str.startswith("paraphrase-")]
+    for system, own in paraphrased.groupby("system"):
+        if len(own) > 1:
+            mean = own.drop(columns=limits).mean(numeric_only=True)
+            named = {"system": system, "variant": "paraphrases, mean", **mean}
+            frame.loc[own.index[-1] + 0.5] = pd.Series(named)
+    frame = frame.sort_index(ignore_index=True)
     return frame.drop(columns=[name for name in limits if frame[name].isna().all()])
 
 

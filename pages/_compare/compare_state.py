@@ -112,10 +112,10 @@ class Row(BaseModel):
 _ROWS = TypeAdapter(Annotated[list[Row], Field(min_length=1, max_length=MOST_VARIANTS)])
 
 
-def rows_of(variants: Sequence[Variant], **options: bool) -> list[dict[str, Any]]:
-    """The rows of variants, as :func:`variants_from_json` reads them."""
+def rows_of(variants: Sequence[Variant], *, brief: bool = False) -> list[dict[str, Any]]:
+    """The rows of variants; ``brief``: without what is default."""
     made = (Row.model_construct(**asdict(variant)) for variant in variants)
-    return [row.model_dump(by_alias=True, **options) for row in made]
+    return [row.model_dump(by_alias=True, exclude_defaults=brief) for row in made]
 
 
 def variants_to_json(variants: Sequence[Variant]) -> str:
@@ -124,16 +124,16 @@ def variants_to_json(variants: Sequence[Variant]) -> str:
     >>> variants_to_json([Variant("mine", "alike in method", steer=0.7)])
     '[{"name":"mine","wording":"alike in method","steer":0.7}]'
     """
-    rows = rows_of(variants, exclude_defaults=True)
+    rows = rows_of(variants, brief=True)
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 
 
 def variants_from_json(rows: object) -> tuple[Variant, ...]:
     """Variants from a text of :func:`variants_to_json`, or from the rows of the editor; ValueError
     says what is wrong."""
-    read = _ROWS.validate_json if isinstance(rows, str) else _ROWS.validate_python
     try:
-        return tuple(Variant(**vars(row)) for row in read(rows))  # type: ignore[operator]
+        read = _ROWS.validate_json(rows) if isinstance(rows, str) else _ROWS.validate_python(rows)
+        return tuple(Variant(**vars(row)) for row in read)
     except ValidationError as error:
         raise ValueError(_problem(error)) from error
 
@@ -502,23 +502,18 @@ def kept(_do: Callable[[], T], what: str, *basis: Any) -> T:  # noqa: ARG001 - t
     return _do()
 
 
-def request_of(explorer: Explorer, view: CompareView) -> ComparisonRequest:
-    """What the view asks the engine for; BadInputError for filters that cannot be read."""
-    text = explorer.notebook.text(view.text_id) if view.text_id else None
-    seed, filters = None if view.text_id else view.seed or None, explorer.parse_filters(view.where)
-    return ComparisonRequest(
-        view.corpus, seed, text, view.aspect, view.variants, filters, login.name()
-    )
-
-
 @dataclass(frozen=True)
 class ComparePage(Page[CompareView]):
     """A run of the page."""
 
     @cached_property
     def request(self) -> ComparisonRequest:
-        """What the view asks for."""
-        return request_of(self.explorer, self.view)
+        """What the view asks the engine for; BadInputError for filters that cannot be read."""
+        view, explorer = self.view, self.explorer
+        text = explorer.notebook.text(view.text_id) if view.text_id else None
+        seed, filters = view.seed or None, explorer.parse_filters(view.where)
+        about = (view.corpus, None if view.text_id else seed, text, view.aspect, view.variants)
+        return ComparisonRequest(*about, filters, login.name())
 
     @cached_property
     def stamp(self) -> Stamp:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +14,6 @@ from engine.types.evaluations import (
     NDCG,
     CollectionInfo,
     Evaluation,
-    EvaluationJob,
     EvaluationRecord,
 )
 from engine.types.jobs import Job
@@ -31,7 +30,7 @@ from pages._common.shared import (
 )
 from pages._common.state import control, join, names, weight_slider
 from pages._common.tables import MEASURES, table
-from pages._common.tasks import TaskPanel, Tasks, estimate_line
+from pages._common.tasks import estimate_line
 from pages._evaluate.evaluate_state import (
     DEEPEST,
     PARTS,
@@ -56,8 +55,6 @@ from pages._model.model_settings import (
 )
 
 MOST = "evaluate_most_calls"
-DRAWN_BUSY = "evaluate_drawn_busy"
-"""Whether the button was drawn while something ran."""
 PREVIOUS_RUNS = 20
 """Listed at most."""
 LONGEST_NAME = 80
@@ -83,17 +80,6 @@ def about(info: CollectionInfo) -> None:
 
 
 # -- controls ------------------------------------------------------------------------------
-
-
-def choose_collection(page: EvaluatePage) -> None:
-    """The collection, and which of the page's two measurements."""
-    labels, view = {c.key: collection_label(c) for c in page.collections}, page.view
-    left, right = st.columns([4, 8])
-    # Each collection and measurement has a number of seeds that is quick enough.
-    also = {"seeds": None}
-    of_collection = {**also, "runs": ()}
-    control(view, "collection", left.selectbox, "Test collection", labels, also=of_collection)
-    control(view, "part", right.segmented_control, "Measurement", PARTS, also=also, required=True)
 
 
 def seeds_box(page: EvaluatePage) -> None:
@@ -129,81 +115,116 @@ def seeds_box(page: EvaluatePage) -> None:
 
 
 def controls(page: EvaluatePage) -> None:
-    """What to evaluate, and the button that does it."""
-    explorer, view, info = page.explorer, page.view, page.info
-    choose_collection(page)
-    by_model, modes = explorer.model_systems, explorer.rerank_modes
+    """What to measure, the button that does it, and what that costs."""
+    view, labels = page.view, {c.key: collection_label(c) for c in page.collections}
+    left, right = st.columns([4, 8])
+    # Each collection and measurement has a number of seeds that is quick enough.
+    also = {"seeds": None}
+    of_collection = {**also, "runs": ()}
+    control(view, "collection", left.selectbox, "Test collection", labels, also=of_collection)
+    control(view, "part", right.segmented_control, "Measurement", PARTS, also=also, required=True)
+    (_gap_boxes if page.gap else _system_boxes)(page)
+    estimate = _estimate(page)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        seeds_box(page)
+        if not page.gap:
+            _rerank_boxes(page)
+        if view.needs_model:
+            calls_box(page.explorer, MOST)
+        _run_button(page, ready=estimate is not None if page.gap else page.has_systems)
+    if estimate is not None:
+        words = "All answers are cached: no requests."
+        if estimate.calls:
+            words = f"Cost: {estimate_line(estimate)}; cached answers are free."
+        with st.container(key="evaluate_model", gap="xsmall"):
+            st.html(el("div.md-line", el("span", words)))
+            folded_panel(page.explorer, "evaluate")
+
+
+def _described(modes: Mapping[str, str]) -> str:
+    return " ".join(f"**{name}**: {words}" for name, words in modes.items())
+
+
+def _system_boxes(page: EvaluatePage) -> None:
+    view, by_model = page.view, page.explorer.model_systems
     left, right = st.columns([9, 3])
-    systems = dict.fromkeys([*explorer.systems_of(info.corpus), *by_model, *view.systems])
+    known = page.explorer.systems_of(page.info.corpus)
     control(
-        *(view, "systems", left.multiselect, "Systems", systems),
+        *(view, "systems", left.multiselect, "Systems"),
+        dict.fromkeys([*known, *by_model, *view.systems]),
         format_func=partial(system_label, model=by_model),
         help="Systems to evaluate. Uploaded runs are included.",
     )
     with right:
         weight_slider(view, view.steer, help="0 %: whole document. 100 %: aspect only.")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        seeds_box(page)
-        control(
-            *(view, "rerank", st.selectbox, "Rerank with a model", ["", *modes]),
-            width=190,
-            format_func=lambda mode: mode or "no",
-            help="Adds a reranked row for each system. "
-            + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
-        )
-        if view.rerank:
-            control(
-                *(view, "depth", st.number_input, "Depth"),
-                min_value=1,
-                max_value=DEEPEST,
-                step=10,
-                width=130,
-                help="Number of top documents to rerank.",
-            )
-        people = bool(info.annotators)
-        control(
-            *(view, "human", st.toggle, "People"),
-            shown=view.human and people,
-            disabled=not people,
-            help="Adds a human upper bound: each annotator's grades evaluated against the "
-            "adjudicated grades."
-            if people
-            else "This collection has no grades of single annotators.",
-        )
-        if view.needs_model:
-            calls_box(explorer, MOST)
-
-        def run() -> None:
-            request = page.renewed().request
-            explorer.evaluations.start(request, chosen(explorer), most_calls(MOST), login.owner())
-
-        ready, lacks_model = page.has_systems, view.needs_model and not page.connected
-        job = explorer.evaluations.job()
-        run_button(page, "Run", "evaluate_run", run, job, ready=ready, lacks_model=lacks_model)
-    if view.needs_model and view.systems and not info.problem:
-        with error_boundary():
-            model_row(page, explorer.evaluations.estimate(page.request, usable(explorer)))
 
 
-def run_button(
-    page: EvaluatePage,
-    label: str,
-    key: str,
-    run: Callable[[], object],
-    job: Job[Any, Any] | None,
-    *,
-    ready: bool,
-    lacks_model: bool,
-) -> None:
-    """The button that starts a measurement.
+def _rerank_boxes(page: EvaluatePage) -> None:
+    view, modes, people = page.view, page.explorer.rerank_modes, bool(page.info.annotators)
+    control(
+        *(view, "rerank", st.selectbox, "Rerank with a model", ["", *modes]),
+        width=190,
+        format_func=lambda mode: mode or "no",
+        help=f"Adds a reranked row for each system. {_described(modes)}",
+    )
+    if view.rerank:
+        words = "Number of top documents to rerank."
+        limits: Any = {"min_value": 1, "max_value": DEEPEST, "step": 10, "width": 130}
+        control(view, "depth", st.number_input, "Depth", help=words, **limits)
+    control(
+        *(view, "human", st.toggle, "People"),
+        shown=view.human and people,
+        disabled=not people,
+        help="Adds a human upper bound: each annotator's grades evaluated against the adjudicated "
+        "grades."
+        if people
+        else "This collection has no grades of single annotators.",
+    )
 
-    Args:
-        job: the last one; while it runs, no other can be started.
-        ready: there is something to be measured.
-        lacks_model: a model is needed, and none is connected.
-    """
-    busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
+
+def _gap_boxes(page: EvaluatePage) -> None:
+    view, modes = page.view, page.explorer.rerank_modes
+    left, middle, right = st.columns([6, 3, 3])
+    known = page.explorer.systems_of(page.info.corpus)
+    control(
+        *(view, "retrievers", left.multiselect, "Retrievers"),
+        dict.fromkeys([*known, *view.retrievers]),
+        format_func=system_label,
+        help="Candidates come from all of them; the verifier is compared with the best one alone.",
+    )
+    words = f"How the model ranks a pool. {_described(modes)}"
+    control(view, "verifier", middle.selectbox, "Verifier", list(modes), help=words)
+    control(
+        *(view, "sizes", right.text_input, "Pool sizes"),
+        shown=", ".join(map(str, view.sizes)),
+        read=sizes_of,
+        help="Candidates per query, separated by commas.",
+    )
+
+
+def _estimate(page: EvaluatePage) -> Estimate | None:
+    """What a model is asked at most; None where none is, or nothing can be measured."""
+    view = page.view
+    if page.info.problem or not (
+        view.needs_model and (view.retrievers if page.gap else view.systems)
+    ):
+        return None
+    with error_boundary():
+        estimate: Estimate = page.tasks.estimate(page.asked, usable(page.explorer))
+        return estimate
+    return None
+
+
+def _run_button(page: EvaluatePage, *, ready: bool) -> None:
+    """The button that starts a measurement; ``ready``: there is something to be measured."""
+
+    def run() -> None:
+        request, explorer = page.renewed().asked, page.explorer
+        page.tasks.start(request, chosen(explorer), most_calls(MOST), login.owner())
+
+    label, key = ("Measure", "evaluate_gap_run") if page.gap else ("Run", "evaluate_run")
     asked = tuple({*page.view.widgets} - {"evaluate_measure", "evaluate_model"})
+    busy, lacks_model = page.job is not None and page.job.running, page.lacks_model
     button(
         *(label, key, as_drawn(asked, run)),
         type="primary",
@@ -212,77 +233,7 @@ def run_button(
     )
 
 
-def model_row(page: EvaluatePage, estimate: Estimate) -> None:
-    """What it will cost, and the endpoint: open where none is connected."""
-    words = "All answers are cached: no requests."
-    if estimate.calls:
-        words = f"Cost: {estimate_line(estimate)}; cached answers are free."
-    with st.container(key="evaluate_model", gap="xsmall"):
-        st.html(el("div.md-line", el("span", words)))
-        folded_panel(page.explorer, "evaluate")
-
-
-# -- controls of the gap --------------------------------------------------------------------
-
-
-def gap_controls(page: EvaluatePage) -> None:
-    """Which gap to measure, what that costs, and the button that does it."""
-    explorer, view, info = page.explorer, page.view, page.info
-    choose_collection(page)
-    modes = explorer.rerank_modes
-    left, middle, right = st.columns([6, 3, 3])
-    retrievers = dict.fromkeys([*explorer.systems_of(info.corpus), *view.retrievers])
-    control(
-        *(view, "retrievers", left.multiselect, "Retrievers", retrievers),
-        format_func=system_label,
-        help="Candidates come from all of them; the verifier is compared with the best one alone.",
-    )
-    control(
-        *(view, "verifier", middle.selectbox, "Verifier", list(modes)),
-        help="How the model ranks a pool. "
-        + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
-    )
-    control(
-        *(view, "sizes", right.text_input, "Pool sizes"),
-        shown=", ".join(map(str, view.sizes)),
-        read=sizes_of,
-        help="Candidates per query, separated by commas.",
-    )
-    estimate = _gap_estimate(page)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        seeds_box(page)
-        calls_box(explorer, MOST)
-
-        def run() -> None:
-            request = page.renewed().gap_request
-            explorer.gaps.start(request, chosen(explorer), most_calls(MOST), login.owner())
-
-        ready, lacks_model = estimate is not None, not page.connected
-        job, key = explorer.gaps.job(info.key), "evaluate_gap_run"
-        run_button(page, "Measure", key, run, job, ready=ready, lacks_model=lacks_model)
-    if estimate is not None:
-        model_row(page, estimate)
-
-
-def _gap_estimate(page: EvaluatePage) -> Estimate | None:
-    """What it will cost at most; None where there is nothing to measure."""
-    if page.info.problem or not page.view.retrievers:
-        return None
-    with error_boundary():
-        return page.explorer.gaps.estimate(page.gap_request, endpoint=usable(page.explorer))
-    return None
-
-
 # -- the run -------------------------------------------------------------------------------
-
-
-def measuring(tasks: Tasks[Any], key: Hashable, name: str) -> TaskPanel[Any, Any]:
-    """A measurement as a task."""
-    return TaskPanel(
-        *(tasks, key, name),
-        doing=lambda job: (job.progress.phase or "Reading the collection", ""),
-        outcome=lambda *_: (),
-    )
 
 
 def answered(page: EvaluatePage) -> Evaluation | None:
@@ -290,41 +241,37 @@ def answered(page: EvaluatePage) -> Evaluation | None:
 
     What a run left that ended early counts as an answer, and is marked as what it is.
     """
-    view, request, evaluations = page.view, page.request, page.explorer.evaluations
+    request, evaluations = page.request, page.explorer.evaluations
     if not page.has_systems:
         empty("Choose at least one system, or upload a run below.")
         return None
-    panel, job = measuring(evaluations, "evaluation", "evaluate"), evaluations.job()
     evaluation = evaluations.find(request)
     missing = [] if evaluation is not None else evaluations.missing(request)
-    if evaluation is None and not missing and not _runs_or_failed(job, page):
+    if evaluation is None and not missing and not _runs_or_failed(page.job, page):
         evaluations.measure(request, login.owner())
-        job = evaluations.job()
+    job = page.latest_job()
     if job is not None and job.running:
-        panel.card(resume=False)
+        page.panel.card(resume=False)
         return evaluation
-    if st.session_state.get(DRAWN_BUSY):
-        st.rerun()  # it ended while the page was drawn: the button above is out of date
     if job is not None and job.request == request:
         if _problem(job) or (evaluation is None and job.state != "done"):
-            panel.card(resume=False)
+            page.panel.card(resume=False)
         if evaluation is None and job.report is not None:
             evaluation = job.report.result.evaluation
     if evaluation is None:
         names = ", ".join(map(run_label, missing)) or "these systems"
-        lacks_model = view.needs_model and not page.connected
-        to_do = "Connect a language model" if lacks_model else "Press Run"
+        to_do = "Connect a language model" if page.lacks_model else "Press Run"
         empty(f"Not ranked yet with these settings: {names}. {to_do}.")
     return evaluation
 
 
-def _runs_or_failed(job: EvaluationJob | None, page: EvaluatePage) -> bool:
+def _runs_or_failed(job: Job[Any, Any] | None, page: EvaluatePage) -> bool:
     return job is not None and (
         job.running or (job.request == page.request and _problem(job) != "")
     )
 
 
-def _problem(job: EvaluationJob) -> str:
+def _problem(job: Job[Any, Any]) -> str:
     """Why an evaluation ended early; "" where it did not."""
     return job.error or (job.report.problem or job.report.stopped if job.report else "")
 

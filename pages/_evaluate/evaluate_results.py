@@ -7,7 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
+from plotly.graph_objects import Figure
 
 from engine.explorer import Explorer
 from engine.text import counted
@@ -24,9 +26,7 @@ from pages._common.tables import MEASURES, frame_chart, table
 from pages._common.tasks import report_line
 from pages._evaluate import evaluate_charts as charts
 from pages._evaluate.evaluate_page import (
-    DRAWN_BUSY,
     answered,
-    measuring,
     previous_runs,
 )
 from pages._evaluate.evaluate_state import (
@@ -42,6 +42,7 @@ from pages._evaluate.evaluate_tables import (
     GAP_TERMS,
     aspect_rows,
     basis,
+    beside_the_paper,
     gap_verdict,
     leaderboard_rows,
     pair_rows,
@@ -54,7 +55,6 @@ from pages._evaluate.evaluate_tables import (
     tested,
     verdict,
 )
-from pages._evaluate.published import beside_the_paper
 
 READING = (
     "Fractions, with 95 % bootstrap intervals over queries (10,000 draws). Differences: paired "
@@ -124,31 +124,51 @@ def _details(evaluation: Evaluation) -> None:
             table(report_rows(reports), "evaluate_reports", alt, report_columns())
 
 
+def _beside(
+    name: str, left: Callable[[], None], right: Callable[[], None], widths: Sequence[int] = (7, 5)
+) -> None:
+    """Two parts side by side, one below the other in a narrow window."""
+    with st.container(key=f"evaluate_pair_{name}"):
+        for column, draw in zip(st.columns(widths, gap="medium"), (left, right), strict=True):
+            with column:
+                draw()
+
+
+def _chart(
+    evaluation: Evaluation, frame: pd.DataFrame, draw: Callable[..., Figure], *about: str, key: str
+) -> None:
+    """A chart of an evaluation; ``about``: file, title, caption, alternative text."""
+    file, title, words, alt = about
+    do = partial(draw, evaluation=evaluation)
+    frame_chart(frame, do, file, title, f"{words} {basis(evaluation)}.", alt=alt, key=key)
+
+
 def _verdicts(evaluation: Evaluation) -> None:
     pairs = sorted(evaluation.significance, key=lambda r: (tested(r)[1], -abs(r["difference"])))
     moves = [s.metrics["p-MRR"] for s in evaluation.systems.values()]
-    if not pairs and not any(moves):
-        return
-    with st.container(key="evaluate_pair_verdicts"):
-        left, right = st.columns([7, 5], gap="medium") if any(moves) else (st.container(), None)
-        with left:
-            if pairs:
-                _sentences(pairs)
-            else:
-                st.caption("Add a second system to test differences.")
-            if not any(moves) and any(value is not None for value in moves):
-                st.caption("p-MRR is 0: these rankings do not depend on the aspect.")
-        if right is not None:
-            frame = charts.trade_off_frame(evaluation)
-            with right:
-                frame_chart(
-                    *(frame, partial(charts.trade_off, evaluation=evaluation)),
-                    "relevance and instruction following",
-                    "Relevance and instruction following of every system",
-                    f"Means with 95 % intervals. {basis(evaluation)}.",
-                    alt="Relevance against instruction following of every system, with intervals",
-                    key="evaluate_trade",
-                )
+
+    def sentences() -> None:
+        if pairs:
+            _sentences(pairs)
+        else:
+            st.caption("Add a second system to test differences.")
+        if not any(moves) and any(value is not None for value in moves):
+            st.caption("p-MRR is 0: these rankings do not depend on the aspect.")
+
+    def trade_off() -> None:
+        _chart(
+            *(evaluation, charts.trade_off_frame(evaluation), charts.trade_off),
+            "relevance and instruction following",
+            "Relevance and instruction following of every system",
+            "Means with 95 % intervals.",
+            "Relevance against instruction following of every system, with intervals",
+            key="evaluate_trade",
+        )
+
+    if any(moves):
+        _beside("verdicts", sentences, trade_off)
+    elif pairs:
+        sentences()
 
 
 def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
@@ -181,36 +201,25 @@ def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
     )
     st.caption(MEASURES[measure])
     frame = query_rows(evaluation, measure, page.titles, page.info)
-    strip = charts.strip_frame(evaluation, measure, page.titles)
-    column = st.column_config
-    with st.container(key="evaluate_pair_queries"):
-        left, right = st.columns([7, 5], gap="medium")
-        with left:
-            table(
-                frame.drop(columns=["Query", *([] if any(frame["Explore"]) else ["Explore"])]),
-                "evaluate_queries",
-                f"{measure} of every query",
-                {
-                    "Seed": column.TextColumn(width="medium", pinned=True),
-                    "Spread": "Best minus worst system.",
-                    "Explore": column.LinkColumn(
-                        display_text="open", help="This seed and aspect on the Explore page."
-                    ),
-                },
-                most=8,
-            )
-        with right:
-            frame_chart(
-                *(
-                    strip,
-                    partial(charts.strip_plot, evaluation=evaluation, aspects=page.aspects),
-                    "queries",
-                ),
-                f"{measure} of every query",
-                f"Each mark is a query; lines show means. {basis(evaluation)}.",
-                alt=f"{measure}: one dot per query and system, lines show means",
-                key="evaluate_strip",
-            )
+    strip, column = charts.strip_frame(evaluation, measure, page.titles), st.column_config
+    words = "This seed and aspect on the Explore page."
+    columns = {
+        "Seed": column.TextColumn(width="medium", pinned=True),
+        "Spread": "Best minus worst system.",
+        "Explore": column.LinkColumn(display_text="open", help=words),
+    }
+    shown = frame.drop(columns=["Query", *([] if any(frame["Explore"]) else ["Explore"])])
+    alt = f"{measure} of every query"
+    _beside(
+        "queries",
+        lambda: table(shown, "evaluate_queries", alt, columns, most=8),
+        lambda: _chart(
+            *(evaluation, strip, partial(charts.strip_plot, aspects=page.aspects)),
+            *("queries", alt, "Each mark is a query; lines show means."),
+            f"{measure}: one dot per query and system, lines show means",
+            key="evaluate_strip",
+        ),
+    )
 
 
 def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
@@ -222,23 +231,18 @@ def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
     if all(s.metrics[measure] is None for s in scores):
         measure = CHARTED[0]
     frame = charts.interval_frame(evaluation, measure, page.aspects)
-    with st.container(key="evaluate_pair_aspects"):
-        left, right = st.columns([7, 5], gap="medium")
-        with left:
-            rows = aspect_rows(evaluation, page.aspects).drop(columns=page.hidden)
-            table(rows, "evaluate_aspects", "Measures of every system for every aspect")
-        with right:
-            frame_chart(
-                *(
-                    frame,
-                    partial(charts.interval_plot, evaluation=evaluation, aspects=page.aspects),
-                    "aspects",
-                ),
-                f"{measure} by aspect",
-                f"Means with 95 % intervals. {basis(evaluation)}.",
-                alt=f"{measure} of every aspect per system with 95 % intervals",
-                key="evaluate_intervals",
-            )
+    rows = aspect_rows(evaluation, page.aspects).drop(columns=page.hidden)
+    alt = "Measures of every system for every aspect"
+    _beside(
+        "aspects",
+        lambda: table(rows, "evaluate_aspects", alt),
+        lambda: _chart(
+            *(evaluation, frame, partial(charts.interval_plot, aspects=page.aspects)),
+            *("aspects", f"{measure} by aspect", "Means with 95 % intervals."),
+            f"{measure} of every aspect per system with 95 % intervals",
+            key="evaluate_intervals",
+        ),
+    )
 
 
 @st.fragment
@@ -344,19 +348,16 @@ def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
 
 def gap_results(page: EvaluatePage) -> None:
     """The gap, or how far it is, or what to do to get it; then those of previous runs."""
-    view, info, gaps = page.view, page.info, page.explorer.gaps
+    view, gaps, job = page.view, page.explorer.gaps, page.latest_job()
     if not view.retrievers:
         empty("Choose at least one retriever.")
         return
-    request = gaps.checked(page.gap_request)
-    job, records = gaps.job(info.key), gaps.history(info.key)
+    request, records = gaps.checked(page.gap_request), gaps.history(page.info.key)
     latest = next((record.model for record in records if record.request == request), "")
     gap = gaps.find(request, view.model or page.connected or latest)
     running, own = job is not None and job.running, job is not None and job.request == request
-    if not running and st.session_state.get(DRAWN_BUSY):
-        st.rerun()  # it ended while the page was drawn: the button above is out of date
     if job is not None and (running or (own and job.state != "done")):
-        measuring(gaps, info.key, "evaluate_gap").card(resume=False)
+        page.panel.card(resume=False)
     if job is not None and own and job.report is not None:
         gap = gap or job.report.result
     if gap is not None:
@@ -386,20 +387,21 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
     alt = f"{gap.measure} and gap at every pool size"
     table(point_rows(gap), "evaluate_gap_points", alt, point_columns(), most=20)
     st.html(f'<div class="md-line sl-dim">{report_line(gap.report)}</div>')
-    with st.container(key="evaluate_pair_gap"):
-        left, right = st.columns([8, 4], gap="medium")
-        with left:
-            title = f"Retrieval–verification gap: {gap.collection}"
-            frame_chart(
-                *(frame, partial(charts.gap_chart, gap=gap), "gap", title, words),
-                alt=f"{gap.measure} of the verifier against pool size, lower and upper bound, and "
-                "of every retriever alone",
-                key="evaluate_gap_chart",
-            )
-        with right:
-            st.subheader("Retrievers alone", anchor=False)
-            alt = f"{gap.measure} of every retriever without the verifier"
-            table(retriever_rows(gap), "evaluate_gap_retrievers", alt)
+    title = f"Retrieval–verification gap: {gap.collection}"
+    chart = frame, partial(charts.gap_chart, gap=gap), "gap", title, words
+    alt = (
+        f"{gap.measure} of the verifier against pool size, lower and upper bound, and of every "
+        "retriever alone"
+    )
+
+    def retrievers() -> None:
+        st.subheader("Retrievers alone", anchor=False)
+        of_all = f"{gap.measure} of every retriever without the verifier"
+        table(retriever_rows(gap), "evaluate_gap_retrievers", of_all)
+
+    _beside(
+        "gap", lambda: frame_chart(*chart, alt=alt, key="evaluate_gap_chart"), retrievers, (8, 4)
+    )
 
 
 @st.fragment

@@ -10,7 +10,7 @@ import pytest
 from engine.errors import BadInputError
 from engine.types.comparisons import Variant
 from pages._common.state import Pages
-from pages._compare.compare_components import edited
+from pages._compare.compare_page import edited
 from pages._compare.compare_state import (
     LONGEST_LINK,
     MOST_VARIANTS,
