@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.compare.verdicts import Judgments, Profile, find_best, find_ratings, find_verdicts
+from engine.compare.verdicts import Judgments, Profile, find_best, find_ratings, find_verdict
 from engine.corpora.contracts import Seed
 from engine.corpora.passage_vectors import sample_rows
 from engine.corpora.schema import aspect_column
@@ -89,10 +89,11 @@ class Comparer:
         rankings = tuple(
             self._described(r, gain, others) for r, gain in zip(ranked, gains, strict=True)
         )
-        profiles = [
-            Profile(r, before, reads_wording(r.variant.system), own.by_model)
+        meant = aspect.name, aspect.key, self.judgments
+        verdicts = tuple(
+            find_verdict(Profile(r, before, reads_wording(r.variant.system), own.by_model, *meant))
             for r, own, before in zip(rankings, ranked, blind, strict=True)
-        ]
+        )
         titles = self._titles({d for r in ranked for d in r.doc_ids[:PAGE_SIZE]})
         grades = self.judgments.get(aspect.key, {})
         by, ratings = find_ratings(rankings, aspect.name)
@@ -103,7 +104,7 @@ class Comparer:
             variants=rankings,
             pairs=tuple(self._pairs(ranked)),
             movers=self._movers(ranked),
-            verdicts=find_verdicts(profiles, aspect.name, self.judgments, aspect.key),
+            verdicts=verdicts,
             best=find_best(by, ratings) if len(rankings) > 1 else "",
             by=by,
             ratings=ratings,

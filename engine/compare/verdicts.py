@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from engine.measures.metrics import csfcube_ndcg, mean
 from engine.measures.p_mrr import rank_gain
@@ -34,56 +35,60 @@ Judgments = Mapping[str, Mapping[str, int]]
 """aspect key -> doc_id -> grade, for one seed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
-    """Input of a verdict."""
+    """A variant against the same system without a wording."""
 
     ranking: VariantRanking
-    # the same system's ranking without a wording; in the model's order too where the variant is
-    blind: Sequence[str]
+    blind: Sequence[str]  # without the wording; in the model's order too where the variant is
     reads_wording: bool  # the system does; a model always does
-    by_model: bool = False  # the ranking is in a model's order
+    by_model: bool  # the ranking is in a model's order
+    aspect: str  # aspect, key: name of the requested one, and its key in ``judgments``
+    key: str
+    judgments: Judgments
 
+    @cached_property
+    def change(self) -> RankingChange:
+        """By the wording."""
+        return compare_rankings(self.ranking.ranking.doc_ids, self.blind)
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A variant against the same system without a wording, in figures."""
+    @cached_property
+    def rank_gain(self) -> float | None:
+        """Over no wording; None where two aspects are not judged."""
+        return rank_gain(self.ranking.ranking.doc_ids, self.blind, self.key, self.judgments)
 
-    name: str
-    aspect: str
-    change: RankingChange
-    rank_gain: float | None  # over no wording; None where two aspects are not judged
-    # without the wording and with it; None where the aspect is not judged, or nothing relevant was
-    # found without the wording
-    ndcg: tuple[float, float] | None
-    # aspect name -> gain in similarity of the top 20, in standard deviations
-    gains: Mapping[str, float]
-    by_model: bool
+    @cached_property
+    def ndcg(self) -> tuple[float, float] | None:
+        """Without the wording and with it; None where the aspect is not judged, or nothing relevant
+        was found without the wording."""
+        grades, orders = (
+            self.judgments.get(self.key, {}),
+            (self.blind, self.ranking.ranking.doc_ids),
+        )
+        before, after = (csfcube_ndcg([d for d in o if d in grades], grades) for o in orders)
+        return (before, after) if before > 0 else None
 
     @property
-    def kept(self) -> float:
-        """Share of the nDCG kept with the wording; 1 where unknown."""
-        return 1.0 if self.ndcg is None else self.ndcg[1] / self.ndcg[0]
+    def gains(self) -> Mapping[str, float]:
+        """aspect name -> gain in similarity of the top 20, in standard deviations."""
+        return dict(self.ranking.likeness)
 
     @property
     def gain(self) -> float:
         """In the requested aspect."""
         return self.gains.get(self.aspect, 0.0)
 
-
-def find_verdicts(
-    profiles: Sequence[Profile], aspect: str, judgments: Judgments, key: str
-) -> tuple[Verdict, ...]:
-    """One verdict per variant; ``aspect`` is the requested one's name, ``key`` its key in
-    ``judgments``."""
-    return tuple(_verdict(profile, aspect, judgments, key) for profile in profiles)
+    @property
+    def kept(self) -> float:
+        """Share of the nDCG kept with the wording; 1 where unknown."""
+        return 1.0 if self.ndcg is None else self.ndcg[1] / self.ndcg[0]
 
 
-def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> Verdict:
-    variant = profile.ranking.variant
-    seen = _seen(profile, aspect, judgments, key)
+def find_verdict(seen: Profile) -> Verdict:
+    """What a wording did to a ranking."""
+    variant = seen.ranking.variant
     kind: VerdictKind
-    if not (profile.reads_wording or profile.by_model or variant.subset):
+    if not (seen.reads_wording or seen.by_model or variant.subset):
         kind, text = "nothing", _NOT_READ
     elif seen.change.rbo is not None and seen.change.rbo >= NOTHING:
         kind, text = "nothing", "changes nothing: the same documents lead without any wording"
@@ -91,13 +96,14 @@ def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> V
         kind, text = _by_judgments(seen, seen.rank_gain)
     else:
         kind, text = _by_similarity(seen)
-    if uses := profile.ranking.terms:
+    if uses := seen.ranking.terms:
         outcomes = "; ".join(use.outcome for use in uses)
-        asks = profile.ranking.understood and kind != "nothing"
+        asks = seen.ranking.understood and kind != "nothing"
         text = f"{outcomes}; in its aspects, it {text}" if asks else outcomes
         if any(use.available for use in uses):
             kind = "follows" if all(use.obeyed for use in uses) else "wrong way"
-    return Verdict(variant.name, kind, f"{seen.name} {text}.", _numbers(seen))
+    name = f"“{variant.name}” on {variant.system}{' with the model' if seen.by_model else ''}"
+    return Verdict(variant.name, kind, f"{name} {text}.", _numbers(seen))
 
 
 def find_ratings(rankings: Sequence[VariantRanking], aspect: str) -> tuple[str, dict[str, float]]:
@@ -130,25 +136,7 @@ def find_best(by: str, ratings: Mapping[str, float]) -> str:
 _NOT_READ = "does not read wordings: the ranking is the same whatever is asked for"
 
 
-def _seen(profile: Profile, aspect: str, judgments: Judgments, key: str) -> _Seen:
-    variant, ranked = profile.ranking.variant, profile.ranking.ranking.doc_ids
-    grades = judgments.get(key, {})
-    before, after = (
-        csfcube_ndcg([d for d in order if d in grades], grades) for order in (profile.blind, ranked)
-    )
-    model = " with the model" if profile.by_model else ""
-    return _Seen(
-        name=f"“{variant.name}” on {variant.system}{model}",
-        aspect=aspect,
-        change=compare_rankings(ranked, profile.blind),
-        rank_gain=rank_gain(ranked, profile.blind, key, judgments),
-        ndcg=(before, after) if before > 0 else None,
-        gains=dict(profile.ranking.likeness),
-        by_model=profile.by_model,
-    )
-
-
-def _by_judgments(seen: _Seen, gained: float) -> tuple[VerdictKind, str]:
+def _by_judgments(seen: Profile, gained: float) -> tuple[VerdictKind, str]:
     """By the documents relevant only to the aspect, and the others."""
     alike = f"judged alike only in {seen.aspect}"
     figure = f" (rank gain {gained:+.2f})" if seen.by_model else ""
@@ -162,7 +150,7 @@ def _by_judgments(seen: _Seen, gained: float) -> tuple[VerdictKind, str]:
     return "little", f"moves documents, but hardly those {alike}{figure}{_cost(seen)}"
 
 
-def _by_similarity(seen: _Seen) -> tuple[VerdictKind, str]:
+def _by_similarity(seen: Profile) -> tuple[VerdictKind, str]:
     """Without judgments of two aspects: in which aspect did the top 20 become more similar?"""
     best = max(seen.gains, key=lambda a: seen.gains[a], default="")
     highest = seen.gains.get(best, 0.0)
@@ -189,7 +177,7 @@ def _by_similarity(seen: _Seen) -> tuple[VerdictKind, str]:
     return "different", text + _cost(seen)
 
 
-def _following(seen: _Seen, how: str) -> tuple[VerdictKind, str]:
+def _following(seen: Profile, how: str) -> tuple[VerdictKind, str]:
     """That it follows, and at what cost: in relevance where that is known, else in overlap."""
     if seen.kept < MOST_LOST:
         return "costly", f"follows, and loses most relevant documents{_ndcg(seen)}: {how}"
@@ -202,22 +190,23 @@ def _following(seen: _Seen, how: str) -> tuple[VerdictKind, str]:
     return "follows", f"follows: {how}"
 
 
-def _cost(seen: _Seen) -> str:
+def _cost(seen: Profile) -> str:
     if seen.kept >= COSTLY:
         return ""
     lost = "most relevant documents are lost" if seen.kept < MOST_LOST else "relevance is lost"
     return f"; {lost}{_ndcg(seen)}"
 
 
-def _ndcg(seen: _Seen) -> str:
+def _ndcg(seen: Profile) -> str:
     before, after = seen.ndcg or (0.0, 0.0)
     return f" ({CSFCUBE_NDCG} {before:.2f} to {after:.2f})" if seen.ndcg else ""
 
 
-def _numbers(seen: _Seen) -> str:
+def _numbers(seen: Profile) -> str:
     def shown(value: float | None) -> str:
         return "undefined" if value is None else f"{value:.2f}"
 
+    same, change = "the same system" + ", reranked too," * seen.by_model, seen.change
     parts = []
     if seen.rank_gain is not None:
         parts.append(f"rank gain over no wording {seen.rank_gain:+.2f}")
@@ -227,11 +216,6 @@ def _numbers(seen: _Seen) -> str:
     if seen.gains:
         words = ", ".join(f"{a} {g:+.2f}" for a, g in seen.gains.items())
         parts.append(f"similarity of the top 20, in standard deviations: {words}")
-    same, change = "the same system" + ", reranked too," * seen.by_model, seen.change
-    return "; ".join(
-        [
-            *parts,
-            f"against {same} without a wording: RBO {shown(change.rbo)}, tau {shown(change.tau)}, "
-            f"{shown(change.overlap)} of the top 20 in common",
-        ]
-    )
+    measures = f"RBO {shown(change.rbo)}, tau {shown(change.tau)}, {shown(change.overlap)}"
+    parts.append(f"against {same} without a wording: {measures} of the top 20 in common")
+    return "; ".join(parts)

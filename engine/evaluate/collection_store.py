@@ -25,8 +25,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.evaluate.evaluation_run import asks_model
-from engine.evaluate.measuring import HUMAN, among, but, from_zero, topic_of
+from engine.evaluate.evaluation_run import HUMAN, among, asks_model, but, from_zero, topic_of
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of

@@ -19,15 +19,17 @@ from engine.corpora.recent import Recent
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import (
+    MAIN_MEASURE,
     EvaluationRun,
     asks_model,
+    check_annotators,
+    differences,
     estimated,
     foreseen_runs,
     needs_model,
     run_names,
     system_and_mode,
 )
-from engine.evaluate.measuring import MAIN_MEASURE, check_annotators, differences
 from engine.llm.client import describe
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import Estimator, ModelTask, R, TaskRun, TaskRunner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compare.verdicts import Judgments, Profile, find_verdicts
+from engine.compare.verdicts import Judgments, Profile, find_verdict
 from engine.types.comparisons import Variant, VariantRanking
 from engine.types.searches import Ranking
 
@@ -31,8 +31,7 @@ def verdict(ranked, judgments, gains=None, blind=BLIND):
         tuple((gains or {"Background": 0.0, "Method": 0.0}).items()),
         0.0,
     )
-    [found] = find_verdicts([Profile(ranking, blind, True)], "Method", judgments, "method")
-    return found
+    return find_verdict(Profile(ranking, blind, True, False, "Method", "method", judgments))
 
 
 def test_following_that_costs_nothing_is_following():

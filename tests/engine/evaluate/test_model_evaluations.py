@@ -182,19 +182,14 @@ def test_a_gap_is_kept_and_found_again(lab, lab_home, server):
     estimate = lab.gaps.estimate(GAP, session(server))
     assert server.seen.requests == 0
     first = lab.gaps.run(GAP, endpoint=session(server)).result
-    assert first is not None
     assert 0 < first.report.questions <= estimate.calls
     restarted = make_explorer(lab_home)
     again = restarted.gaps.find(GAP, restarted.evaluations.model(session(server)))
-    assert again is not None
     assert replace(again, report=first.report) == first
-    assert again.report.questions == first.report.questions
     for point in again.points:
-        low, high = again.gap(point)
-        assert point.gap_lower_interval is not None
-        assert point.gap_upper_interval is not None
-        assert point.gap_lower_interval[0] <= low <= point.gap_lower_interval[1]
-        assert point.gap_upper_interval[0] <= high <= point.gap_upper_interval[1]
+        intervals = point.gap_lower_interval, point.gap_upper_interval
+        for bound, (low, high) in zip(again.gap(point), intervals, strict=True):
+            assert low <= bound <= high
     record = restarted.gaps.history("lab")[0]
     assert (record.request, record.bounds) == (GAP, again.gap(again.points[-1]))
     assert all(r.request.collection == "lab" for r in lab.evaluations.history("lab")), "apart"

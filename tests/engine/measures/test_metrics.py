@@ -9,10 +9,8 @@ import pytest
 from engine.measures.metrics import (
     csfcube_ndcg,
     judged_at,
-    mean,
     measure_runs,
     ranking_by_grades,
-    robustness,
 )
 from engine.measures.p_mrr import p_mrr, p_mrr_by_document, p_mrr_of_aspect, rank_gain
 from engine.types.searches import Ranking
@@ -151,13 +149,6 @@ def test_p_mrr_is_its_definition_over_unequal_pools_and_missing_grades():
     assert defined > 100
 
 
-def test_a_ranking_that_ignores_the_aspect_obeys_exactly_zero():
-    ids = [f"d{i}" for i in range(1000)]
-    grades, other = dict.fromkeys(ids, 2), dict.fromkeys(ids, 0)
-    assert p_mrr(ids, grades, ids, other) == 0.0
-    assert set(p_mrr_by_document(ids, grades, ids, other).values()) == {0.0}
-
-
 @pytest.mark.parametrize(
     ("grades", "other"),
     [
@@ -188,31 +179,3 @@ def test_rank_gain_is_between_two_rankings_for_one_aspect():
     assert rank_gain(["a", "x"], ["x", "a"], "method", judgments) == pytest.approx(0.5)
     assert rank_gain(["a", "x"], ["a", "x"], "method", judgments) == 0.0
     assert rank_gain(["a", "x"], ["x", "a"], "method", {"method": judgments["method"]}) is None
-
-
-# Robustness
-
-
-def test_robustness_takes_the_worst_wording_of_each_query():
-    wordings = [{"q1": 0.9, "q2": 0.2}, {"q1": 0.4, "q2": 0.8}]
-    assert robustness(wordings) == pytest.approx((0.4 + 0.2) / 2)
-    assert robustness(wordings[:1]) == pytest.approx((0.9 + 0.2) / 2)
-    assert robustness([]) is None
-
-
-# The human ceiling
-
-
-def test_an_annotators_ranking_is_by_grade_and_ties_are_the_tie_breakers():
-    pool = ["e", "d", "c", "b", "a", "unjudged"]
-    grades = {"a": 3, "b": 1, "c": 3, "d": 0, "e": 0, "outside": 3}
-    assert ranking_by_grades(grades, pool) == ["c", "a", "b", "e", "d", "unjudged"]
-    assert ranking_by_grades({}, pool) == pool
-    assert ranking_by_grades(grades, []) == []
-
-
-def test_a_mean_is_over_what_is_defined():
-    assert mean([0.5, None, 1.0]) == 0.75
-    assert mean([0.0]) == 0.0
-    assert mean([None]) is None
-    assert mean([]) is None
