@@ -17,7 +17,7 @@ from engine.errors import BadInputError, SeedLensError
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client, finish
 from engine.llm.judges import Criterion
-from engine.llm.tasks import Estimator, TaskRun
+from engine.llm.tasks import TaskRun
 from engine.measures.metrics import mean, ranking_by_grades
 from engine.measures.p_mrr import P_MRR, wanted_by
 from engine.measures.per_query import JUDGED, Row, means, measures_of, query_rows
@@ -31,7 +31,6 @@ from engine.search.model.reranking import (
     Plan,
     count_for_reranking,
     count_for_system,
-    estimate_cost,
     model_report,
     ranking_sizes,
     rerank_all,
@@ -70,7 +69,7 @@ from engine.types.evaluations import (
     SystemScores,
     Topic,
 )
-from engine.types.models import Estimate, ModelReport, TaskReport
+from engine.types.models import ModelReport, TaskReport
 from engine.types.searches import Query, Ranking
 
 MAIN_MEASURE = NDCG
@@ -144,15 +143,7 @@ def foreseen_runs(
     ]
 
 
-def estimated(
-    ahead: Sequence[Counted], searcher: Searcher, topics: Sequence[Topic], known: Estimator
-) -> Estimate:
-    """The sum of what is foreseen; tokens only where a model is connected."""
-    some = _samples(searcher, topics) if known.model and ahead else []
-    return estimate_cost(ahead, some, known)
-
-
-def _samples(searcher: Searcher, topics: Sequence[Topic]) -> list[SampledQuery]:
+def samples(searcher: Searcher, topics: Sequence[Topic]) -> list[SampledQuery]:
     """Queries spread over all, each with some of its candidates."""
     load, known = texts_of(searcher), searcher.corpus.row_of
     specimens = []
@@ -378,7 +369,18 @@ def judge_runs(
     if people:
         scores[HUMAN] = human_scores(collection, topics, people)
     missing = check_documents(collection, searcher)
-    judged = what_is_judged(collection, topics, missing)
+    grades = [collection.qrels.get(t.query_id, {}) for t in topics]
+    judged = Judged(
+        queries=sum(map(bool, grades)),
+        grades=sum(map(len, grades)),
+        relevant=sum(grade >= RELEVANT for own in grades for grade in own.values()),
+        complete=collection.complete,
+        missing_documents=missing,
+    )
+    unjudged = {
+        n: 0.0 if judged.complete else 1.0 - (mean([row[JUDGED] for row in s.per_query]) or 0.0)
+        for n, s in scores.items()
+    }
     seeds, every = ({seed_of(t) for t in some} for some in (topics, collection.topics))
     run_notes = [f"Run '{run.system}': {note}" for run in runs for note in run.notes]
     return Evaluation(
@@ -387,7 +389,7 @@ def judge_runs(
         queries=len(topics),
         systems=scores,
         rankings={r.system: r.rankings for r in runs},
-        unjudged_in_top_k={n: unjudged(collection, s) for n, s in scores.items()},
+        unjudged_in_top_k=unjudged,
         missing_documents=missing,
         significance=tuple(significance(values, MAIN_MEASURE)),
         judged=judged,
@@ -448,25 +450,6 @@ def _intervals(rows: Sequence[Row], measures: Sequence[str]) -> dict[str, Interv
 def ranking_of(query_id: str, order: Sequence[str]) -> Ranking:
     """An order as a ranking: scores that fall by one from place to place."""
     return Ranking(query_id, tuple(order), tuple(map(float, range(len(order), 0, -1))))
-
-
-def unjudged(collection: Collection, scores: SystemScores) -> float:
-    """Share of the top 20 without a grade, 0 to 1."""
-    if collection.complete:
-        return 0.0
-    return 1.0 - (mean([row[JUDGED] for row in scores.per_query]) or 0.0)
-
-
-def what_is_judged(collection: Collection, topics: Sequence[Topic], missing: int) -> Judged:
-    """What the numbers rest on."""
-    grades = [collection.qrels.get(t.query_id, {}) for t in topics]
-    return Judged(
-        queries=sum(bool(g) for g in grades),
-        grades=sum(map(len, grades)),
-        relevant=sum(grade >= 1 for g in grades for grade in g.values()),
-        complete=collection.complete,
-        missing_documents=missing,
-    )
 
 
 def reading_notes(

@@ -24,10 +24,10 @@ from engine.evaluate.evaluation_run import (
     asks_model,
     check_annotators,
     differences,
-    estimated,
     foreseen_runs,
     needs_model,
     run_names,
+    samples,
     system_and_mode,
 )
 from engine.llm.client import describe
@@ -36,7 +36,7 @@ from engine.llm.tasks import Estimator, ModelTask, R, TaskRun, TaskRunner
 from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
 from engine.rerank.modes import DEFAULT_MODE
-from engine.search.model.reranking import KEPT, Counted, Plan
+from engine.search.model.reranking import KEPT, Counted, Plan, estimate_cost
 from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.reports import evaluation_report, llm_report
 from engine.search.scenario_index import scenarios_of
@@ -148,10 +148,13 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
     ) -> Estimate:
         """What a request asks, kept until the corpus or the model is another one."""
         searcher = self._searcher_of(collection)
-        return self._estimates.one(
-            (collection, request, searcher.corpus.identity, known),
-            lambda: estimated(count(searcher), searcher, topics, known),
-        )
+
+        def make() -> Estimate:
+            ahead = count(searcher)
+            some = samples(searcher, topics) if known.model and ahead else []
+            return estimate_cost(ahead, some, known)
+
+        return self._estimates.one((collection, request, searcher.corpus.identity, known), make)
 
 
 def corpus_version(searcher: Searcher) -> str:

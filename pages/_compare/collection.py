@@ -17,14 +17,13 @@ from engine.types.comparisons import Sensitivity, SensitivityJob, SensitivityReq
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Topic
 from pages._common.charts import frame_csv
 from pages._common.kit import button, dim
-from pages._common.kit import table as html_table
 from pages._common.shared import download, error_boundary, note, show_error, system_label
 from pages._common.state import control
 from pages._common.tables import SENSITIVITY, SIMILARITY, floats, is_signed, table
 from pages._common.tasks import JobCard, joined, time_left
 from pages._compare.compare_state import ComparePage, CompareView
 from pages._compare.sections import similarity_chart, titled
-from pages._evaluate.evaluate_tables import COLUMNS, published
+from pages._evaluate.evaluate_tables import published
 from pages._login import login
 
 SYSTEMS = ("aspect", "instructed", "dense")
@@ -75,7 +74,7 @@ def whole_collection(page: ComparePage) -> None:
     else:
         note(f"The table was not finished. {job.error}", job.remedy, kind="error")
     if collection.source_format == "csfcube":
-        _paper_table()
+        _paper_tables()
 
 
 def _choices(
@@ -287,21 +286,19 @@ def _similarity(found: Sensitivity) -> None:
     )
 
 
-def _paper_table() -> None:
+def _paper_tables() -> None:
     """The published figures for the same wordings."""
-    tables = {measure: published("wordings", measure) for measure in (NDCG, "p-MRR")}
-    shown = {"Variant": tables[NDCG]["Ranker"].str.removeprefix("GritLM-7B, ")}
-    order = [(m, c) for columns in (COLUMNS[:1], COLUMNS[1:]) for m in tables for c in columns]
-    for measure, column in order:
-        name = measure if column == COLUMNS[0] else f"{measure} {column.capitalize()}"
-        form = "{:+.2f}" if is_signed(measure) else "{:.2f}"
-        shown[name] = (100 * tables[measure][column]).map(form.format)
     titled(
         "Published figures",
-        "GritLM-7B as published, times 100: Maheshwari, Mysore and Zamani, “Can Instructed "
-        "Retrieval Models Really Support Exploration?”, CHIIR 2026, Table 3. Not directly "
-        "comparable: it re-ranks 200 candidates out of 800,000 papers. Compare how the rows "
-        "differ.",
+        "GritLM-7B: Maheshwari, Mysore and Zamani, “Can Instructed Retrieval Models Really Support "
+        "Exploration?”, CHIIR 2026, Table 3. Not directly comparable: it re-ranks 200 candidates "
+        "out of 800,000 papers. Compare how the rows differ.",
     )
-    rows = zip(*shown.values(), strict=True)
-    st.html(html_table("Published figures of GritLM-7B", list(shown), rows, "cmp-table"))
+    for column, measure in zip(st.columns(2), (NDCG, "p-MRR"), strict=True):
+        with column:
+            dim(measure)
+            frame = published("wordings", measure).drop(columns="From")
+            frame["Ranker"] = frame["Ranker"].str.removeprefix("GritLM-7B, ")
+            frame = frame.rename(columns={"Ranker": "Instruction"})
+            alt = f"Published {measure} of GritLM-7B"
+            table(frame, f"compare_paper_{measure}", alt, signed=is_signed(measure))

@@ -134,16 +134,6 @@ def test_a_wording_that_names_no_aspect_moves_nothing_from_aspect_to_aspect(tiny
         assert system.robustness is None, "no wording asks for the aspect"
 
 
-def test_steer_0_silences_every_wording(tiny, two):
-    searcher = tiny.searcher("lab")
-    sets = ("base", "definition")
-    found = sensitivity(searcher, two, ["aspect", "transport"], sets, steer=0.0)
-    for system in ("aspect", "transport"):
-        for row in rows(found, system).values():
-            assert row.metrics[P_MRR] == 0.0
-            assert row.metrics["rbo"] == 1.0
-
-
 def test_seeds_judged_for_one_aspect_have_no_p_mrr(tiny, two):
     one = replace(two, topics=tuple(t for t in two.topics if t.aspect == "method"))
     found = sensitivity(tiny.searcher("lab"), one, ["aspect"], ("base", "generic"))
