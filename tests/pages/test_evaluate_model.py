@@ -50,17 +50,6 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(lab, server)
     assert page.query_params["rerank"] in ("pairwise", ["pairwise"])
 
 
-def test_questions_that_failed_are_not_said_to_be_answered(lab, lab_home, server, serve):
-    lab = serve(make_explorer(lab_home, llm_retries=1))
-    server.behaviour.faults = {"500": 0.5}
-    page = visit(**{**SYSTEMS, "rerank": "pointwise", "seeds": "1", "depth": "5"})
-    page.button(key="evaluate_run").click()
-    page = finished(run(page), lab.evaluations.job)
-    assert page.dataframe[-1].value["Failed"][0] > 0
-    assert "All answers are cached" not in shown(page)
-    assert "requests in" in shown(page), "Run asks these again"
-
-
 def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(lab, server):
     server.stop()
     page = visit(systems="rewrite,multi-hop", seeds="1")

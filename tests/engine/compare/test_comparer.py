@@ -13,10 +13,7 @@ from engine.compare.comparer import Comparer
 from engine.compare.sensitivity_table import sensitivity
 from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import RESEARCH, SHIPPED
-from engine.types.comparisons import (
-    ComparisonRequest,
-    Variant,
-)
+from engine.types.comparisons import ComparisonRequest, Variant
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query

@@ -8,9 +8,7 @@ import pytest
 
 from engine.measures.metrics import (
     csfcube_ndcg,
-    judged_at,
     measure_runs,
-    ranking_by_grades,
 )
 from engine.measures.p_mrr import p_mrr, p_mrr_by_document, p_mrr_of_aspect, rank_gain
 from engine.types.searches import Ranking
@@ -52,23 +50,6 @@ def test_a_query_without_judgments_scores_zero_rather_than_going_missing():
     for row in values.values():
         assert len(row) == 7
         assert set(row.values()) == {0.0}
-
-
-@pytest.mark.parametrize(
-    "measure",
-    [
-        lambda ids: measured(ids, {"a": 1}),
-        lambda ids: csfcube_ndcg(ids, {"a": 1}),
-        lambda ids: judged_at(ids, {"a": 1}, 20),
-        lambda ids: p_mrr(ids, {"a": 1}, ["a", "b"], {"a": 0}),
-        lambda ids: p_mrr(["a", "b"], {"a": 1}, ids, {"a": 0}),
-        lambda ids: ranking_by_grades({"a": 1}, ids),
-    ],
-    ids=["ir_measures", "csfcube", "judged", "p-MRR here", "p-MRR there", "human"],
-)
-def test_a_document_ranked_twice_is_refused_rather_than_counted(measure):
-    with pytest.raises(ValueError, match="'a' is there 2 times"):
-        measure(["b", "a", "a"])
 
 
 # nDCG as CSFCube has it
