@@ -27,8 +27,7 @@ def lab(lab_home):
 
 
 def evaluated(lab, request):
-    evaluation = lab.evaluations.run(request).result.evaluation
-    return evaluation
+    return lab.evaluations.run(request).result.evaluation
 
 
 def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(lab, small):
