@@ -212,7 +212,7 @@ def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
     )
     st.caption(MEASURES[measure])
     frame = query_rows(evaluation, measure, page.titles, page.info)
-    strip, column = charts.strip_frame(evaluation, measure, page.titles), st.column_config
+    strip, column = charts.strip_frame(frame, evaluation, measure), st.column_config
     words = "This seed and aspect on the Explore page."
     columns = {
         "Seed": column.TextColumn(width="medium", pinned=True),
