@@ -1,4 +1,4 @@
-"""The Evaluate page: from Run to numbers, what a model costs, and everything that can be missing."""
+"""The Evaluate page: from Run to numbers, what a model costs, and all that can be missing."""
 
 import pytest
 
