@@ -81,12 +81,9 @@ class Reordering:
 
     def order(self, *, ended: bool) -> tuple[str, ...] | None:
         """The model's order, an unfinished one once the run has ``ended``; None without answers."""
-        ranked: Progress | Reranked | None = self.begun if ended else None
-        if self.finished is not None:
-            ranked = self.finished.reranked
-        if ranked is None or (ranked.calls and ranked.unanswered >= ranked.calls):
-            return None
-        return ranked.order
+        begun: Progress | Reranked | None = self.begun if ended else None
+        ranked = self.finished.reranked if self.finished else begun
+        return None if ranked is None or 0 < ranked.calls <= ranked.unanswered else ranked.order
 
 
 class ModelComparisons(TaskRunner[VariantsRequest, VariantsSoFar]):
