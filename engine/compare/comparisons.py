@@ -32,17 +32,7 @@ from engine.llm.judges import Criterion
 from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_sees
 from engine.rerank.protocols import Progress, Reranked
-from engine.search.model.reranking import (
-    Assignment,
-    Finished,
-    Plan,
-    count_for_reranking,
-    estimate_ranking,
-    model_report,
-    recalled,
-    rerank_one,
-    texts_of,
-)
+from engine.search.model import reranking
 from engine.search.reports import sensitivity_report
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
@@ -72,12 +62,12 @@ from storage.answers import Answers
 class Reordering:
     """A ranking for the model to improve, and the model's order of it."""
 
-    assignment: Assignment
+    assignment: reranking.Assignment
     variants: list[str] = field(default_factory=list)  # names of the variants with this ranking
     # names of the systems with this ranking for the seed alone
     unworded: list[str] = field(default_factory=list)
     begun: Progress | None = None
-    finished: Finished | None = None
+    finished: reranking.Finished | None = None
 
     def order(self, *, ended: bool) -> tuple[str, ...] | None:
         """The model's order, an unfinished one once the run has ``ended``; None without answers."""
@@ -97,7 +87,7 @@ class ModelComparisons(TaskRunner[VariantsRequest, VariantsSoFar]):
 
     def recall(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a job that is done, from answers in the ledger alone; None without all."""
-        return recalled(self.jobs, self.start(request, endpoint, most_calls=0))
+        return reranking.recalled(self.jobs, self.start(request, endpoint, most_calls=0))
 
     def _task(self, request: VariantsRequest) -> RerankVariants:
         return RerankVariants(self._comparer(request), request)
@@ -110,14 +100,16 @@ class RerankVariants(ModelTask[VariantsSoFar]):
 
     def __init__(self, comparer: Comparer, request: VariantsRequest) -> None:
         self.request, self.key = request, object()  # several may run at once
-        self._plan = Plan(request.mode, request.depth)
+        self._plan = reranking.Plan(request.mode, request.depth)
         self._rankings = rankings_of(comparer, request)
         sizes = [len(ranking.assignment.doc_ids) for ranking in self._rankings]
-        self._counted = count_for_reranking(self._plan, sizes)[1]
+        self._counted = reranking.count_for_reranking(self._plan, sizes)[1]
         self._ended = False
 
     def estimate(self, known: Estimator) -> Estimate:
-        every = [estimate_ranking(self._plan, "", r.assignment, known) for r in self._rankings]
+        every = [
+            reranking.estimate_ranking(self._plan, "", r.assignment, known) for r in self._rankings
+        ]
         return summed(every)
 
     async def run(self, run: TaskRun) -> TaskReport[VariantsSoFar]:
@@ -128,7 +120,7 @@ class RerankVariants(ModelTask[VariantsSoFar]):
         async def one(ranking: Reordering) -> None:
             async with slots:
                 if not client.stopped:
-                    ranking.finished = await rerank_one(
+                    ranking.finished = await reranking.rerank_one(
                         client, ranking.assignment, self._plan, partial(setattr, ranking, "begun")
                     )
 
@@ -153,7 +145,7 @@ class RerankVariants(ModelTask[VariantsSoFar]):
                 {name: order for ranking, order in known for name in ranking.unworded},
             ),
             whole=tuple(name for ranking in whole for name in ranking.variants),
-            report=model_report(self._plan, run.usage, finished if self._ended else ()),
+            report=reranking.model_report(self._plan, run.usage, finished if self._ended else ()),
         )
 
 
@@ -161,13 +153,13 @@ def rankings_of(comparer: Comparer, request: VariantsRequest) -> list[Reordering
     """All different rankings, each variant's after its system's without a wording, so that an early
     end leaves complete comparisons."""
     check_variants(request.variants)
-    load = texts_of(comparer.searcher)
+    load = reranking.texts_of(comparer.searcher)
     found: dict[tuple[Criterion, Hashable], Reordering] = {}
 
     def add(variant: Variant, name: str) -> Reordering:
         ranked = comparer.rank(variant)
         criterion = comparer.searcher.criterion(comparer.asked(variant), ranked.seed)
-        assignment = Assignment(name, criterion, ranked.doc_ids, load)
+        assignment = reranking.Assignment(name, criterion, ranked.doc_ids, load)
         return found.setdefault((criterion, ranked.doc_ids), Reordering(assignment))
 
     systems: set[str] = set()

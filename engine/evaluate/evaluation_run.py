@@ -23,20 +23,7 @@ from engine.measures.p_mrr import P_MRR, wanted_by
 from engine.measures.per_query import JUDGED, Row, means, measures_of, query_rows
 from engine.measures.significance import confidence_interval, paired_tests, significance
 from engine.rerank.modes import MODES
-from engine.search.model.reranking import (
-    DOCUMENTS,
-    SAMPLE,
-    Assignment,
-    Counted,
-    Plan,
-    count_for_reranking,
-    count_for_system,
-    model_report,
-    ranking_sizes,
-    rerank_all,
-    texts_of,
-    usage_report,
-)
+from engine.search.model import reranking
 from engine.search.model.reranking import Sample as SampledQuery
 from engine.search.model.systems import MODEL_SYSTEMS, SystemRanking, find_model_system
 from engine.search.searcher import Searcher
@@ -131,13 +118,13 @@ def _request(searcher: Searcher, topic: Topic) -> Request:
 
 def foreseen_runs(
     names: Sequence[str], depth: int, searcher: Searcher, topics: Sequence[Topic]
-) -> list[Counted]:
+) -> list[reranking.Counted]:
     """What is asked at most for those of the named runs that need a model."""
-    sizes = ranking_sizes(searcher, topics)
+    sizes = reranking.ranking_sizes(searcher, topics)
     return [
-        count_for_reranking(Plan(system_and_mode(name)[1], depth), sizes)
+        reranking.count_for_reranking(reranking.Plan(system_and_mode(name)[1], depth), sizes)
         if "+" in name
-        else count_for_system(name, sizes)
+        else reranking.count_for_system(name, sizes)
         for name in names
         if asks_model(name)
     ]
@@ -145,12 +132,12 @@ def foreseen_runs(
 
 def samples(searcher: Searcher, topics: Sequence[Topic]) -> list[SampledQuery]:
     """Queries spread over all, each with some of its candidates."""
-    load, known = texts_of(searcher), searcher.corpus.row_of
+    load, known = reranking.texts_of(searcher), searcher.corpus.row_of
     specimens = []
-    for topic in topics[:: max(1, len(topics) // SAMPLE)][:SAMPLE]:
+    for topic in topics[:: max(1, len(topics) // reranking.SAMPLE)][: reranking.SAMPLE]:
         pool = searcher.corpus.doc_ids if topic.pool is None else sorted(topic.pool)
         own = [doc_id for doc_id in pool if doc_id in known]
-        texts = load(own[:: max(1, len(own) // DOCUMENTS)][:DOCUMENTS])
+        texts = load(own[:: max(1, len(own) // reranking.DOCUMENTS)][: reranking.DOCUMENTS])
         specimens.append(SampledQuery(topic_criterion(searcher, topic), texts))
     return specimens
 
@@ -302,17 +289,19 @@ class EvaluationRun:
         searcher, before = self.searcher, client.usage
         system, mode = system_and_mode(name)
         if mode and first is not None:
-            plan, load = Plan(mode, self.request.depth), texts_of(searcher)
+            plan, load = reranking.Plan(mode, self.request.depth), reranking.texts_of(searcher)
             given = {r.query_id: r.doc_ids for r in first.rankings}
             assignments = [
-                Assignment(t.query_id, topic_criterion(searcher, t), given[t.query_id], load)
+                reranking.Assignment(
+                    t.query_id, topic_criterion(searcher, t), given[t.query_id], load
+                )
                 for t in topics
             ]
-            finished = await rerank_all(client, assignments, plan)
+            finished = await reranking.rerank_all(client, assignments, plan)
             orders = zip(topics, finished, strict=True)
             rankings = tuple(ranking_of(t.query_id, f.reranked.order) for t, f in orders)
             usage = client.raise_if_nothing_came(before)
-            report, seconds = model_report(plan, usage, finished), first.seconds
+            report, seconds = reranking.model_report(plan, usage, finished), first.seconds
         else:
             rank_one, at_once = find_model_system(system), asyncio.Semaphore(client.concurrency)
 
@@ -324,7 +313,7 @@ class EvaluationRun:
             found = await asyncio.gather(*map(one, topics))
             usage = client.raise_if_nothing_came(before)
             unanswered = sum(ranked.unanswered for ranked in found)
-            report, seconds = usage_report(system, 0, len(topics), unanswered, usage), 0.0
+            report, seconds = reranking.usage_report(system, 0, len(topics), unanswered, usage), 0.0
             rankings = tuple(
                 Ranking(
                     t.query_id,

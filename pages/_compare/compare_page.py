@@ -28,34 +28,14 @@ from engine.types.documents import Document
 from engine.types.models import Estimate, ModelReport
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
+from pages._common import tasks
 from pages._common.components import component, listen
 from pages._common.document_view import meta, seed_finder
 from pages._common.filter_panel import PageFilters
 from pages._common.kit import Html, button, dim, el, line
 from pages._common.shared import attempt, escape_label, note, show_error, system_label
 from pages._common.state import corpus_box, pages
-from pages._common.tasks import (
-    JobCard,
-    asked_so_far,
-    duration,
-    estimate_line,
-    joined,
-    top_sentence,
-    what_was_asked,
-)
-from pages._compare.compare_state import (
-    MOST_VARIANTS,
-    PRESETS,
-    RERANK_DEPTH,
-    ComparePage,
-    CompareView,
-    free_name,
-    kept,
-    preset,
-    reworded,
-    rows_of,
-    variants_from_json,
-)
+from pages._compare import compare_state as state
 from pages._compare.sections import KINDS
 from pages._explore.explore_state import DEEPEST, OWN, View
 from pages._login import login
@@ -74,7 +54,7 @@ _VARIANTS = component("compare_variants")
 
 
 def left_column(
-    page: ComparePage, comparison: Comparison | None, found: Sequence[ModelReading]
+    page: state.ComparePage, comparison: Comparison | None, found: Sequence[ModelReading]
 ) -> None:
     """Corpus, seed, aspect and the variants; all there even when nothing can be compared.
 
@@ -88,7 +68,9 @@ def left_column(
     with finder:
 
         def use(seed: str = "", text_id: str = "") -> None:
-            CompareView.change(lambda now: replace(now, seed=seed, text_id=text_id, document=""))
+            state.CompareView.change(
+                lambda now: replace(now, seed=seed, text_id=text_id, document="")
+            )
 
         key, text = "compare_finder", partial(use, "")
         seed_finder(explorer, view.corpus, on_document=use, on_text=text, key=key)
@@ -98,19 +80,19 @@ def left_column(
         _seed_words(page, comparison.seed)
     _aspect_box(page)
     with st.container(horizontal=True, gap="small", key="compare_presets"):
-        for name, (label, _, meaning) in PRESETS.items():
+        for name, (label, _, meaning) in state.PRESETS.items():
             button(label, f"compare_preset_{name}", _take_preset, explorer, name, help=meaning)
     _systems_box(page)
     count = 0 if comparison is None else len(view.variants)
     read = [_reading(comparison, i) for i in range(count)] if comparison else []
     variant_rows(page, read, [one.model if one.in_use else "" for one in found])
-    filters = PageFilters(explorer, view.corpus, CompareView, key="compare")
+    filters = PageFilters(explorer, view.corpus, state.CompareView, key="compare")
     filters.chips()
     filters.panel()
     _reading_control(page, found)
 
 
-def _systems_box(page: ComparePage) -> None:
+def _systems_box(page: state.ComparePage) -> None:
     """The systems of the variants; a change puts every instruction on every system."""
     view, key = page.view, "compare_on_systems"
     own = list(dict.fromkeys(variant.system for variant in view.variants))
@@ -118,7 +100,7 @@ def _systems_box(page: ComparePage) -> None:
 
     def change() -> None:
         if chosen := st.session_state[key]:
-            CompareView.change(lambda now: now.on_systems(chosen))
+            state.CompareView.change(lambda now: now.on_systems(chosen))
 
     st.session_state[key] = own
     st.multiselect(
@@ -132,12 +114,12 @@ def _systems_box(page: ComparePage) -> None:
 
 
 def _take_preset(explorer: Explorer, name: str) -> None:
-    CompareView.change(
-        lambda now: now.with_variants(preset(explorer, now.corpus, now.aspect, name))
+    state.CompareView.change(
+        lambda now: now.with_variants(state.preset(explorer, now.corpus, now.aspect, name))
     )
 
 
-def _seed_words(page: ComparePage, seed: Document) -> None:
+def _seed_words(page: state.ComparePage, seed: Document) -> None:
     """The seed, and its sentences of the aspect."""
     keys = [a.key for a in page.lens.aspects]
     index = keys.index(page.view.aspect) if page.view.aspect in keys else None
@@ -157,14 +139,14 @@ def _seed_words(page: ComparePage, seed: Document) -> None:
         )
 
 
-def _aspect_box(page: ComparePage) -> None:
+def _aspect_box(page: state.ComparePage) -> None:
     """Which aspect is meant. Built-in wordings follow it, words of one's own stay."""
     view, key = page.view, "compare_aspect"
     names = {a.key: escape_label(f"{a.letter} · {a.name}") for a in page.lens.aspects}
 
     def change() -> None:
         if aspect := st.session_state[key]:
-            CompareView.change(lambda now: reworded(page.explorer, now, aspect))
+            state.CompareView.change(lambda now: state.reworded(page.explorer, now, aspect))
 
     st.session_state[key] = view.aspect if view.aspect in names else None
     st.segmented_control(
@@ -180,7 +162,7 @@ def _aspect_box(page: ComparePage) -> None:
         dim(words)
 
 
-def _about_no_aspect(view: CompareView, search: View, meant: str) -> str:
+def _about_no_aspect(view: state.CompareView, search: View, meant: str) -> str:
     """How a search without an aspect, as Explore has it, appears here; "" where it has one."""
     if search.aspect or not meant:
         return ""
@@ -206,7 +188,9 @@ def _reading(comparison: Comparison, index: int) -> str:
     return " ".join(filter(None, (words, avoided, *ranked.notes)))
 
 
-def open_reading(explorer: Explorer, view: CompareView) -> tuple[CompareView, list[ModelReading]]:
+def open_reading(
+    explorer: Explorer, view: state.CompareView
+) -> tuple[state.CompareView, list[ModelReading]]:
     """The view with the model's reading of its variants' wordings, as far as it is there."""
     lens = explorer.library.lens(view.corpus)
     found = read_wordings(explorer, lens, [question(view.corpus, v) for v in view.variants])
@@ -219,23 +203,25 @@ def open_reading(explorer: Explorer, view: CompareView) -> tuple[CompareView, li
     return view, [replace(one, query=q) for one, q in zip(found, questions, strict=True)]
 
 
-def _reading_control(page: ComparePage, found: Sequence[ModelReading]) -> None:
+def _reading_control(page: state.ComparePage, found: Sequence[ModelReading]) -> None:
     """The switch under the variants."""
     view, by_model = page.view, {one.query for one in found if one.in_use}
 
     def switched(on: bool) -> None:
-        def changed(now: CompareView, variant: Variant) -> Variant:
+        def changed(now: state.CompareView, variant: Variant) -> Variant:
             ends = on or question(now.corpus, variant) in by_model
             return replace(variant, reading=()) if ends else variant
 
-        CompareView.change(lambda now: now.with_variants([changed(now, v) for v in now.variants]))
+        state.CompareView.change(
+            lambda now: now.with_variants([changed(now, v) for v in now.variants])
+        )
 
     if is_on() or any(v.instruction.strip() for v in view.variants):
         label = "Interpret with a model"
         reading_switch(page.explorer, "compare", label, found, view.corpus, switched)
 
 
-def variant_rows(page: ComparePage, read: Sequence[str], models: Sequence[str]) -> None:
+def variant_rows(page: state.ComparePage, read: Sequence[str], models: Sequence[str]) -> None:
     """The variants as rows to edit, copy, add and remove.
 
     Args:
@@ -248,12 +234,12 @@ def variant_rows(page: ComparePage, read: Sequence[str], models: Sequence[str]) 
 
     def change(event: Mapping[str, Any]) -> None:
         changed = edited(event["rows"], len(variants))
-        CompareView.change(lambda now: now.with_variants(changed))
+        state.CompareView.change(lambda now: now.with_variants(changed))
 
     _VARIANTS(
         key="compare_variants",
         data={
-            "rows": rows_of(variants),
+            "rows": state.rows_of(variants),
             "read": list(read),
             "models": list(models),
             "systems": systems,
@@ -261,7 +247,7 @@ def variant_rows(page: ComparePage, read: Sequence[str], models: Sequence[str]) 
             "steered": [name for name in systems if explorer.reads_steer(name)],
             "readers": [name for name in systems if explorer.reads_wording(name)],
             "aspects": [{"key": a.key, "name": a.name} for a in page.lens.aspects],
-            "most": MOST_VARIANTS,
+            "most": state.MOST_VARIANTS,
         },
         on_rows_change=listen("compare_variants", "rows", change),
     )
@@ -274,20 +260,20 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
     that is taken keeps it, and the comparison refuses it.
     """
     try:
-        variants = variants_from_json(rows)
+        variants = state.variants_from_json(rows)
     except ValueError as error:
         raise BadInputError(f"Invalid variants: {error}.", "Undo the last change.") from error
     if len(variants) <= before:
         return variants
     named: list[Variant] = []
     for v in variants:
-        named.append(replace(v, name=free_name(v.name, [n.name for n in named])))
+        named.append(replace(v, name=state.free_name(v.name, [n.name for n in named])))
     return tuple(named)
 
 
 # -- the model -----------------------------------------------------------------------------
 
-DEPTHS = (20, RERANK_DEPTH, 100, DEEPEST)
+DEPTHS = (20, state.RERANK_DEPTH, 100, DEEPEST)
 ORDER = "compare_order"
 BESIDE = (
     "Each system is also reranked once without an instruction: the difference shows whether the "
@@ -311,7 +297,7 @@ class ModelRun:
         job: how far that is; None before it was asked for.
     """
 
-    page: ComparePage
+    page: state.ComparePage
     request: VariantsRequest | None = None
     job: VariantsJob | None = None
 
@@ -337,7 +323,7 @@ class ModelRun:
         return bool(so_far(self.job).orders.variants) and reranking.shows_model(ORDER)
 
 
-def open_run(page: ComparePage) -> ModelRun:
+def open_run(page: state.ComparePage) -> ModelRun:
     """The model's part in a view. Asks nothing; what the ledger knows is there at once."""
     request = _wanted(page.view, page.request)
     run, by_model = ModelRun(page, request), page.explorer.comparing.by_model
@@ -350,7 +336,7 @@ def open_run(page: ComparePage) -> ModelRun:
     return replace(run, job=job)
 
 
-def _wanted(view: CompareView, request: ComparisonRequest) -> VariantsRequest | None:
+def _wanted(view: state.CompareView, request: ComparisonRequest) -> VariantsRequest | None:
     """What the model is to rerank in a view; None when it is not to."""
     if not view.rerank:
         return None
@@ -384,7 +370,7 @@ def run_area(run: ModelRun) -> None:
     elif job is not None and job.state == "failed":
         note(job.error, f"{job.remedy} Showing the original rankings.", kind="error")
     elif job is not None:
-        what_was_asked(report)
+        tasks.what_was_asked(report)
     with line():
         if so_far(job).orders.variants:
             reranking.order_switch(ORDER, "Order of the rankings")
@@ -397,7 +383,7 @@ def run_area(run: ModelRun) -> None:
 
 def _running(run: ModelRun, job: VariantsJob) -> None:
     whole, jobs = len(so_far(job).whole), run.page.explorer.comparing.by_model.jobs
-    JobCard(
+    tasks.JobCard(
         lambda: jobs.job(job.id),
         key="compare",
         label="Reranking",
@@ -416,21 +402,21 @@ def _button(run: ModelRun, request: VariantsRequest) -> None:
     explorer, by_model = run.page.explorer, run.page.explorer.comparing.by_model
     try:
         do = partial(by_model.estimate, request, chosen(explorer))
-        estimate = kept(do, "estimate", request, run.page.stamp, run.info)
+        estimate = state.kept(do, "estimate", request, run.page.stamp, run.info)
     except SeedLensError as error:
         show_error(error)
         return
 
     def start() -> None:
         # A click may come before the page has caught up: other variants are not what was agreed to.
-        now = replace(run.page, view=CompareView.read())
+        now = replace(run.page, view=state.CompareView.read())
         if _wanted(now.view, now.request) == request:
             job_id = by_model.start(request, chosen(explorer), owner=login.owner())
             run.jobs.keep(run.key, job_id)
             st.session_state[ORDER] = reranking.OWN
 
     button(reranking.ask_label("Rerank", run.job), "compare_ask", start, type="primary")
-    words, count = estimate_line(estimate), len(request.variants)
+    words, count = tasks.estimate_line(estimate), len(request.variants)
     if so_far(run.job).report.questions:
         words += "; cached answers are free"
     elif count > 1:
@@ -443,8 +429,8 @@ def progress_line(job: VariantsJob) -> str:
     now = so_far(job)
     parts = [f"{len(now.whole)} of {counted(len(job.request.variants), 'variant')} done"]
     if now.report.rounds:
-        parts += asked_so_far(now.estimate, now.report)
-    return joined([*parts, duration(job.seconds)])
+        parts += tasks.asked_so_far(now.estimate, now.report)
+    return tasks.joined([*parts, tasks.duration(job.seconds)])
 
 
 def in_order(run: ModelRun, comparison: Comparison) -> Comparison:
@@ -465,6 +451,6 @@ def changes(before: Comparison, after: Comparison, run: ModelRun) -> Mapping[str
             first, top = (ranked.ranking.doc_ids[:PAGE_SIZE] for ranked in (old, new))
             moved = sum(a != b for a, b in zip(first, top, strict=True))
             came, whole = len({*top} - {*first}), name in so_far(run.job).whole
-            words = top_sentence(moved, came, len(top), whole=whole)
+            words = tasks.top_sentence(moved, came, len(top), whole=whole)
             sentences[name] = f"{words} Original: {kinds[name]}."
     return sentences

@@ -33,21 +33,9 @@ from engine.types.comparisons import (
     Variant,
 )
 from engine.types.searches import Query
+from pages._common import state
 from pages._common.shared import SYSTEM_NAMES, engine
-from pages._common.state import (
-    BadParamError,
-    Commas,
-    Page,
-    Pages,
-    PageView,
-    Shared,
-    aspect_that_is_there,
-    join,
-    names,
-    one_of,
-    seed_is_there,
-    some_of,
-)
+from pages._common.state import names
 from pages._explore.explore_state import DEEPEST, DEFAULT, OWN, View
 from pages._login import login
 
@@ -88,7 +76,7 @@ def _of_text(read: Callable[[str], object]) -> BeforeValidator:
     return BeforeValidator(lambda text: read(text) if isinstance(text, str) else text)
 
 
-_Joined = PlainSerializer(join)
+_Joined = PlainSerializer(state.join)
 
 
 class Row(BaseModel):
@@ -178,13 +166,13 @@ _Variants = Annotated[
 ]
 _Matrix = Annotated[
     str,
-    one_of(MATRICES),
+    state.one_of(MATRICES),
     BeforeValidator(lambda text: "rank_gain" if text == "p_mrr" else text),  # in old links
 ]
 
 
 @dataclass(frozen=True)
-class CompareView(PageView):
+class CompareView(state.PageView):
     """A seed, an aspect, the variants, and what of their comparison is looked at.
 
     Attributes:
@@ -204,24 +192,24 @@ class CompareView(PageView):
     """
 
     script = "compare"
-    corpus: Shared = ""
-    seed: Shared = ""
-    text_id: Annotated[Shared, Field(alias="text")] = ""
-    aspect: Shared = ""
-    where: Shared = ""
+    corpus: state.Shared = ""
+    seed: state.Shared = ""
+    text_id: Annotated[state.Shared, Field(alias="text")] = ""
+    aspect: state.Shared = ""
+    where: state.Shared = ""
     variants: _Variants = ()
-    depth: Annotated[int, one_of(DEPTHS)] = DEPTHS[-1]
+    depth: Annotated[int, state.one_of(DEPTHS)] = DEPTHS[-1]
     document: str = ""
     cell: str = ""
     present: bool = False
     matrix: _Matrix = MATRICES[0]
     steered: str = ""
-    show: Annotated[str, one_of(SHOWS)] = "seed"
-    systems: Annotated[tuple[str, ...], some_of(Explorer.systems), Commas] = ()
-    wordings: Annotated[tuple[str, ...], some_of(Explorer.wording_sets), Commas] = ()
+    show: Annotated[str, state.one_of(SHOWS)] = "seed"
+    systems: Annotated[tuple[str, ...], state.some_of(Explorer.systems), state.Commas] = ()
+    wordings: Annotated[tuple[str, ...], state.some_of(Explorer.wording_sets), state.Commas] = ()
     seeds: Annotated[int, Field(ge=0)] = 0
     own: bool = False
-    rerank: Annotated[str, one_of(tuple(Explorer.rerank_modes))] = ""
+    rerank: Annotated[str, state.one_of(tuple(Explorer.rerank_modes))] = ""
     rerank_depth: Annotated[int, Field(ge=1, le=DEEPEST)] = RERANK_DEPTH
 
     def to_params(self) -> dict[str, str]:
@@ -229,7 +217,7 @@ class CompareView(PageView):
 
         Variants that would make a link too long are stored in the ledger.
         """
-        params = PageView.to_params(
+        params = state.PageView.to_params(
             self if self.rerank else replace(self, rerank_depth=RERANK_DEPTH)
         )
         if len(urlencode(params)) > LONGEST_LINK and "variants" in params:
@@ -243,16 +231,16 @@ class CompareView(PageView):
             try:
                 variants = engine().notebook.text(params["stored"])
             except UnknownNameError as error:
-                raise BadParamError("stored", error.message.rstrip(".")) from error
+                raise state.BadParamError("stored", error.message.rstrip(".")) from error
             try:
                 return super().from_params({**params, "variants": variants})
-            except BadParamError as error:
+            except state.BadParamError as error:
                 name = "stored" if error.name == "variants" else error.name
-                raise BadParamError(name, error.problem) from error
+                raise state.BadParamError(name, error.problem) from error
         return super().from_params(params)
 
     @classmethod
-    def found_in(cls, left: Pages) -> Self:
+    def found_in(cls, left: state.Pages) -> Self:
         """The page as it was left, with Explore's search if that was changed since."""
         view, search = left.found(cls), left.found(View)
         if not left.changed_since(View, cls):
@@ -408,8 +396,8 @@ def open_view(explorer: Explorer, corpora: list[str]) -> CompareView:
     view = CompareView.opened_on(explorer, corpora)
     lens = explorer.library.lens(view.corpus)
     keys = [aspect.key for aspect in lens.aspects]
-    view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
-    if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
+    view = replace(view, aspect=state.aspect_that_is_there(lens, view.aspect))
+    if not state.seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         seed, aspect = _starting_point(explorer, view.corpus, keys)
         view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect)
     if not view.aspect:
@@ -503,7 +491,7 @@ def kept(_do: Callable[[], T], what: str, *basis: Any) -> T:  # noqa: ARG001 - t
 
 
 @dataclass(frozen=True)
-class ComparePage(Page[CompareView]):
+class ComparePage(state.Page[CompareView]):
     """A run of the page."""
 
     @cached_property

@@ -31,28 +31,10 @@ from pages._common.shared import (
 from pages._common.state import control, join, names, weight_slider
 from pages._common.tables import MEASURES, table
 from pages._common.tasks import estimate_line
-from pages._evaluate.evaluate_state import (
-    DEEPEST,
-    PARTS,
-    SAMPLES,
-    EvaluatePage,
-    EvaluateView,
-    collection_label,
-    moment,
-    of_request,
-    run_label,
-    seeds_of,
-    sizes_of,
-)
+from pages._evaluate import evaluate_state as state
 from pages._evaluate.evaluate_tables import difference_row, difference_rows, verdict
 from pages._login import login
-from pages._model.model_settings import (
-    calls_box,
-    chosen,
-    folded_panel,
-    most_calls,
-    usable,
-)
+from pages._model import model_settings
 
 MOST = "evaluate_most_calls"
 PREVIOUS_RUNS = 20
@@ -82,7 +64,7 @@ def about(info: CollectionInfo) -> None:
 # -- controls ------------------------------------------------------------------------------
 
 
-def seeds_box(page: EvaluatePage) -> None:
+def seeds_box(page: state.EvaluatePage) -> None:
     """Which queries to ask: all, or those of a run that a person brought; and of how many seeds."""
     view = page.view
     # What is not drawn is forgotten, or a click on Run would find it changed.
@@ -103,7 +85,7 @@ def seeds_box(page: EvaluatePage) -> None:
         if current:
             return
     wanted, total = page.seeds or 0, page.info.seeds
-    choices = sorted({n for n in (*SAMPLES, wanted) if 0 < n < total})
+    choices = sorted({n for n in (*state.SAMPLES, wanted) if 0 < n < total})
     if choices:
         control(
             *(page.view, "seeds", st.selectbox, "Seeds", [*choices, 0]),
@@ -114,15 +96,17 @@ def seeds_box(page: EvaluatePage) -> None:
         )
 
 
-def controls(page: EvaluatePage) -> None:
+def controls(page: state.EvaluatePage) -> None:
     """What to measure, the button that does it, and what that costs."""
-    view, labels = page.view, {c.key: collection_label(c) for c in page.collections}
+    view, labels = page.view, {c.key: state.collection_label(c) for c in page.collections}
     left, right = st.columns([4, 8])
     # Each collection and measurement has a number of seeds that is quick enough.
     also = {"seeds": None}
     of_collection = {**also, "runs": ()}
     control(view, "collection", left.selectbox, "Test collection", labels, also=of_collection)
-    control(view, "part", right.segmented_control, "Measurement", PARTS, also=also, required=True)
+    control(
+        view, "part", right.segmented_control, "Measurement", state.PARTS, also=also, required=True
+    )
     (_gap_boxes if page.gap else _system_boxes)(page)
     estimate = _estimate(page)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -130,7 +114,7 @@ def controls(page: EvaluatePage) -> None:
         if not page.gap:
             _rerank_boxes(page)
         if view.needs_model:
-            calls_box(page.explorer, MOST)
+            model_settings.calls_box(page.explorer, MOST)
         _run_button(page, ready=estimate is not None if page.gap else page.has_systems)
     if estimate is not None:
         words = "All answers are cached: no requests."
@@ -138,14 +122,14 @@ def controls(page: EvaluatePage) -> None:
             words = f"Cost: {estimate_line(estimate)}; cached answers are free."
         with st.container(key="evaluate_model", gap="xsmall"):
             st.html(el("div.md-line", el("span", words)))
-            folded_panel(page.explorer, "evaluate")
+            model_settings.folded_panel(page.explorer, "evaluate")
 
 
 def _described(modes: Mapping[str, str]) -> str:
     return " ".join(f"**{name}**: {words}" for name, words in modes.items())
 
 
-def _system_boxes(page: EvaluatePage) -> None:
+def _system_boxes(page: state.EvaluatePage) -> None:
     view, by_model = page.view, page.explorer.model_systems
     left, right = st.columns([9, 3])
     known = page.explorer.systems_of(page.info.corpus)
@@ -159,7 +143,7 @@ def _system_boxes(page: EvaluatePage) -> None:
         weight_slider(view, view.steer, help="0 %: whole document. 100 %: aspect only.")
 
 
-def _rerank_boxes(page: EvaluatePage) -> None:
+def _rerank_boxes(page: state.EvaluatePage) -> None:
     view, modes, people = page.view, page.explorer.rerank_modes, bool(page.info.annotators)
     control(
         *(view, "rerank", st.selectbox, "Rerank with a model", ["", *modes]),
@@ -169,7 +153,7 @@ def _rerank_boxes(page: EvaluatePage) -> None:
     )
     if view.rerank:
         words = "Number of top documents to rerank."
-        limits: Any = {"min_value": 1, "max_value": DEEPEST, "step": 10, "width": 130}
+        limits: Any = {"min_value": 1, "max_value": state.DEEPEST, "step": 10, "width": 130}
         control(view, "depth", st.number_input, "Depth", help=words, **limits)
     control(
         *(view, "human", st.toggle, "People"),
@@ -182,7 +166,7 @@ def _rerank_boxes(page: EvaluatePage) -> None:
     )
 
 
-def _gap_boxes(page: EvaluatePage) -> None:
+def _gap_boxes(page: state.EvaluatePage) -> None:
     view, modes = page.view, page.explorer.rerank_modes
     left, middle, right = st.columns([6, 3, 3])
     known = page.explorer.systems_of(page.info.corpus)
@@ -197,12 +181,12 @@ def _gap_boxes(page: EvaluatePage) -> None:
     control(
         *(view, "sizes", right.text_input, "Pool sizes"),
         shown=", ".join(map(str, view.sizes)),
-        read=sizes_of,
+        read=state.sizes_of,
         help="Candidates per query, separated by commas.",
     )
 
 
-def _estimate(page: EvaluatePage) -> Estimate | None:
+def _estimate(page: state.EvaluatePage) -> Estimate | None:
     """What a model is asked at most; None where none is, or nothing can be measured."""
     view = page.view
     if page.info.problem or not (
@@ -210,17 +194,19 @@ def _estimate(page: EvaluatePage) -> Estimate | None:
     ):
         return None
     with error_boundary():
-        estimate: Estimate = page.tasks.estimate(page.asked, usable(page.explorer))
+        estimate: Estimate = page.tasks.estimate(page.asked, model_settings.usable(page.explorer))
         return estimate
     return None
 
 
-def _run_button(page: EvaluatePage, *, ready: bool) -> None:
+def _run_button(page: state.EvaluatePage, *, ready: bool) -> None:
     """The button that starts a measurement; ``ready``: there is something to be measured."""
 
     def run() -> None:
         request, explorer = page.renewed().asked, page.explorer
-        page.tasks.start(request, chosen(explorer), most_calls(MOST), login.owner())
+        page.tasks.start(
+            request, model_settings.chosen(explorer), model_settings.most_calls(MOST), login.owner()
+        )
 
     label, key = ("Measure", "evaluate_gap_run") if page.gap else ("Run", "evaluate_run")
     asked = tuple({*page.view.widgets} - {"evaluate_measure", "evaluate_model"})
@@ -236,7 +222,7 @@ def _run_button(page: EvaluatePage, *, ready: bool) -> None:
 # -- the run -------------------------------------------------------------------------------
 
 
-def answered(page: EvaluatePage) -> Evaluation | None:
+def answered(page: state.EvaluatePage) -> Evaluation | None:
     """The stored answer, or how far it is, or what to do to get it.
 
     What a run left that ended early counts as an answer, and is marked as what it is.
@@ -259,13 +245,13 @@ def answered(page: EvaluatePage) -> Evaluation | None:
         if evaluation is None and job.report is not None:
             evaluation = job.report.result.evaluation
     if evaluation is None:
-        names = ", ".join(map(run_label, missing)) or "these systems"
+        names = ", ".join(map(state.run_label, missing)) or "these systems"
         to_do = "Connect a language model" if page.lacks_model else "Press Run"
         empty(f"Not ranked yet with these settings: {names}. {to_do}.")
     return evaluation
 
 
-def _runs_or_failed(job: Job[Any, Any] | None, page: EvaluatePage) -> bool:
+def _runs_or_failed(job: Job[Any, Any] | None, page: state.EvaluatePage) -> bool:
     return job is not None and (
         job.running or (job.request == page.request and _problem(job) != "")
     )
@@ -279,11 +265,11 @@ def _problem(job: Job[Any, Any]) -> str:
 # -- previous runs -------------------------------------------------------------------------
 
 
-def history(page: EvaluatePage) -> None:
+def history(page: state.EvaluatePage) -> None:
     """Previous runs on the collection, each a click away; two that are compared."""
     evaluations, measure = page.explorer.evaluations, page.view.measure
     records = evaluations.history(page.info.key)
-    views = [(r, record_line(r), of_request(r.request, measure)) for r in records]
+    views = [(r, record_line(r), state.of_request(r.request, measure)) for r in records]
     previous_runs(page, evaluations, "evaluate_previous", views, compared=True)
     pair = [record for id_ in page.view.pair for record in records if record.id == id_]
     if len(pair) == 2:
@@ -292,10 +278,10 @@ def history(page: EvaluatePage) -> None:
 
 
 def previous_runs(
-    page: EvaluatePage,
+    page: state.EvaluatePage,
     tasks: Any,
     key: str,
-    runs: Sequence[tuple[Any, str, EvaluateView]],
+    runs: Sequence[tuple[Any, str, state.EvaluateView]],
     *,
     compared: bool = False,
 ) -> None:
@@ -366,18 +352,18 @@ def record_line(record: EvaluationRecord) -> str:
     scored = {n: v for n, v in record.headline.items() if v is not None and n != "human"}
     best = max(scored, key=scored.__getitem__, default="")
     parts = [
-        moment(record.time),
-        ", ".join(map(run_label, request.systems)),
+        state.moment(record.time),
+        ", ".join(map(state.run_label, request.systems)),
         f"aspect weight {request.steer:.0%}",
-        f"queries of {', '.join(request.runs)}" if request.runs else seeds_of(request.sample),
+        f"queries of {', '.join(request.runs)}" if request.runs else state.seeds_of(request.sample),
         f"reranked {request.rerank}, depth {request.depth:,}" if request.rerank else "",
         request.model.partition(" at ")[0],
-        f"best {run_label(best)} {scored[best]:.3f}" if best else "",
+        f"best {state.run_label(best)} {scored[best]:.3f}" if best else "",
     ]
     return " · ".join(filter(None, parts))
 
 
-def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRecord) -> None:
+def _compared(page: state.EvaluatePage, first: EvaluationRecord, second: EvaluationRecord) -> None:
     """Two previous runs against each other: what changed, and how sure that is."""
     names = [record.name or record_line(record) for record in (first, second)]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -393,7 +379,7 @@ def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRec
     if what := [name for name, (one, other) in changed.items() if one and other and one != other]:
         note(f"Changed between these runs: {' and '.join(what)}.", "Run both again to compare.")
     for which, one, other in (("A", first, second), ("B", second, first)):
-        if alone := [run_label(name) for name in one.headline if name not in other.headline]:
+        if alone := [state.run_label(name) for name in one.headline if name not in other.headline]:
             facts(f"Only in {which}: {', '.join(alone)}.")
     found = remembered(
         "evaluate_differences",

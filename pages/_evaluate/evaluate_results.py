@@ -32,37 +32,11 @@ from pages._common.state import control
 from pages._common.tables import MEASURES, frame_chart, table
 from pages._common.tasks import report_line
 from pages._evaluate import evaluate_charts as charts
+from pages._evaluate import evaluate_state as state
+from pages._evaluate import evaluate_tables as tables
 from pages._evaluate.evaluate_page import (
     answered,
     previous_runs,
-)
-from pages._evaluate.evaluate_state import (
-    CHARTED,
-    EvaluatePage,
-    EvaluateView,
-    collection_label,
-    labelled,
-    moment,
-    of_gap,
-    run_label,
-    seeds_of,
-)
-from pages._evaluate.evaluate_tables import (
-    GAP_TERMS,
-    aspect_rows,
-    basis,
-    beside_the_paper,
-    gap_verdict,
-    leaderboard_rows,
-    pair_rows,
-    point_columns,
-    point_rows,
-    query_rows,
-    report_columns,
-    report_rows,
-    retriever_rows,
-    tested,
-    verdict,
 )
 from pages._login import login
 from pages._model.model_settings import chosen
@@ -75,12 +49,12 @@ SENTENCES = 6
 """Differences that are put into words; the table has all."""
 
 
-def evaluation_results(page: EvaluatePage) -> None:
+def evaluation_results(page: state.EvaluatePage) -> None:
     """Everything that the evaluation says, once there is one."""
     measured = answered(page)
     if measured is None:
         return
-    evaluation = labelled(measured)
+    evaluation = state.labelled(measured)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Systems", anchor=False)
         terms = {name: words for name, words in MEASURES.items() if name not in page.hidden}
@@ -92,15 +66,15 @@ def evaluation_results(page: EvaluatePage) -> None:
         "Queries": "Number of queries.",
         "p-MRR queries": "Queries whose seed is judged for another aspect.",
     }
-    rows, alt = leaderboard_rows(evaluation), "Systems and their measures"
+    rows, alt = tables.leaderboard_rows(evaluation), "Systems and their measures"
     table(rows.drop(columns=[*page.hidden, "Seconds"]), "evaluate_leaderboard", alt, columns)
-    facts(basis(evaluation))
+    facts(tables.basis(evaluation))
     sections: tuple[Callable[[], None], ...] = (
         lambda: unjudged_documents(page),
         lambda: _verdicts(evaluation),
         lambda: _queries(page, evaluation),
         lambda: _aspects(page, evaluation),
-        lambda: beside_the_paper(page.info, evaluation),
+        lambda: tables.beside_the_paper(page.info, evaluation),
         lambda: _details(evaluation),
     )
     for section in sections:
@@ -126,13 +100,13 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
 def _details(evaluation: Evaluation) -> None:
     """How long each system took, and what a language model was asked."""
     with st.expander("Details", key="evaluate_details", type="compact"):
-        rows = leaderboard_rows(evaluation)[["System", "Seconds"]]
+        rows = tables.leaderboard_rows(evaluation)[["System", "Seconds"]]
         columns = {"Seconds": "Ranking time, without model and evidence."}
         table(rows, "evaluate_seconds", "Ranking time per system", columns)
         if reports := evaluation.model_reports:
             st.subheader("Model requests", anchor=False)
             alt = "Model requests per system"
-            table(report_rows(reports), "evaluate_reports", alt, report_columns())
+            table(tables.report_rows(reports), "evaluate_reports", alt, tables.report_columns())
 
 
 def _beside(
@@ -151,11 +125,13 @@ def _chart(
     """A chart of an evaluation; ``about``: file, title, caption, alternative text."""
     file, title, words, alt = about
     do = partial(draw, evaluation=evaluation)
-    frame_chart(frame, do, file, title, f"{words} {basis(evaluation)}.", alt=alt, key=key)
+    frame_chart(frame, do, file, title, f"{words} {tables.basis(evaluation)}.", alt=alt, key=key)
 
 
 def _verdicts(evaluation: Evaluation) -> None:
-    pairs = sorted(evaluation.significance, key=lambda r: (tested(r)[1], -abs(r["difference"])))
+    pairs = sorted(
+        evaluation.significance, key=lambda r: (tables.tested(r)[1], -abs(r["difference"]))
+    )
     moves = [s.metrics["p-MRR"] for s in evaluation.systems.values()]
 
     def sentences() -> None:
@@ -185,7 +161,7 @@ def _verdicts(evaluation: Evaluation) -> None:
 def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
     st.subheader("Significance", anchor=False)
     facts(f"In {NDCG}:")
-    st.html(el("ul.sl-verdicts", [el("li", verdict(row)) for row in pairs[:SENTENCES]]))
+    st.html(el("ul.sl-verdicts", [el("li", tables.verdict(row)) for row in pairs[:SENTENCES]]))
     every = f"All {len(pairs)} pairs as a table" if len(pairs) > 1 else "As a table"
     columns = {
         "Difference": "First minus second.",
@@ -194,13 +170,13 @@ def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
     }
     with st.expander(every, type="compact"):
         alt = "Differences between systems and how sure they are"
-        table(pair_rows(pairs), "evaluate_pairs_table", alt, columns)
+        table(tables.pair_rows(pairs), "evaluate_pairs_table", alt, columns)
 
 
-def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
+def _queries(page: state.EvaluatePage, evaluation: Evaluation) -> None:
     st.header("Query by query", anchor=False)
     scores = evaluation.systems.values()
-    charted = [measure for measure in CHARTED if measure not in page.hidden]
+    charted = [measure for measure in state.CHARTED if measure not in page.hidden]
     defined = [m for m in charted if any(s.metrics[m] is not None for s in scores)]
     measure = page.view.measure if page.view.measure in defined else defined[0]
     control(
@@ -211,7 +187,7 @@ def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
         label_visibility="collapsed",
     )
     st.caption(MEASURES[measure])
-    frame = query_rows(evaluation, measure, page.titles, page.info)
+    frame = tables.query_rows(evaluation, measure, page.titles, page.info)
     strip, column = charts.strip_frame(frame, evaluation, measure), st.column_config
     words = "This seed and aspect on the Explore page."
     columns = {
@@ -233,16 +209,16 @@ def _queries(page: EvaluatePage, evaluation: Evaluation) -> None:
     )
 
 
-def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
+def _aspects(page: state.EvaluatePage, evaluation: Evaluation) -> None:
     scores = evaluation.systems.values()
     if not any(s.by_aspect for s in scores):
         return
     st.header("Aspect by aspect", anchor=False)
-    measure = page.view.measure if page.view.measure in CHARTED[:3] else CHARTED[0]
+    measure = page.view.measure if page.view.measure in state.CHARTED[:3] else state.CHARTED[0]
     if all(s.metrics[measure] is None for s in scores):
-        measure = CHARTED[0]
+        measure = state.CHARTED[0]
     frame = charts.interval_frame(evaluation, measure, page.aspects)
-    rows = aspect_rows(evaluation, page.aspects).drop(columns=page.hidden)
+    rows = tables.aspect_rows(evaluation, page.aspects).drop(columns=page.hidden)
     alt = "Measures of every system for every aspect"
     _beside(
         "aspects",
@@ -257,7 +233,7 @@ def _aspects(page: EvaluatePage, evaluation: Evaluation) -> None:
 
 
 @st.fragment
-def _export(page: EvaluatePage, evaluation: Evaluation) -> None:
+def _export(page: state.EvaluatePage, evaluation: Evaluation) -> None:
     popover = st.popover("Export", key="evaluate_export", on_change="rerun")
     if not popover.open:
         return
@@ -265,15 +241,15 @@ def _export(page: EvaluatePage, evaluation: Evaluation) -> None:
     frames = {
         "Systems (CSV)": (
             "systems.csv",
-            lambda: leaderboard_rows(evaluation).drop(columns=page.hidden),
+            lambda: tables.leaderboard_rows(evaluation).drop(columns=page.hidden),
         ),
         "Queries (CSV)": (
             f"queries-{measure}.csv",
-            lambda: query_rows(evaluation, measure, page.titles, page.info),
+            lambda: tables.query_rows(evaluation, measure, page.titles, page.info),
         ),
     }
     if reports := evaluation.model_reports:
-        frames["Model (CSV)"] = ("model.csv", lambda: report_rows(reports))
+        frames["Model (CSV)"] = ("model.csv", lambda: tables.report_rows(reports))
     with popover:
         for label, (file, make) in frames.items():
             download(label, lambda make=make: frame_csv(make()), file)  # type: ignore[misc]
@@ -299,7 +275,7 @@ TOP = 20
 _ADDED = "evaluate_added"
 
 
-def unjudged_documents(page: EvaluatePage) -> None:
+def unjudged_documents(page: state.EvaluatePage) -> None:
     """Of a project's collection: what is unjudged, put into its pool with one click."""
     explorer, info = page.explorer, page.info
     corpus, _, name = info.key.partition(":")
@@ -357,7 +333,7 @@ def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
 # -- the gap --------------------------------------------------------------------------------
 
 
-def gap_results(page: EvaluatePage) -> None:
+def gap_results(page: state.EvaluatePage) -> None:
     """The gap, or how far it is, or what to do to get it; then those of previous runs."""
     view, gaps, job = page.view, page.explorer.gaps, page.latest_job()
     if not view.retrievers:
@@ -379,24 +355,24 @@ def gap_results(page: EvaluatePage) -> None:
             "Not measured yet. A language model ranks the retrieved pool at every size. Press "
             "Measure; it runs in the background."
         )
-    views = [(r, _gap_line(r), of_gap(view, r)) for r in records]
+    views = [(r, _gap_line(r), state.of_gap(view, r)) for r in records]
     previous_runs(page, gaps, "evaluate_previous_gap", views)
 
 
 def _gap(explorer: Explorer, gap: Gap) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Retrieval–verification gap", anchor=False)
-        definitions("Definitions", GAP_TERMS)
+        definitions("Definitions", tables.GAP_TERMS)
         _export_gap(explorer, gap)
     gap = _named(gap)
     for sentence in gap.notes:
         note(sentence)
     if gap.report.stopped:
         note("Partial result.", gap.report.problem)
-    words, frame = gap_verdict(gap), charts.gap_frame(gap)
+    words, frame = tables.gap_verdict(gap), charts.gap_frame(gap)
     st.html(el("p.sl-gap-verdict", words))
     alt = f"{gap.measure} and gap at every pool size"
-    table(point_rows(gap), "evaluate_gap_points", alt, point_columns(), most=20)
+    table(tables.point_rows(gap), "evaluate_gap_points", alt, tables.point_columns(), most=20)
     st.html(f'<div class="md-line sl-dim">{report_line(gap.report)}</div>')
     title = f"Retrieval–verification gap: {gap.collection}"
     chart = frame, partial(charts.gap_chart, gap=gap), "gap", title, words
@@ -408,7 +384,7 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
     def retrievers() -> None:
         st.subheader("Retrievers alone", anchor=False)
         of_all = f"{gap.measure} of every retriever without the verifier"
-        table(retriever_rows(gap), "evaluate_gap_retrievers", of_all)
+        table(tables.retriever_rows(gap), "evaluate_gap_retrievers", of_all)
 
     _beside(
         "gap", lambda: frame_chart(*chart, alt=alt, key="evaluate_gap_chart"), retrievers, (8, 4)
@@ -420,7 +396,7 @@ def _export_gap(explorer: Explorer, gap: Gap) -> None:
     popover = st.popover("Export", key="evaluate_gap_export", on_change="rerun")
     if popover.open:
         with popover:
-            download("Gap (CSV)", lambda: frame_csv(point_rows(gap, plain=True)), "gap.csv")
+            download("Gap (CSV)", lambda: frame_csv(tables.point_rows(gap, plain=True)), "gap.csv")
             download("Everything (JSON)", lambda: explorer.gaps.to_json(gap), "gap.json")
             st.caption(
                 "The chart menu exports SVG, PNG and CSV. Copy the address to share this page."
@@ -431,8 +407,8 @@ def _named(gap: Gap) -> Gap:
     """With retrievers by what they do."""
     return replace(
         gap,
-        retrievers={run_label(name): value for name, value in gap.retrievers.items()},
-        retriever_intervals={run_label(n): own for n, own in gap.retriever_intervals.items()},
+        retrievers={state.run_label(name): value for name, value in gap.retrievers.items()},
+        retriever_intervals={state.run_label(n): own for n, own in gap.retriever_intervals.items()},
     )
 
 
@@ -441,11 +417,11 @@ def _gap_line(record: GapRecord) -> str:
     request, (low, high) = record.request, record.bounds
     return " · ".join(
         [
-            moment(record.time),
+            state.moment(record.time),
             f"{request.verifier} by {record.model.partition(' at ')[0]}",
-            ", ".join(map(run_label, request.systems)),
+            ", ".join(map(state.run_label, request.systems)),
             "pools " + ", ".join(map(str, request.sizes)),
-            seeds_of(request.sample),
+            state.seeds_of(request.sample),
             f"gap {low:+.3f} to {high:+.3f}".replace("-", "−"),
         ]
     )
@@ -491,13 +467,13 @@ def _runs(explorer: Explorer, info: CollectionInfo) -> None:
         """A run that leaves queries out is measured with the systems on those that it has."""
         run = explorer.collections.add_run(info.key, name, content)
         if run.queries < info.queries:
-            EvaluateView.change(lambda now: replace(now, runs=(run.name,), seeds=None))
-            page = EvaluatePage(explorer, EvaluateView.read(), [info])
+            state.EvaluateView.change(lambda now: replace(now, runs=(run.name,), seeds=None))
+            page = state.EvaluatePage(explorer, state.EvaluateView.read(), [info])
             if not page.view.needs_model:
                 explorer.evaluations.start(page.request, chosen(explorer), None, login.owner())
 
     uploader(
-        escape_label(f"TREC run for {collection_label(info)}"),
+        escape_label(f"TREC run for {state.collection_label(info)}"),
         "evaluate_run_file",
         keep,
         megabytes=MEGABYTES,
@@ -515,7 +491,7 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
 
     def keep(name: str, content: bytes) -> None:
         added = explorer.collections.add_qrels(corpus, name, content)
-        EvaluateView(added.key).write()
+        state.EvaluateView(added.key).write()
 
     uploader(
         "TREC judgments for a corpus",
