@@ -18,16 +18,8 @@ from engine.types.evaluations import (
 )
 from engine.types.jobs import Job
 from engine.types.models import Estimate
+from pages._common import shared
 from pages._common.kit import button, el, empty, facts, html, line
-from pages._common.shared import (
-    as_drawn,
-    attempt,
-    error_boundary,
-    escape_label,
-    note,
-    remembered,
-    system_label,
-)
 from pages._common.state import control, join, names, weight_slider
 from pages._common.tables import MEASURES, table
 from pages._common.tasks import estimate_line
@@ -45,7 +37,9 @@ LONGEST_NAME = 80
 def about(info: CollectionInfo) -> None:
     """What the collection is, in one line, and what is odd in it."""
     if info.problem:
-        note(info.problem, "Correct the file; it is read again when it changes.", kind="error")
+        shared.note(
+            info.problem, "Correct the file; it is read again when it changes.", kind="error"
+        )
         return
     zeros = ", unjudged documents count as 0" if info.complete else ""
     parts = [
@@ -58,7 +52,7 @@ def about(info: CollectionInfo) -> None:
         parts.append(f"graded by {len(info.annotators)} people")
     facts(" · ".join(parts), info.synthetic and [" ", el("span.sl-tag", "synthetic")])
     for warning in info.warnings:
-        note(warning)
+        shared.note(warning)
 
 
 # -- controls ------------------------------------------------------------------------------
@@ -136,7 +130,7 @@ def _system_boxes(page: state.EvaluatePage) -> None:
     control(
         *(view, "systems", left.multiselect, "Systems"),
         dict.fromkeys([*known, *by_model, *view.systems]),
-        format_func=partial(system_label, model=by_model),
+        format_func=partial(shared.system_label, model=by_model),
         help="Systems to evaluate. Uploaded runs are included.",
     )
     with right:
@@ -173,7 +167,7 @@ def _gap_boxes(page: state.EvaluatePage) -> None:
     control(
         *(view, "retrievers", left.multiselect, "Retrievers"),
         dict.fromkeys([*known, *view.retrievers]),
-        format_func=system_label,
+        format_func=shared.system_label,
         help="Candidates come from all of them; the verifier is compared with the best one alone.",
     )
     words = f"How the model ranks a pool. {_described(modes)}"
@@ -193,7 +187,7 @@ def _estimate(page: state.EvaluatePage) -> Estimate | None:
         view.needs_model and (view.retrievers if page.gap else view.systems)
     ):
         return None
-    with error_boundary():
+    with shared.error_boundary():
         estimate: Estimate = page.tasks.estimate(page.asked, model_settings.usable(page.explorer))
         return estimate
     return None
@@ -212,7 +206,7 @@ def _run_button(page: state.EvaluatePage, *, ready: bool) -> None:
     asked = tuple({*page.view.widgets} - {"evaluate_measure", "evaluate_model"})
     busy, lacks_model = page.job is not None and page.job.running, page.lacks_model
     button(
-        *(label, key, as_drawn(asked, run)),
+        *(label, key, shared.as_drawn(asked, run)),
         type="primary",
         disabled=busy or lacks_model or not ready or bool(page.info.problem),
         help="Connect a language model first." if lacks_model else None,
@@ -273,7 +267,7 @@ def history(page: state.EvaluatePage) -> None:
     previous_runs(page, evaluations, "evaluate_previous", views, compared=True)
     pair = [record for id_ in page.view.pair for record in records if record.id == id_]
     if len(pair) == 2:
-        with error_boundary():
+        with shared.error_boundary():
             _compared(page, *pair)
 
 
@@ -308,12 +302,12 @@ def previous_runs(
         for number, (record, words, view) in enumerate(runs[:PREVIOUS_RUNS]):
             with line():
                 if compared and st.checkbox(
-                    escape_label(f"Compare {words}"),
+                    shared.escape_label(f"Compare {words}"),
                     key=f"evaluate_tick_{record.id}",
                     label_visibility="collapsed",
                 ):
                     ticked.append(record.id)
-                label = escape_label(f"{record.name} · {words}" if record.name else words)
+                label = shared.escape_label(f"{record.name} · {words}" if record.name else words)
                 st.button(label, key=f"{key}_{number}", type="tertiary", on_click=view.write)
                 _change(tasks, record, f"evaluate_record_{record.id}")
         if compared and len(runs) > 1:
@@ -341,7 +335,7 @@ def _change(tasks: Any, record: Any, key: str) -> None:
             tasks.remove(record)
             st.session_state[_removed(tasks)] = record
 
-        look: Any = {"on_change": attempt, "args": (rename,), "max_chars": LONGEST_NAME}
+        look: Any = {"on_change": shared.attempt, "args": (rename,), "max_chars": LONGEST_NAME}
         st.text_input("Name", record.name, key=f"{key}_name", **look)
         button("Delete", f"{key}_delete", delete)
 
@@ -377,11 +371,13 @@ def _compared(page: state.EvaluatePage, first: EvaluationRecord, second: Evaluat
         "Corpus or SeedLens": (first.version, second.version),
     }
     if what := [name for name, (one, other) in changed.items() if one and other and one != other]:
-        note(f"Changed between these runs: {' and '.join(what)}.", "Run both again to compare.")
+        shared.note(
+            f"Changed between these runs: {' and '.join(what)}.", "Run both again to compare."
+        )
     for which, one, other in (("A", first, second), ("B", second, first)):
         if alone := [state.run_label(name) for name in one.headline if name not in other.headline]:
             facts(f"Only in {which}: {', '.join(alone)}.")
-    found = remembered(
+    found = shared.remembered(
         "evaluate_differences",
         (first.id, first.time, second.id, second.time),
         lambda: page.explorer.evaluations.compared(first, second),
@@ -395,8 +391,8 @@ def _compared(page: state.EvaluatePage, first: EvaluationRecord, second: Evaluat
     facts(f"In {NDCG}:")
     st.html(el("ul.sl-verdicts", [el("li", sentence) for sentence in sentences]))
     columns = {
-        "A": escape_label(names[0]),
-        "B": escape_label(names[1]),
+        "A": shared.escape_label(names[0]),
+        "B": shared.escape_label(names[1]),
         "Difference": "B minus A, on the queries of both.",
         "t-test p": "Paired, Holm-corrected over the systems.",
         "Random signs p": "Holm-corrected over the systems.",

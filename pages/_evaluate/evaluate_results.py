@@ -20,14 +20,6 @@ from pages._annotate.annotate_url import annotator, is_lead, of_project
 from pages._common import shared
 from pages._common.charts import frame_csv, to_csv
 from pages._common.kit import button, dim, el, empty, facts, html, line
-from pages._common.shared import (
-    error_boundary,
-    escape_label,
-    note,
-    table_with_marks,
-    uploader,
-    with_marks,
-)
 from pages._common.state import control
 from pages._common.tables import MEASURES, frame_chart, table
 from pages._common.tasks import report_line
@@ -61,7 +53,7 @@ def evaluation_results(page: state.EvaluatePage) -> None:
         definitions("Measures", terms, READING)
         _export(page, measured)
     for sentence in evaluation.notes:
-        note(sentence)
+        shared.note(sentence)
     columns = {
         "Queries": "Number of queries.",
         "p-MRR queries": "Queries whose seed is judged for another aspect.",
@@ -78,7 +70,7 @@ def evaluation_results(page: state.EvaluatePage) -> None:
         lambda: _details(evaluation),
     )
     for section in sections:
-        with error_boundary():
+        with shared.error_boundary():
             section()
 
 
@@ -258,7 +250,7 @@ def _export(page: state.EvaluatePage, evaluation: Evaluation) -> None:
             # A run that ended early is not kept.
             if scores.kind != "human" and not (scores.llm and scores.llm.stopped):
                 make = partial(evaluations.run_file, page.request, name)
-                label = escape_label(f"Run of {name} (TREC)")
+                label = shared.escape_label(f"Run of {name} (TREC)")
                 download(label, make, f"{'-'.join(name.split())}.run")
         st.caption("Copy the address to share this page.")
 
@@ -301,7 +293,7 @@ def unjudged_documents(page: state.EvaluatePage) -> None:
     words = _words(len(unjudged), lacking, len(gone), added)
     if lacking and not may_add:
         words += f" Leads can add them: {', '.join(project.leads) or 'ask one'}."
-    note(words)
+    shared.note(words)
 
     def fill() -> None:
         explorer.annotation.fill_pool(project, PoolRequest((), TOP, runs=runs))
@@ -348,7 +340,7 @@ def gap_results(page: state.EvaluatePage) -> None:
     if job is not None and own and job.report is not None:
         gap = gap or job.report.result
     if gap is not None:
-        with error_boundary():
+        with shared.error_boundary():
             _gap(page.explorer, gap)
     elif not running:
         empty(
@@ -366,9 +358,9 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         _export_gap(explorer, gap)
     gap = _named(gap)
     for sentence in gap.notes:
-        note(sentence)
+        shared.note(sentence)
     if gap.report.stopped:
-        note("Partial result.", gap.report.problem)
+        shared.note("Partial result.", gap.report.problem)
     words, frame = tables.gap_verdict(gap), charts.gap_frame(gap)
     st.html(el("p.sl-gap-verdict", words))
     alt = f"{gap.measure} and gap at every pool size"
@@ -453,10 +445,10 @@ def own_files(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None
     current = st.session_state.get("evaluate_collection")
     info = next((c for c in collections if c.key == current and not c.problem), None)
     left, right = st.columns(2, gap="large")
-    with left, error_boundary():
+    with left, shared.error_boundary():
         if info is not None:
             _runs(explorer, info)
-    with right, error_boundary():
+    with right, shared.error_boundary():
         _judgments(explorer, collections)
 
 
@@ -472,8 +464,8 @@ def _runs(explorer: Explorer, info: CollectionInfo) -> None:
             if not page.view.needs_model:
                 explorer.evaluations.start(page.request, chosen(explorer), None, login.owner())
 
-    uploader(
-        escape_label(f"TREC run for {state.collection_label(info)}"),
+    shared.uploader(
+        shared.escape_label(f"TREC run for {state.collection_label(info)}"),
         "evaluate_run_file",
         keep,
         megabytes=MEGABYTES,
@@ -493,14 +485,14 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
         added = explorer.collections.add_qrels(corpus, name, content)
         state.EvaluateView(added.key).write()
 
-    uploader(
+    shared.uploader(
         "TREC judgments for a corpus",
         "evaluate_qrels_file",
         keep,
         megabytes=MEGABYTES,
         help_="TREC qrels with query ids <seed>_<aspect>. They become a test collection.",
     )
-    called = {name: with_marks(titles[name]) for name in names}
+    called = {name: shared.with_marks(titles[name]) for name in names}
     st.selectbox(
         "Judged corpus", names, key="evaluate_qrels_corpus", format_func=called.__getitem__
     )
@@ -538,7 +530,7 @@ def sql_panel(explorer: Explorer, corpus: str) -> None:
                 fill = st.session_state.__setitem__
                 key = f"evaluate_sql_example_{number}"
                 st.button(label, key=key, on_click=fill, args=(_QUERY, example))
-        with error_boundary():
+        with shared.error_boundary():
             if clicked:
                 st.session_state.pop(_RESULT, None)
                 limits = {"most_rows": MOST_ROWS, "most_mb": MOST_MB, "seconds": SECONDS}
@@ -547,7 +539,7 @@ def sql_panel(explorer: Explorer, corpus: str) -> None:
                     found = explorer.analysis.run(corpus, query, who=who, **limits)
                 st.session_state[_RESULT] = (corpus, found)
             _show_result(corpus)
-        with error_boundary():
+        with shared.error_boundary():
             views = explorer.analysis.views(corpus).items()
             lines = [el("li", el("strong", view), f" {', '.join(of)}") for view, of in views]
             dim("Views and their columns")
@@ -564,12 +556,12 @@ def _show_result(corpus: str) -> None:
         empty("No rows. Change the conditions of the query.")
         return
     if found.truncated:
-        note(
+        shared.note(
             f"The result is too large: its first {len(rows):,} rows are shown.",
             "Add a LIMIT, or use seedlens sql for all rows.",
         )
     st.dataframe(
-        table_with_marks(pd.DataFrame(rows, columns=names).convert_dtypes()),
+        shared.table_with_marks(pd.DataFrame(rows, columns=names).convert_dtypes()),
         placeholder="–",
         hide_index=True,
         width="stretch",
