@@ -26,9 +26,8 @@ from engine.corpora.selections import Selections
 from engine.errors import BadInputError, SeedLensError, StorageError, UnknownNameError
 from engine.evaluate.analysis import Analysis
 from engine.evaluate.collection_store import CollectionStore
-from engine.evaluate.evaluation_run import evaluate
+from engine.evaluate.evaluation_run import evaluate, human_rows
 from engine.evaluate.evaluations import Evaluations
-from engine.evaluate.measuring import human_rows
 from engine.evaluate.verification_gap import Gaps
 from engine.explorations.notebook import Notebook
 from engine.explorations.reading_lists import ReadingLists

@@ -8,32 +8,31 @@ from engine.errors import SeedLensError
 from pages._common.kit import dim
 from pages._common.shared import error_boundary, show_error
 from pages._common.state import open_page
-from pages._compare import compare_model, compare_page, sections
+from pages._compare import compare_page, sections
 from pages._compare.collection import whole_collection
 from pages._compare.compare_state import ComparePage, open_view
-from pages._model.model_settings import endpoint
 
 with open_page("compare_page.css") as (explorer, names):
     view, by_model = compare_page.open_reading(explorer, open_view(explorer, names))
     page = ComparePage(explorer, view, names)
     comparison = problem = None
-    run = compare_model.ModelRun(endpoint(explorer))
+    run = compare_page.ModelRun(page)
     try:
         comparison = page.compared()
-        run = compare_model.open_run(page)
+        run = compare_page.open_run(page)
     except SeedLensError as error:
         problem = error
     if view.present and comparison is not None:
         with error_boundary():
-            sections.presented(page, compare_model.in_order(page, run, comparison))
+            sections.presented(page, compare_page.in_order(run, comparison))
         st.stop()
     dim("See how instructions and systems change the ranking for one seed, or a whole collection.")
     left, right = st.columns([4, 8], gap="medium")
     with left, st.container(key="compare_left"), error_boundary():
         compare_page.left_column(page, comparison, by_model)
-        compare_model.model_controls(page, run)
+        compare_page.model_controls(run)
     with right, error_boundary():
-        shown = comparison and compare_model.in_order(page, run, comparison)
+        shown = comparison and compare_page.in_order(run, comparison)
         sections.heading(page, shown)
         if view.show == "collection":
             whole_collection(page)
@@ -41,6 +40,6 @@ with open_page("compare_page.css") as (explorer, names):
             show_error(problem)
         elif comparison is not None and shown is not None:
             with st.container(key="compare_run", gap="small"), error_boundary():
-                compare_model.run_area(page, run)
-            changes = compare_model.changes(comparison, shown, run)
+                compare_page.run_area(run)
+            changes = compare_page.changes(comparison, shown, run)
             sections.all_sections(page, shown, changes)

@@ -7,7 +7,7 @@ import streamlit as st
 from pages._common.kit import dim, empty
 from pages._common.shared import error_boundary
 from pages._common.state import open_page
-from pages._evaluate import evaluate_files, evaluate_page, evaluate_results
+from pages._evaluate import evaluate_page, evaluate_results
 from pages._evaluate.evaluate_state import open_view
 
 with open_page("evaluate_page.css") as (explorer, _):
@@ -18,19 +18,22 @@ with open_page("evaluate_page.css") as (explorer, _):
             "No collection with judgments. Import one on the Library page (CSFCube, BEIR, "
             "ImpliRet, or a folder with topics.jsonl and qrels.txt), or upload judgments below."
         )
-        evaluate_files.own_files(explorer, collections)
+        evaluate_results.own_files(explorer, collections)
     else:
         page = open_view(explorer, collections)
-        gap = page.view.part == "gap"
         with st.container(key="evaluate_controls"):
-            (evaluate_page.gap_controls if gap else evaluate_page.controls)(page)
+            evaluate_page.controls(page)
         evaluate_page.about(page.info)
         if not page.info.problem:
             with error_boundary():
-                show = evaluate_results.gap_results if gap else evaluate_results.evaluation_results
+                show = (
+                    evaluate_results.gap_results
+                    if page.gap
+                    else evaluate_results.evaluation_results
+                )
                 show(page)
-        if not gap:
+        if not page.gap:
             if not page.info.problem:
                 evaluate_page.history(page)
-            evaluate_files.own_files(explorer, collections)
-        evaluate_files.sql_panel(explorer, page.info.corpus)
+            evaluate_results.own_files(explorer, collections)
+        evaluate_results.sql_panel(explorer, page.info.corpus)

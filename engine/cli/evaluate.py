@@ -78,8 +78,7 @@ def evaluate(
     """
     from engine.collections.readers import read_collection
     from engine.collections.trec import write_run
-    from engine.evaluate.evaluation_run import needs_model
-    from engine.evaluate.measuring import check_annotators
+    from engine.evaluate.evaluation_run import check_annotators, needs_model
     from engine.search.model.reranking import Plan
 
     collection = read_collection(path)

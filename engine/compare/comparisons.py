@@ -32,17 +32,7 @@ from engine.llm.judges import Criterion
 from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.permissions import check_sees
 from engine.rerank.protocols import Progress, Reranked
-from engine.search.model.reranking import (
-    Assignment,
-    Finished,
-    Plan,
-    count_for_reranking,
-    estimate_ranking,
-    model_report,
-    recalled,
-    rerank_one,
-    texts_of,
-)
+from engine.search.model import reranking
 from engine.search.reports import sensitivity_report
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
@@ -61,7 +51,6 @@ from engine.types.comparisons import (
     VariantsRequest,
     VariantsSoFar,
 )
-from engine.types.corpora import CorpusInfo
 from engine.types.evaluations import Collection
 from engine.types.models import Estimate, RunProgress, TaskReport, summed
 from engine.types.people import ForPerson
@@ -73,21 +62,18 @@ from storage.answers import Answers
 class Reordering:
     """A ranking for the model to improve, and the model's order of it."""
 
-    assignment: Assignment
+    assignment: reranking.Assignment
     variants: list[str] = field(default_factory=list)  # names of the variants with this ranking
     # names of the systems with this ranking for the seed alone
     unworded: list[str] = field(default_factory=list)
     begun: Progress | None = None
-    finished: Finished | None = None
+    finished: reranking.Finished | None = None
 
     def order(self, *, ended: bool) -> tuple[str, ...] | None:
         """The model's order, an unfinished one once the run has ``ended``; None without answers."""
-        ranked: Progress | Reranked | None = self.begun if ended else None
-        if self.finished is not None:
-            ranked = self.finished.reranked
-        if ranked is None or (ranked.calls and ranked.unanswered >= ranked.calls):
-            return None
-        return ranked.order
+        begun: Progress | Reranked | None = self.begun if ended else None
+        ranked = self.finished.reranked if self.finished else begun
+        return None if ranked is None or 0 < ranked.calls <= ranked.unanswered else ranked.order
 
 
 class ModelComparisons(TaskRunner[VariantsRequest, VariantsSoFar]):
@@ -101,7 +87,7 @@ class ModelComparisons(TaskRunner[VariantsRequest, VariantsSoFar]):
 
     def recall(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a job that is done, from answers in the ledger alone; None without all."""
-        return recalled(self.jobs, self.start(request, endpoint, most_calls=0))
+        return reranking.recalled(self.jobs, self.start(request, endpoint, most_calls=0))
 
     def _task(self, request: VariantsRequest) -> RerankVariants:
         return RerankVariants(self._comparer(request), request)
@@ -114,14 +100,16 @@ class RerankVariants(ModelTask[VariantsSoFar]):
 
     def __init__(self, comparer: Comparer, request: VariantsRequest) -> None:
         self.request, self.key = request, object()  # several may run at once
-        self._plan = Plan(request.mode, request.depth)
+        self._plan = reranking.Plan(request.mode, request.depth)
         self._rankings = rankings_of(comparer, request)
         sizes = [len(ranking.assignment.doc_ids) for ranking in self._rankings]
-        self._counted = count_for_reranking(self._plan, sizes)[1]
+        self._counted = reranking.count_for_reranking(self._plan, sizes)[1]
         self._ended = False
 
     def estimate(self, known: Estimator) -> Estimate:
-        every = [estimate_ranking(self._plan, "", r.assignment, known) for r in self._rankings]
+        every = [
+            reranking.estimate_ranking(self._plan, "", r.assignment, known) for r in self._rankings
+        ]
         return summed(every)
 
     async def run(self, run: TaskRun) -> TaskReport[VariantsSoFar]:
@@ -132,7 +120,7 @@ class RerankVariants(ModelTask[VariantsSoFar]):
         async def one(ranking: Reordering) -> None:
             async with slots:
                 if not client.stopped:
-                    ranking.finished = await rerank_one(
+                    ranking.finished = await reranking.rerank_one(
                         client, ranking.assignment, self._plan, partial(setattr, ranking, "begun")
                     )
 
@@ -157,7 +145,7 @@ class RerankVariants(ModelTask[VariantsSoFar]):
                 {name: order for ranking, order in known for name in ranking.unworded},
             ),
             whole=tuple(name for ranking in whole for name in ranking.variants),
-            report=model_report(self._plan, run.usage, finished if self._ended else ()),
+            report=reranking.model_report(self._plan, run.usage, finished if self._ended else ()),
         )
 
 
@@ -165,13 +153,13 @@ def rankings_of(comparer: Comparer, request: VariantsRequest) -> list[Reordering
     """All different rankings, each variant's after its system's without a wording, so that an early
     end leaves complete comparisons."""
     check_variants(request.variants)
-    load = texts_of(comparer.searcher)
+    load = reranking.texts_of(comparer.searcher)
     found: dict[tuple[Criterion, Hashable], Reordering] = {}
 
     def add(variant: Variant, name: str) -> Reordering:
         ranked = comparer.rank(variant)
         criterion = comparer.searcher.criterion(comparer.asked(variant), ranked.seed)
-        assignment = Assignment(name, criterion, ranked.doc_ids, load)
+        assignment = reranking.Assignment(name, criterion, ranked.doc_ids, load)
         return found.setdefault((criterion, ranked.doc_ids), Reordering(assignment))
 
     systems: set[str] = set()
@@ -258,24 +246,48 @@ class Comparisons(ForPerson):
         annotator = request.annotator or self._own("") or None
         check_sees(self.person, annotator or "")
         corpus, seed, searcher = request.corpus, request.seed, self._searcher(request.corpus)
-        judgments = {}
-        if seed is not None:
-            info = self._library.corpus(corpus)
-            judgments = _judgments_of(searcher.corpus, info, self._own_grades, seed, annotator)
+        judgments = {} if seed is None else self._judgments(searcher.corpus, seed, annotator)
         query = Query(corpus, seed=seed, text=request.text, filters=request.filters)
         return Comparer(searcher, query, request.aspect, judgments)
+
+    def _judgments(
+        self, corpus: OpenCorpus, seed: str, annotator: str | None
+    ) -> dict[str, dict[str, int]]:
+        """aspect key -> doc_id -> grade, for one seed; own grades before the collection's, without
+        empty aspects."""
+        judgments: dict[str, dict[str, int]] = {}
+        if collection := self._collection(corpus.name):
+            unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
+            for topic in collection.topics:
+                if topic.seed == seed and topic.aspect:
+                    listed = collection.qrels.get(topic.query_id, {})
+                    judgments[topic.aspect] = {**unlisted, **listed}
+        for aspect in corpus.aspects:
+            own = self._own_grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
+            judgments[aspect] = {**judgments.get(aspect, {}), **own}
+        for grades in judgments.values():
+            grades.pop(seed, None)
+        return {aspect: grades for aspect, grades in judgments.items() if grades}
 
     # -- a whole collection ------------------------------------------------------------------
 
     def collection(self, corpus: str) -> Collection:
         """The test collection that a corpus came from."""
-        collection = _collection_of(self._library.corpus(corpus))
+        collection = self._collection(corpus)
         if collection is None:
             raise BadInputError(
                 f"The corpus '{corpus}' did not come from a test collection, or that is gone.",
                 "Import a collection with judgments (CSFCube, or topics and qrels).",
             )
         return collection
+
+    def _collection(self, corpus: str) -> Collection | None:
+        """:meth:`collection`, or None; read again when a file has changed."""
+        path = Path(self._library.corpus(corpus).source)
+        try:
+            return cached_collection(path) if path.is_absolute() else None
+        except (BadInputError, OSError, ValueError):
+            return None  # documents without judgments: most corpora
 
     def start_sensitivity(self, request: SensitivityRequest, owner: str = "") -> str:
         """Compute the table of a whole collection in the background; returns the job's id, that of
@@ -311,34 +323,3 @@ class Comparisons(ForPerson):
 
     def _key(self, request: SensitivityRequest) -> Hashable:
         return request, self.stamp(request.corpus, request.systems)
-
-
-def _collection_of(info: CorpusInfo) -> Collection | None:
-    """The test collection that a corpus was imported from, or None; read again when a file has
-    changed."""
-    path = Path(info.source)
-    try:
-        return cached_collection(path) if path.is_absolute() else None
-    except (BadInputError, OSError, ValueError):
-        return None  # documents without judgments: most corpora
-
-
-def _judgments_of(
-    corpus: OpenCorpus, info: CorpusInfo, own_grades: OwnGrades, seed: str, annotator: str | None
-) -> dict[str, dict[str, int]]:
-    """aspect key -> doc_id -> grade, for one seed; own grades before the collection's, without
-    empty aspects."""
-    collection = _collection_of(info)
-    judgments: dict[str, dict[str, int]] = {}
-    if collection is not None:
-        listed = {t.aspect: t.query_id for t in collection.topics if t.seed == seed and t.aspect}
-        for aspect, query_id in listed.items():
-            unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
-            judgments[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
-    for aspect in corpus.aspects:
-        own = own_grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
-        if own:
-            judgments[aspect] = {**judgments.get(aspect, {}), **own}
-    for grades in judgments.values():
-        grades.pop(seed, None)
-    return {aspect: grades for aspect, grades in judgments.items() if grades}

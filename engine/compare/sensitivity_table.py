@@ -63,13 +63,13 @@ def sensitivity(
     Args:
         sample: only this many seeds; see :func:`sampled`.
         own: further wordings by name, which ask for ``aspect``: all is measured on its topics.
-        begun: what an earlier call with equal settings ranked; renewed by this one.
+        begun: what an earlier call with equal settings ranked; this one adds to it.
         tell: gets the rankings made and to be made.
     """
     for name in systems:
         find_system(name)
     check_sets(sets)
-    asked = topics_to_vary(collection)
+    asked = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
     if not asked:
         raise BadInputError(
             f"No query of {collection.name} has a seed and an aspect, so there is no wording to "
@@ -86,33 +86,28 @@ def sensitivity(
     topics = usable_topics(sampled(asked, sample), searcher)
     seeds = {t.seed: searcher.seed(Query(searcher.corpus.name, seed=t.seed)) for t in topics}
     steer = Query("").steer if steer is None else steer
-    study = _Study(searcher, collection, topics, seeds, sets, steer, own, aspect if own else "")
-    if begun is not None:
-        study.take(begun)
+    begun, of_one = begun or Begun(), aspect if own else ""
+    study = _Study(searcher, collection, topics, seeds, sets, steer, own, of_one, begun)
     done = study.rank(systems, tell, cancelled)
-    if begun is not None:
-        is_whole = len(done.topics) == len(topics)
-        begun.ranked, begun.seconds = ({}, {}) if is_whole else (study.ranked, study.seconds)
     tables = tuple(done.of_system(name) for name in systems)
     undefined = all(r.metrics[P_MRR] is None for s in tables for r in s.rows)
     stopped = "cancelled" if len(done.topics) < len(topics) else ""
+    if not stopped:
+        begun.ranked.clear()
+        begun.seconds.clear()
     counts = len(done.measured), len(study.measured)
     return Sensitivity(
         collection.name, searcher.corpus.name, counts[0], tables, undefined, counts[1], stopped
     )
 
 
-def topics_to_vary(collection: Collection) -> list[Topic]:
-    """Topics that ask for an aspect of a seed, without a wording of their own."""
-    return [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
-
-
-@dataclass
+@dataclass(frozen=True)
 class Begun:
-    """Rankings of a table that was cancelled, and seconds by system."""
+    """The rankings of a table, which a later call goes on with, and seconds by system."""
 
-    ranked: Mapping[str, Mapping[str, Mapping[str, Ranking]]] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    # system -> variant -> query_id -> its ranking
+    ranked: dict[str, dict[str, dict[str, Ranking]]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
 
 @dataclass(frozen=True)
@@ -125,9 +120,7 @@ class _Study:
     steer: float
     own: Mapping[str, str]
     aspect: str  # that alone is measured; "" for all
-    # system -> variant -> query_id -> its ranking, and seconds by system
-    ranked: dict[str, dict[str, dict[str, Ranking]]] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    begun: Begun
 
     @property
     def measured(self) -> list[Topic]:
@@ -155,27 +148,21 @@ class _Study:
                     done, seconds = done + 1, time.perf_counter() - started
                     tell(RunProgress(done, total, seconds))
                 now = time.perf_counter()
-                self.seconds[system] += now - before
+                self.begun.seconds[system] += now - before
                 before = now
-                by_variant = self.ranked.setdefault(system, {})
+                by_variant = self.begun.ranked.setdefault(system, {})
                 for variant in self._variants(topic, system):
                     by_variant.setdefault(variant.name, {})[topic.query_id] = made[_key(variant)]
         return self
 
-    def take(self, begun: Begun) -> None:
-        """Begin with what was ranked before."""
-        for system, of_system in begun.ranked.items():
-            self.ranked[system] = {name: {**rankings} for name, rankings in of_system.items()}
-        self.seconds.update(begun.seconds)
-
     def _has(self, topic: Topic, system: str) -> bool:
-        return topic.query_id in self.ranked.get(system, {}).get(PLAIN, {})
+        return topic.query_id in self.begun.ranked.get(system, {}).get(PLAIN, {})
 
     def of_system(self, system: str) -> SystemSensitivity:
         asked = {t.query_id for t in self.topics}
         every = {
             name: {q: r for q, r in of.items() if q in asked}
-            for name, of in self.ranked[system].items()
+            for name, of in self.begun.ranked[system].items()
         }
         rankings = {name: of for name, of in every.items() if len(of) == len(self.topics)}
         plain, reverse = rankings.pop(PLAIN), rankings.pop(REVERSE)
@@ -190,7 +177,9 @@ class _Study:
             for name in measured
             if name in ("base", "definition") or name.startswith("paraphrase-")
         ]
-        return SystemSensitivity(system, rows, matrix, self.seconds[system], robustness(wordings))
+        return SystemSensitivity(
+            system, rows, matrix, self.begun.seconds[system], robustness(wordings)
+        )
 
     def _to_rank(self, topic: Topic, system: str) -> dict[Hashable, Variant]:
         """The variants that rank differently."""

@@ -25,8 +25,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.evaluate.evaluation_run import asks_model
-from engine.evaluate.measuring import HUMAN, among, but, from_zero, topic_of
+from engine.evaluate.evaluation_run import HUMAN, among, asks_model, but, from_zero, topic_of
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
@@ -49,7 +48,6 @@ log = logging.getLogger("seedlens")
 UPLOADED, PROJECT, FILES = "qrels-", ":", "@"
 """Keys of collections: uploaded judgments are ``qrels-<number>``, a project ``<corpus>:<name>``,
 files that no corpus came from ``<corpus>@<path>``, all others the name of their corpus."""
-_KEY = re.compile(f"([^{PROJECT}{FILES}]*)([{PROJECT}{FILES}]?)(.*)")
 LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
@@ -219,7 +217,16 @@ class CollectionStore(ForPerson):
 
     def _read_uploaded(self, row: UploadedQrels) -> Collection:
         opened = self._library.open(row.corpus)
-        return self._made.one((row, opened.identity), lambda: _collection_of(row, opened))
+
+        def make() -> Collection:
+            judgments = read_qrels(row.qrels, row.name)
+            topics, warnings = _topics(judgments.qrels, {}, opened)
+            qrels = {t.query_id: judgments.qrels[t.query_id] for t in topics}
+            of_file = Path(row.name).stem, topics, qrels, None, "qrels"
+            warnings = (*judgments.warnings, *warnings)
+            return without_seeds(Collection(*of_file, warnings=warnings))
+
+        return self._made.one((row, opened.identity), make)
 
     def _judged(self) -> list[tuple[str, str]]:
         """Corpus and name of projects with at least one grade that counts; "" is the name of what
@@ -350,8 +357,9 @@ def _parts(key: str) -> tuple[str, str, str]:
     >>> _parts("demo@/data/mine"), _parts("demo")
     (('demo', '@', '/data/mine'), ('demo', '', ''))
     """
-    match = _KEY.fullmatch(key)
-    return (match[1], match[2], match[3]) if match else (key, "", "")
+    parts = re.split(f"([{PROJECT}{FILES}])", key, maxsplit=1)
+    corpus, sign, rest = parts if len(parts) == 3 else (key, "", "")
+    return corpus, sign, rest
 
 
 def _new_id() -> int:
@@ -389,20 +397,6 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
     if seeds_out:
         notes.append(f"the seed was taken out of {seeds_out:,} of its own rankings.")
     return SystemRun(name, tuple(rankings), kind="run", notes=tuple(notes))
-
-
-def _collection_of(row: UploadedQrels, corpus: OpenCorpus) -> Collection:
-    judgments = read_qrels(row.qrels, row.name)
-    topics, warnings = _topics(judgments.qrels, {}, corpus)
-    collection = Collection(
-        name=Path(row.name).stem,
-        topics=topics,
-        qrels={t.query_id: judgments.qrels[t.query_id] for t in topics},
-        documents=None,
-        source_format="qrels",
-        warnings=(*judgments.warnings, *warnings),
-    )
-    return without_seeds(collection)
 
 
 def _described(place: _Place) -> CollectionInfo | None:

@@ -17,24 +17,16 @@ from engine.collections.trec import run_lines
 from engine.config import ASSETS, Settings, __version__
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError
+from engine.evaluate import evaluation_run
 from engine.evaluate.collection_store import CollectionStore
-from engine.evaluate.evaluation_run import (
-    EvaluationRun,
-    asks_model,
-    estimated,
-    foreseen_runs,
-    needs_model,
-    run_names,
-    system_and_mode,
-)
-from engine.evaluate.measuring import MAIN_MEASURE, check_annotators, differences
+from engine.evaluate.evaluation_run import needs_model
 from engine.llm.client import describe
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import Estimator, ModelTask, R, TaskRun, TaskRunner
 from engine.measures.per_query import with_all_measures
 from engine.permissions import all_for_leads
 from engine.rerank.modes import DEFAULT_MODE
-from engine.search.model.reranking import KEPT, Counted, Plan
+from engine.search.model.reranking import KEPT, Counted, Plan, estimate_cost
 from engine.search.model.systems import MODEL_SYSTEMS
 from engine.search.reports import evaluation_report, llm_report
 from engine.search.scenario_index import scenarios_of
@@ -146,10 +138,13 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
     ) -> Estimate:
         """What a request asks, kept until the corpus or the model is another one."""
         searcher = self._searcher_of(collection)
-        return self._estimates.one(
-            (collection, request, searcher.corpus.identity, known),
-            lambda: estimated(count(searcher), searcher, topics, known),
-        )
+
+        def make() -> Estimate:
+            ahead = count(searcher)
+            some = evaluation_run.samples(searcher, topics) if known.model and ahead else []
+            return estimate_cost(ahead, some, known)
+
+        return self._estimates.one((collection, request, searcher.corpus.identity, known), make)
 
 
 def corpus_version(searcher: Searcher) -> str:
@@ -198,7 +193,7 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         request = self._usable(request, ordered)
         self._collections.asked(request)  # or says which run is not there
         if request.human:
-            check_annotators(self._collections.read(request.collection))
+            evaluation_run.check_annotators(self._collections.read(request.collection))
         if not request.rerank:
             request = replace(request, depth=EvaluationRequest("", ()).depth)
         return request if needs_model(request) else replace(request, model="")
@@ -224,13 +219,13 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         """Two previous evaluations of a collection against each other."""
         collection = first.request.collection
         one, two = (self._results.value(r.id, collection) for r in (first, second))
-        return differences(one, two) if one and two else ()
+        return evaluation_run.differences(one, two) if one and two else ()
 
     def rankings(self, request: EvaluationRequest) -> dict[str, tuple[Ranking, ...]]:
         """run -> its rankings, of all runs with these settings, uploaded ones too."""
         request = self.checked(request)
         uploaded = self._collections.uploaded_runs(request)
-        known = map(self._runs(request).get, run_names(request))
+        known = map(self._runs(request).get, evaluation_run.run_names(request))
         return {run.system: run.rankings for run in (*uploaded, *known) if run is not None}
 
     def stored(self, corpus: str) -> Iterator[tuple[EvaluationRequest, datetime, Evaluation]]:
@@ -293,11 +288,11 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         searcher = self._searcher_of(request.collection)
         return StoredRuns(self._rankings, self._collections, searcher, request)
 
-    def _opened(self, runs: StoredRuns) -> EvaluationRun:
+    def _opened(self, runs: StoredRuns) -> evaluation_run.EvaluationRun:
         request = runs.request
         uploaded = self._collections.uploaded_runs(request)
         collection = self._collections.asked(request)
-        return EvaluationRun(runs.searcher, collection, request, runs, uploaded)
+        return evaluation_run.EvaluationRun(runs.searcher, collection, request, runs, uploaded)
 
 
 class MeasureSystems(ModelTask[Evaluated]):
@@ -320,7 +315,7 @@ class MeasureSystems(ModelTask[Evaluated]):
         return evaluations._estimate(
             (names, request.depth, request.sample, request.runs),
             *(request.collection, topics, known),
-            lambda searcher: foreseen_runs(names, request.depth, searcher, topics),
+            lambda searcher: evaluation_run.foreseen_runs(names, request.depth, searcher, topics),
         )
 
     async def run(self, run: TaskRun) -> TaskReport[Evaluated]:
@@ -335,7 +330,9 @@ class MeasureSystems(ModelTask[Evaluated]):
         report = await evaluations._opened(runs).compute(run)
         found = report.result.evaluation
         if found is not None and not report.stopped:
-            headline = {name: s.metrics[MAIN_MEASURE] for name, s in found.systems.items()}
+            headline = {
+                name: s.metrics[evaluation_run.MAIN_MEASURE] for name, s in found.systems.items()
+            }
             fields = (request, found.corpus, found.queries, headline, now())
             record = EvaluationRecord(*fields, judgments=judgments, version=version)
             evaluations._keep(runs.key, record, replace(found, rankings={}))
@@ -394,14 +391,14 @@ class StoredRuns:
 
     def _settings(self, name: str) -> str:
         """What a ranking depends on besides corpus and system."""
-        system, mode = system_and_mode(name)
+        system, mode = evaluation_run.system_and_mode(name)
         settings: dict[str, object] = {"topics": self._topics}
         if system not in MODEL_SYSTEMS:
             reads_steer = find_system(system).reads_aspect
             settings["steer"] = self.request.steer if reads_steer else None
         if system in PREPARED:
             settings["scenarios"] = self._scenarios
-        if asks_model(name):
+        if evaluation_run.asks_model(name):
             settings["model"] = self.request.model
         if mode:
             settings["depth"] = self.request.depth

@@ -9,12 +9,13 @@ retriever from both.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from engine.errors import BadInputError
-from engine.evaluate.evaluation_run import topic_criterion
+from engine.evaluate.evaluation_run import MAIN_MEASURE, ranking_of, topic_criterion
 from engine.evaluate.evaluations import (
     CollectionTasks,
     canonical_json,
@@ -22,7 +23,6 @@ from engine.evaluate.evaluations import (
     model_name,
     now,
 )
-from engine.evaluate.measuring import MAIN_MEASURE, ranking_of
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client
 from engine.llm.tasks import Estimator, ModelTask, TaskRun
@@ -34,7 +34,6 @@ from engine.rerank.candidates import merged, shuffled
 from engine.search.model.reranking import (
     Assignment,
     Counted,
-    Finished,
     Plan,
     count_for_reranking,
     model_report,
@@ -52,7 +51,6 @@ from engine.types.evaluations import (
     RELEVANT,
     Collection,
     EvaluationRequest,
-    Interval,
     Topic,
 )
 from engine.types.jobs import Job
@@ -82,10 +80,6 @@ class Baseline:
     request: GapRequest
     rankings: Mapping[str, Mapping[str, Ranking]]  # system -> query_id -> its ranking
 
-    @property
-    def plan(self) -> Plan:
-        return Plan(self.request.verifier, depth=10 * MOST_POOL)
-
     def pools(self) -> Iterator[Pool]:
         """Of every size and query, as found and infused."""
         for size in self.request.sizes:
@@ -96,17 +90,14 @@ class Baseline:
                 yield Pool(query_id, size, False, shuffled(drawn, query_id))
                 yield Pool(query_id, size, True, shuffled([*drawn, *missing], query_id))
 
-    def distinct_pools(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Query and documents of every pool; those of the same documents are verified once."""
-        return list(dict.fromkeys((p.query_id, p.doc_ids) for p in self.pools()))
-
-    def foreseen(self) -> Estimate:
-        """What the verifier is asked at most."""
-        return count_for_reranking(self.plan, [len(ids) for _, ids in self.distinct_pools()])[1]
-
     def relevant(self, query_id: str) -> list[str]:
         """Relevant documents that the corpus holds."""
         return _relevant(self.searcher, self.collection, query_id)
+
+    def values(self, rankings: Iterable[Ranking]) -> list[float]:
+        """The main measure of each query."""
+        rows = query_rows(self.collection, self.topics, list(rankings))
+        return [float(row[MAIN_MEASURE]) for row in rows]
 
 
 def check_gap(request: GapRequest) -> None:
@@ -139,80 +130,68 @@ def prepare(
     return Baseline(searcher, collection, topics, request, by_query)
 
 
-async def verify_and_measure(baseline: Baseline, client: Client) -> Gap:
+async def verify_and_measure(
+    baseline: Baseline, client: Client, announce: Callable[[int], None] = tell_nobody
+) -> Gap:
     """Ask the verifier for the order of every pool, and measure the bounds at every size; a run may
-    end early."""
-    load = texts_of(baseline.searcher)
-    criteria = {t.query_id: topic_criterion(baseline.searcher, t) for t in baseline.topics}
-    assignments = [
-        Assignment(query_id, criteria[query_id], doc_ids, load)
-        for query_id, doc_ids in baseline.distinct_pools()
-    ]
-    finished = await rerank_all(client, assignments, baseline.plan)
-    by_pool = {(a.name, a.doc_ids): f for a, f in zip(assignments, finished, strict=True)}
-    verified = {pool: by_pool[pool.query_id, pool.doc_ids] for pool in baseline.pools()}
-    usage, sizes = client.raise_if_nothing_came(), baseline.request.sizes
-    report = replace(model_report(baseline.plan, usage, finished), depth=sizes[-1])
-    return _measured(baseline, verified, report)
-
-
-def _measured(baseline: Baseline, verified: Mapping[Pool, Finished], report: ModelReport) -> Gap:
-    lacking = sum(
-        grade >= RELEVANT and doc_id not in baseline.searcher.corpus.row_of
-        for topic in baseline.topics
-        for doc_id, grade in baseline.collection.qrels.get(topic.query_id, {}).items()
-    )
-    alone = {n: _values(baseline, list(r.values())) for n, r in baseline.rankings.items()}
+    end early. ``announce`` gets the number of questions at most."""
+    searcher, collection, request = baseline.searcher, baseline.collection, baseline.request
+    load, plan = texts_of(searcher), Plan(request.verifier, depth=10 * MOST_POOL)
+    criteria = {t.query_id: topic_criterion(searcher, t) for t in baseline.topics}
+    pools = list(baseline.pools())
+    # Those of the same documents are verified once.
+    distinct = list(dict.fromkeys((pool.query_id, pool.doc_ids) for pool in pools))
+    announce(count_for_reranking(plan, [len(doc_ids) for _, doc_ids in distinct])[1].calls)
+    assignments = [Assignment(q, criteria[q], doc_ids, load) for q, doc_ids in distinct]
+    finished = await rerank_all(client, assignments, plan)
+    orders = {pool: f.reranked.order for pool, f in zip(distinct, finished, strict=True)}
+    usage = client.raise_if_nothing_came()
+    report = replace(model_report(plan, usage, finished), depth=request.sizes[-1])
+    alone = {n: baseline.values(r.values()) for n, r in baseline.rankings.items()}
     best = max(alone.values(), key=_mean)
+
+    def point(size: int) -> GapPoint:
+        drawn, infused = ([p for p in pools if (p.size, p.infused) == (size, i)] for i in (0, 1))
+        lower, upper = (
+            baseline.values(ranking_of(p.query_id, orders[p.query_id, p.doc_ids]) for p in some)
+            for some in (drawn, infused)
+        )
+        gap_lower, gap_upper = (
+            confidence_interval([own - theirs for own, theirs in zip(values, best, strict=True)])
+            for values in (lower, upper)
+        )
+        relevant = [({*baseline.relevant(p.query_id)}, p.doc_ids) for p in drawn]
+        return GapPoint(
+            size=size,
+            documents=_mean([len(p.doc_ids) for p in drawn]),
+            documents_infused=_mean([len(p.doc_ids) for p in infused]),
+            found=mean([len(own & {*ids}) / len(own) if own else None for own, ids in relevant]),
+            lower=_mean(lower),
+            upper=_mean(upper),
+            lower_interval=confidence_interval(lower),
+            upper_interval=confidence_interval(upper),
+            gap_lower_interval=gap_lower,
+            gap_upper_interval=gap_upper,
+        )
+
+    lacking = sum(
+        grade >= RELEVANT and doc_id not in searcher.corpus.row_of
+        for query_id in criteria
+        for doc_id, grade in collection.qrels.get(query_id, {}).items()
+    )
     return Gap(
-        collection=baseline.collection.name,
-        corpus=baseline.searcher.corpus.name,
+        collection=collection.name,
+        corpus=searcher.corpus.name,
         queries=len(baseline.topics),
-        verifier=baseline.request.verifier,
+        verifier=request.verifier,
         measure=MAIN_MEASURE,
         retrievers={name: _mean(values) for name, values in alone.items()},
-        points=tuple(_point(baseline, verified, size, best) for size in baseline.request.sizes),
+        points=tuple(map(point, request.sizes)),
         report=report,
         lacking=lacking,
         notes=_notes(report, lacking),
         retriever_intervals={name: confidence_interval(own) for name, own in alone.items()},
     )
-
-
-def _point(
-    baseline: Baseline, verified: Mapping[Pool, Finished], size: int, best: Sequence[float]
-) -> GapPoint:
-    """``best``: the best retriever's value for each query."""
-    of_size = [pool for pool in verified if pool.size == size]
-    drawn, infused = ([p for p in of_size if p.infused is put_in] for put_in in (False, True))
-    lower, upper = (
-        _values(baseline, [ranking_of(p.query_id, verified[p].reranked.order) for p in pools])
-        for pools in (drawn, infused)
-    )
-
-    def above_best(values: Sequence[float]) -> Interval:
-        pairs = zip(values, best, strict=True)
-        return confidence_interval([own - theirs for own, theirs in pairs])
-
-    relevant = [({*baseline.relevant(p.query_id)}, p.doc_ids) for p in drawn]
-    return GapPoint(
-        size=size,
-        documents=_mean([len(p.doc_ids) for p in drawn]),
-        documents_infused=_mean([len(p.doc_ids) for p in infused]),
-        found=mean([len(own & {*ids}) / len(own) if own else None for own, ids in relevant]),
-        lower=_mean(lower),
-        upper=_mean(upper),
-        lower_interval=confidence_interval(lower),
-        upper_interval=confidence_interval(upper),
-        gap_lower_interval=above_best(lower),
-        gap_upper_interval=above_best(upper),
-    )
-
-
-def _values(baseline: Baseline, rankings: Sequence[Ranking]) -> list[float]:
-    """The main measure of each query."""
-    rows = query_rows(baseline.collection, baseline.topics, rankings)
-    return [float(row[MAIN_MEASURE]) for row in rows]
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -327,8 +306,8 @@ class MeasureGap(ModelTask[Gap | None]):
             baseline = prepare(searcher, collection, request, count)
         except CancelledWorkError:
             return TaskReport(result=None, stopped="cancelled")
-        run.questions(baseline.foreseen().calls, f"Verifying, {request.verifier}")
-        gap = await verify_and_measure(baseline, cast(Client, run.client))
+        announce = partial(run.questions, phase=f"Verifying, {request.verifier}")
+        gap = await verify_and_measure(baseline, cast(Client, run.client), announce)
         if not gap.report.stopped:
             gaps._keep(key, GapRecord(request, model, gap.gap(gap.points[-1]), now()), gap)
         return TaskReport(result=gap, failed=run.usage.failed)

@@ -60,8 +60,6 @@ def judged_at(doc_ids: Sequence[str], grades: Grades, k: int) -> float:
     >>> judged_at(["a", "x"], {"a": 0}, k=20)
     0.5
     """
-    if k < 1:
-        raise ValueError(f"k is at least 1; it is {k}.")
     top = list(ranks(doc_ids))[:k]
     return sum(doc_id in grades for doc_id in top) / len(top) if top else 0.0
 

@@ -65,8 +65,6 @@ def rank_biased_overlap(a: Sequence[str], b: Sequence[str], p: float = PERSISTEN
     >>> round(rank_biased_overlap(["a", "b", "c"], ["b", "a", "c"]), 6)
     0.9
     """
-    if not 0 < p < 1:
-        raise ValueError(f"p lies between 0 and 1, both excluded; it is {p}.")
     first, second = ranks(a), ranks(b)
     shorter, longer = sorted((len(first), len(second)))
     if not longer:
@@ -118,8 +116,6 @@ def overlap(a: Sequence[str], b: Sequence[str], k: int = TOP) -> float | None:
     >>> overlap(["a", "b", "c"], ["b", "x", "y"])
     0.3333333333333333
     """
-    if k < 1:
-        raise ValueError(f"k is at least 1; it is {k}.")
     first, second = list(ranks(a))[:k], list(ranks(b))[:k]
     most = max(len(first), len(second))
     return len(set(first) & set(second)) / most if most else None
@@ -131,8 +127,6 @@ def movers(a: Sequence[str], b: Sequence[str], limit: int) -> tuple[Move, ...]:
     A move is the difference of nDCG's discounts ``1 / log2(r + 1)``: from 2 to 1 is 0.37, from 20
     to 10 is 0.06. A missing document is behind the last. Ties by the better rank, then doc_id.
     """
-    if limit < 0:
-        raise ValueError(f"limit is 0 or more; it is {limit}.")
     first, second = ranks(a), ranks(b)
     behind_first, behind_second = len(first) + 1, len(second) + 1
     worth = [0.0, *(1 / math.log2(r + 1) for r in range(1, max(behind_first, behind_second) + 1))]

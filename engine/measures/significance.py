@@ -30,8 +30,6 @@ def confidence_interval(
     """
     from scipy.stats import bootstrap
 
-    if not 0 < level < 1:
-        raise ValueError(f"level lies between 0 and 1, both excluded; it is {level}.")
     defined = np.array([v for v in values if v is not None], dtype=float)
     if defined.size < 2:
         return None

@@ -17,14 +17,13 @@ from engine.types.comparisons import Sensitivity, SensitivityJob, SensitivityReq
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Topic
 from pages._common.charts import frame_csv
 from pages._common.kit import button, dim
-from pages._common.kit import table as html_table
 from pages._common.shared import download, error_boundary, note, show_error, system_label
 from pages._common.state import control
 from pages._common.tables import SENSITIVITY, SIMILARITY, floats, is_signed, table
 from pages._common.tasks import JobCard, joined, time_left
 from pages._compare.compare_state import ComparePage, CompareView
 from pages._compare.sections import similarity_chart, titled
-from pages._evaluate.published import COLUMNS, published
+from pages._evaluate.evaluate_tables import published
 from pages._login import login
 
 SYSTEMS = ("aspect", "instructed", "dense")
@@ -75,7 +74,7 @@ def whole_collection(page: ComparePage) -> None:
     else:
         note(f"The table was not finished. {job.error}", job.remedy, kind="error")
     if collection.source_format == "csfcube":
-        _paper_table()
+        _paper_tables()
 
 
 def _choices(
@@ -178,30 +177,23 @@ def sensitivity_frame(found: Sensitivity) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for system in found.systems:
-        own: list[dict[str, Any]] = []
         for row in system.rows:
-            cells: dict[str, Any] = {"system": system.system, "variant": row.variant}
-            cells |= row.metrics
+            cells: dict[str, Any] = {"system": system.system, "variant": row.variant, **row.metrics}
             for name, bounds in row.intervals.items():
                 cells[f"{name} low"], cells[f"{name} high"] = bounds or (None, None)
             cells["correct aspect"] = row.read_as_asked
-            for aspect, measures in row.by_aspect.items():
-                cells |= {f"{measure} {aspect}": v for measure, v in measures.items()}
-            own.append(cells | {"system's Robustness@10": system.robustness})
-        places = [i for i, row in enumerate(own) if row["variant"].startswith("paraphrase-")]
-        if len(places) > 1:
-            mean = pd.DataFrame([own[i] for i in places]).mean(numeric_only=True)
-            ends = [n for n in mean.index if n.endswith((" low", " high"))]
-            named = {"system": system.system, "variant": "paraphrases, mean"}
-            own.insert(places[-1] + 1, named | mean.drop(ends).to_dict())
-        rows += own
-    every = [row for system in found.systems for row in system.rows]
-    names = list(dict.fromkeys(name for row in every for name in row.metrics))
-    limits = [f"{name} {end}" for name in names for end in ("low", "high")]
-    measured = sorted({(a, m) for row in every for a, of in row.by_aspect.items() for m in of})
-    by_aspect = [f"{measure} {aspect}" for aspect, measure in measured]
-    order = [*names, *limits, "correct aspect", *by_aspect, "system's Robustness@10"]
-    frame = floats(rows, *order).reindex(columns=["system", "variant", *order])
+            for aspect, measures in sorted(row.by_aspect.items()):
+                cells |= {f"{name} {aspect}": value for name, value in sorted(measures.items())}
+            rows.append(cells | {"system's Robustness@10": system.robustness})
+    frame = floats(rows, *dict.fromkeys(name for row in rows for name in list(row)[2:]))
+    limits = [name for name in frame if name.endswith((" low", " high"))]
+    paraphrased = frame[frame["variant"].str.startswith("paraphrase-")]
+    for system, own in paraphrased.groupby("system"):
+        if len(own) > 1:
+            mean = own.drop(columns=limits).mean(numeric_only=True)
+            named = {"system": system, "variant": "paraphrases, mean", **mean}
+            frame.loc[own.index[-1] + 0.5] = pd.Series(named)
+    frame = frame.sort_index(ignore_index=True)
     return frame.drop(columns=[name for name in limits if frame[name].isna().all()])
 
 
@@ -294,21 +286,19 @@ def _similarity(found: Sensitivity) -> None:
     )
 
 
-def _paper_table() -> None:
+def _paper_tables() -> None:
     """The published figures for the same wordings."""
-    tables = {measure: published("wordings", measure) for measure in (NDCG, "p-MRR")}
-    shown = {"Variant": tables[NDCG]["Ranker"].str.removeprefix("GritLM-7B, ")}
-    order = [(m, c) for columns in (COLUMNS[:1], COLUMNS[1:]) for m in tables for c in columns]
-    for measure, column in order:
-        name = measure if column == COLUMNS[0] else f"{measure} {column.capitalize()}"
-        form = "{:+.2f}" if is_signed(measure) else "{:.2f}"
-        shown[name] = (100 * tables[measure][column]).map(form.format)
     titled(
         "Published figures",
-        "GritLM-7B as published, times 100: Maheshwari, Mysore and Zamani, “Can Instructed "
-        "Retrieval Models Really Support Exploration?”, CHIIR 2026, Table 3. Not directly "
-        "comparable: it re-ranks 200 candidates out of 800,000 papers. Compare how the rows "
-        "differ.",
+        "GritLM-7B: Maheshwari, Mysore and Zamani, “Can Instructed Retrieval Models Really Support "
+        "Exploration?”, CHIIR 2026, Table 3. Not directly comparable: it re-ranks 200 candidates "
+        "out of 800,000 papers. Compare how the rows differ.",
     )
-    rows = zip(*shown.values(), strict=True)
-    st.html(html_table("Published figures of GritLM-7B", list(shown), rows, "cmp-table"))
+    for column, measure in zip(st.columns(2), (NDCG, "p-MRR"), strict=True):
+        with column:
+            dim(measure)
+            frame = published("wordings", measure).drop(columns="From")
+            frame["Ranker"] = frame["Ranker"].str.removeprefix("GritLM-7B, ")
+            frame = frame.rename(columns={"Ranker": "Instruction"})
+            alt = f"Published {measure} of GritLM-7B"
+            table(frame, f"compare_paper_{measure}", alt, signed=is_signed(measure))

@@ -16,22 +16,7 @@ from plotly.colors import find_intermediate_color, hex_to_rgb, label_rgb
 from engine.types.comparisons import Comparison, Frontier
 from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.lenses import Lens
-from pages._common.charts import (
-    ACCENT,
-    COUNTER,
-    FILE_PAPER,
-    GRADES,
-    GRID,
-    INK,
-    PAPER,
-    QUIET,
-    ROLE_COLOURS,
-    UNJUDGED,
-    label,
-    number,
-    styled,
-    wrapped,
-)
+from pages._common import charts
 from pages._common.shared import system_label
 from pages._common.tables import is_signed
 from pages._compare.compare_state import short, wording_of
@@ -102,10 +87,10 @@ def grade_styles(grades: Iterable[int], *, dark: bool) -> dict[int, dict[str, An
         0 is dashed, so that it can be recognised without colours.
     """
     found = sorted(set(grades))
-    top, steps = max([1, *found]), len(GRADES[dark]) - 1
+    top, steps = max([1, *found]), len(charts.GRADES[dark]) - 1
     return {
         grade: {
-            "colour": GRADES[dark][max(0, -(-grade * steps // top))],
+            "colour": charts.GRADES[dark][max(0, -(-grade * steps // top))],
             "width": round(1.6 + 2.2 * max(0, grade) / top, 2),
             "dash": "" if grade > 0 else "7 4",
         }
@@ -118,11 +103,11 @@ def flow_ink(grades: Sequence[int | None], *, dark: bool, file: bool = False) ->
     dark = dark and not file
     styles = grade_styles((g for g in grades if g is not None), dark=dark)
     return {
-        "text": INK[dark],
-        "accent": ACCENT[dark],
-        "paper": FILE_PAPER if file else PAPER[dark],
-        "faint": GRID[dark],
-        "unjudged": UNJUDGED[dark],
+        "text": charts.INK[dark],
+        "accent": charts.ACCENT[dark],
+        "paper": charts.FILE_PAPER if file else charts.PAPER[dark],
+        "faint": charts.GRID[dark],
+        "unjudged": charts.UNJUDGED[dark],
         "grades": {str(grade): style for grade, style in styles.items()},
     }
 
@@ -150,7 +135,7 @@ def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:
     places = list(range(count))
     cells = [(i, j) for i in places for j in places]
     colours = [_cell_colour(values[i][j], signed, dark) for i, j in cells]
-    whole = [wrapped(name, 60, 9) for name in names]
+    whole = [charts.wrapped(name, 60, 9) for name in names]
     # Bars, as a heat map would be an image in the exported file.
     figure = go.Figure(
         go.Bar(
@@ -158,8 +143,8 @@ def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:
             y=[0.95] * len(cells),
             base=[i - 0.475 for i, _ in cells],
             width=0.96,
-            marker={"color": colours, "line": {"width": 0.5, "color": GRID[dark]}},
-            text=[number(values[i][j], signed=signed) for i, j in cells],
+            marker={"color": colours, "line": {"width": 0.5, "color": charts.GRID[dark]}},
+            text=[charts.number(values[i][j], signed=signed) for i, j in cells],
             textposition="inside",
             insidetextanchor="middle",
             constraintext="none",
@@ -172,28 +157,28 @@ def matrix(frame: pd.DataFrame, measure: str, *, dark: bool) -> go.Figure:
     numbered = count > NAMED_COLUMNS
     columns = list(map(str, range(1, count + 1))) if numbered else names
     rows = [f"{i} · {name}" if numbered else name for i, name in enumerate(names, start=1)]
-    beside = [wrapped(row, 30) for row in rows]
+    beside = [charts.wrapped(row, 30) for row in rows]
     plain = {"tickvals": places, "showgrid": False, "zeroline": False}
     figure.update_xaxes(
         **plain,
-        ticktext=[wrapped(column, 13, 4) for column in columns],
+        ticktext=[charts.wrapped(column, 13, 4) for column in columns],
         side="top",
         tickangle=0,
         range=[-0.5, count - 0.5],
     )
     figure.update_yaxes(**plain, ticktext=beside, range=[count - 0.5, -0.5])
     tallest = max(text.count("<br>") for text in beside) + 1
-    return styled(figure, dark=dark, height=84 + max(36, 17 * tallest) * count)
+    return charts.styled(figure, dark=dark, height=84 + max(36, 17 * tallest) * count)
 
 
 def _cell_colour(value: float, signed: bool, dark: bool) -> str:
     """Paler the more similar: the accent for what differs, its opposite for what is negative."""
     if value != value:
-        return str(label_rgb(hex_to_rgb(QUIET[dark])))
-    end, strength = (ACCENT, 1.0 - value)
+        return str(label_rgb(hex_to_rgb(charts.QUIET[dark])))
+    end, strength = (charts.ACCENT, 1.0 - value)
     if signed:
-        end, strength = (COUNTER, value) if value > 0 else (ACCENT, -value)
-    ends = (label_rgb(hex_to_rgb(colour)) for colour in (QUIET[dark], end[dark]))
+        end, strength = (charts.COUNTER, value) if value > 0 else (charts.ACCENT, -value)
+    ends = (label_rgb(hex_to_rgb(colour)) for colour in (charts.QUIET[dark], end[dark]))
     return str(find_intermediate_color(*ends, min(1.0, max(0.0, strength)), colortype="rgb"))
 
 
@@ -225,29 +210,29 @@ def likeness(frame: pd.DataFrame, lens: Lens, *, dark: bool) -> go.Figure:
     for index, aspect in enumerate(lens.aspects):
         part = frame[frame["aspect"] == aspect.name]
         if len(part):
-            letter = label(aspect.letter)
+            letter = charts.label(aspect.letter)
             figure.add_bar(
                 orientation="h",
-                name=f"{letter} · {label(aspect.name)}",
+                name=f"{letter} · {charts.label(aspect.name)}",
                 x=part.iloc[:, 2].tolist(),
                 y=[variants.index(name) for name in part["variant"]],
-                marker_color=ROLE_COLOURS[dark][index % len(ROLE_COLOURS[dark])],
-                text=[f"{letter} {number(gain, signed=True)}" for gain in part.iloc[:, 2]],
+                marker_color=charts.ROLE_COLOURS[dark][index % len(charts.ROLE_COLOURS[dark])],
+                text=[f"{letter} {charts.number(gain, signed=True)}" for gain in part.iloc[:, 2]],
                 textposition="outside",
                 cliponaxis=False,
-                customdata=[wrapped(name, 60, 9) for name in part["variant"]],
+                customdata=[charts.wrapped(name, 60, 9) for name in part["variant"]],
                 hovertemplate="%{customdata}<br>%{text} standard deviations<extra></extra>",
             )
     figure.update_yaxes(
         tickvals=places,
-        ticktext=[wrapped(name) for name in variants],
+        ticktext=[charts.wrapped(name) for name in variants],
         range=[len(variants) - 0.5, -0.5],
         showgrid=False,
         zeroline=False,
     )
     figure.update_xaxes(title_text="standard deviations", range=[-reach, reach], zeroline=True)
     height = 110 + max(36, 17 * len(figure.data)) * len(variants)
-    return styled(figure, dark=dark, height=height, barmode="group", bargap=0.2)
+    return charts.styled(figure, dark=dark, height=height, barmode="group", bargap=0.2)
 
 
 # -- the frontier --------------------------------------------------------------------------
@@ -282,8 +267,8 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
             x=following,
             y=relevance,
             mode="lines+markers+text",
-            line={"color": ACCENT[dark], "width": 1.5},
-            marker={"size": 7, "color": ACCENT[dark]},
+            line={"color": charts.ACCENT[dark], "width": 1.5},
+            marker={"size": 7, "color": charts.ACCENT[dark]},
             text=[weight if i in (0, here, last) else "" for i, weight in enumerate(weights)],
             textposition=["bottom right", *["top right"] * (last - 1), "top left"][: last + 1],
             customdata=weights,
@@ -295,9 +280,14 @@ def frontier(frame: pd.DataFrame, current: float, *, judged: bool, dark: bool) -
         x=[following[here]],
         y=[relevance[here]],
         mode="markers",
-        marker={"size": 17, "symbol": "circle-open", "color": INK[dark], "line": {"width": 2}},
+        marker={
+            "size": 17,
+            "symbol": "circle-open",
+            "color": charts.INK[dark],
+            "line": {"width": 2},
+        },
         hoverinfo="skip",
     )
     figure.update_xaxes(title_text=frame.columns[1], zeroline=judged)
     figure.update_yaxes(title_text=frame.columns[2], zeroline=False)
-    return styled(figure, dark=dark, height=340, showlegend=False, margin={"t": 30, "r": 44})
+    return charts.styled(figure, dark=dark, height=340, showlegend=False, margin={"t": 30, "r": 44})

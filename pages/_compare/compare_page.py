@@ -1,32 +1,46 @@
-"""The left column of the Compare page: seed, aspect, variants and filters."""
+"""The left column of the Compare page (seed, aspect, variants, filters), and reranking by a model.
+
+Calls cost money: no model is asked unless its button was pressed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from typing import Any
 
 import streamlit as st
 
+from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.comparisons import Comparison, Variant
+from engine.types.comparisons import (
+    Comparison,
+    ComparisonRequest,
+    ModelOrders,
+    Variant,
+    VariantsJob,
+    VariantsRequest,
+    VariantsSoFar,
+)
 from engine.types.documents import Document
+from engine.types.models import Estimate, ModelReport
+from engine.types.reranking import EndpointInfo
+from engine.types.searches import PAGE_SIZE
+from pages._common import tasks
+from pages._common.components import component, listen
 from pages._common.document_view import meta, seed_finder
 from pages._common.filter_panel import PageFilters
-from pages._common.kit import Html, button, dim, el
-from pages._common.shared import attempt, escape_label, note, system_label
+from pages._common.kit import Html, button, dim, el, line
+from pages._common.shared import attempt, escape_label, note, show_error, system_label
 from pages._common.state import corpus_box, pages
-from pages._compare.compare_components import variant_rows
-from pages._compare.compare_state import (
-    ComparePage,
-    CompareView,
-    against_instructed,
-    five_kinds,
-    paraphrases,
-    reworded,
-)
-from pages._explore.explore_state import OWN, View
+from pages._compare import compare_state as state
+from pages._compare.sections import KINDS
+from pages._explore.explore_state import DEEPEST, OWN, View
+from pages._login import login
+from pages._model import reranking_controls as reranking
+from pages._model.model_settings import chosen, endpoint, folded_panel, is_panel_busy
 from pages._model.wording_reading import (
     ModelReading,
     is_on,
@@ -36,22 +50,11 @@ from pages._model.wording_reading import (
     taken_over,
 )
 
-PRESETS: dict[str, tuple[Callable[[Explorer, str, str], tuple[Variant, ...]], str]] = {
-    "Five kinds": (
-        five_kinds,
-        "Base, generic, definition, one paraphrase, aspect's sentences only.",
-    ),
-    "Paraphrases": (paraphrases, "The base instruction and its paraphrases."),
-    "Aspect against instructed": (
-        against_instructed,
-        "The base instruction on an aspect-conditioned system, an instruction-following one and a "
-        "baseline.",
-    ),
-}
+_VARIANTS = component("compare_variants")
 
 
 def left_column(
-    page: ComparePage, comparison: Comparison | None, found: Sequence[ModelReading]
+    page: state.ComparePage, comparison: Comparison | None, found: Sequence[ModelReading]
 ) -> None:
     """Corpus, seed, aspect and the variants; all there even when nothing can be compared.
 
@@ -65,7 +68,9 @@ def left_column(
     with finder:
 
         def use(seed: str = "", text_id: str = "") -> None:
-            CompareView.change(lambda now: replace(now, seed=seed, text_id=text_id, document=""))
+            state.CompareView.change(
+                lambda now: replace(now, seed=seed, text_id=text_id, document="")
+            )
 
         key, text = "compare_finder", partial(use, "")
         seed_finder(explorer, view.corpus, on_document=use, on_text=text, key=key)
@@ -75,20 +80,19 @@ def left_column(
         _seed_words(page, comparison.seed)
     _aspect_box(page)
     with st.container(horizontal=True, gap="small", key="compare_presets"):
-        for name, (make, meaning) in PRESETS.items():
-            key, take = f"compare_preset_{make.__name__}", partial(_take_preset, explorer, make)
-            button(name, key, take, help=meaning)
+        for name, (label, _, meaning) in state.PRESETS.items():
+            button(label, f"compare_preset_{name}", _take_preset, explorer, name, help=meaning)
     _systems_box(page)
     count = 0 if comparison is None else len(view.variants)
     read = [_reading(comparison, i) for i in range(count)] if comparison else []
     variant_rows(page, read, [one.model if one.in_use else "" for one in found])
-    filters = PageFilters(explorer, view.corpus, CompareView, key="compare")
+    filters = PageFilters(explorer, view.corpus, state.CompareView, key="compare")
     filters.chips()
     filters.panel()
     _reading_control(page, found)
 
 
-def _systems_box(page: ComparePage) -> None:
+def _systems_box(page: state.ComparePage) -> None:
     """The systems of the variants; a change puts every instruction on every system."""
     view, key = page.view, "compare_on_systems"
     own = list(dict.fromkeys(variant.system for variant in view.variants))
@@ -96,7 +100,7 @@ def _systems_box(page: ComparePage) -> None:
 
     def change() -> None:
         if chosen := st.session_state[key]:
-            CompareView.change(lambda now: now.on_systems(chosen))
+            state.CompareView.change(lambda now: now.on_systems(chosen))
 
     st.session_state[key] = own
     st.multiselect(
@@ -109,13 +113,13 @@ def _systems_box(page: ComparePage) -> None:
     )
 
 
-def _take_preset(
-    explorer: Explorer, make: Callable[[Explorer, str, str], tuple[Variant, ...]]
-) -> None:
-    CompareView.change(lambda now: now.with_variants(make(explorer, now.corpus, now.aspect)))
+def _take_preset(explorer: Explorer, name: str) -> None:
+    state.CompareView.change(
+        lambda now: now.with_variants(state.preset(explorer, now.corpus, now.aspect, name))
+    )
 
 
-def _seed_words(page: ComparePage, seed: Document) -> None:
+def _seed_words(page: state.ComparePage, seed: Document) -> None:
     """The seed, and its sentences of the aspect."""
     keys = [a.key for a in page.lens.aspects]
     index = keys.index(page.view.aspect) if page.view.aspect in keys else None
@@ -135,14 +139,14 @@ def _seed_words(page: ComparePage, seed: Document) -> None:
         )
 
 
-def _aspect_box(page: ComparePage) -> None:
+def _aspect_box(page: state.ComparePage) -> None:
     """Which aspect is meant. Built-in wordings follow it, words of one's own stay."""
     view, key = page.view, "compare_aspect"
     names = {a.key: escape_label(f"{a.letter} · {a.name}") for a in page.lens.aspects}
 
     def change() -> None:
         if aspect := st.session_state[key]:
-            CompareView.change(lambda now: reworded(page.explorer, now, aspect))
+            state.CompareView.change(lambda now: state.reworded(page.explorer, now, aspect))
 
     st.session_state[key] = view.aspect if view.aspect in names else None
     st.segmented_control(
@@ -158,7 +162,7 @@ def _aspect_box(page: ComparePage) -> None:
         dim(words)
 
 
-def _about_no_aspect(view: CompareView, search: View, meant: str) -> str:
+def _about_no_aspect(view: state.CompareView, search: View, meant: str) -> str:
     """How a search without an aspect, as Explore has it, appears here; "" where it has one."""
     if search.aspect or not meant:
         return ""
@@ -184,7 +188,9 @@ def _reading(comparison: Comparison, index: int) -> str:
     return " ".join(filter(None, (words, avoided, *ranked.notes)))
 
 
-def open_reading(explorer: Explorer, view: CompareView) -> tuple[CompareView, list[ModelReading]]:
+def open_reading(
+    explorer: Explorer, view: state.CompareView
+) -> tuple[state.CompareView, list[ModelReading]]:
     """The view with the model's reading of its variants' wordings, as far as it is there."""
     lens = explorer.library.lens(view.corpus)
     found = read_wordings(explorer, lens, [question(view.corpus, v) for v in view.variants])
@@ -197,17 +203,254 @@ def open_reading(explorer: Explorer, view: CompareView) -> tuple[CompareView, li
     return view, [replace(one, query=q) for one, q in zip(found, questions, strict=True)]
 
 
-def _reading_control(page: ComparePage, found: Sequence[ModelReading]) -> None:
+def _reading_control(page: state.ComparePage, found: Sequence[ModelReading]) -> None:
     """The switch under the variants."""
     view, by_model = page.view, {one.query for one in found if one.in_use}
 
     def switched(on: bool) -> None:
-        def changed(now: CompareView, variant: Variant) -> Variant:
+        def changed(now: state.CompareView, variant: Variant) -> Variant:
             ends = on or question(now.corpus, variant) in by_model
             return replace(variant, reading=()) if ends else variant
 
-        CompareView.change(lambda now: now.with_variants([changed(now, v) for v in now.variants]))
+        state.CompareView.change(
+            lambda now: now.with_variants([changed(now, v) for v in now.variants])
+        )
 
     if is_on() or any(v.instruction.strip() for v in view.variants):
         label = "Interpret with a model"
         reading_switch(page.explorer, "compare", label, found, view.corpus, switched)
+
+
+def variant_rows(page: state.ComparePage, read: Sequence[str], models: Sequence[str]) -> None:
+    """The variants as rows to edit, copy, add and remove.
+
+    Args:
+        read: what each wording was understood to ask for, in words.
+        models: which model read it, "" for none.
+    """
+    explorer, variants = page.explorer, page.view.variants
+    own = [variant.system for variant in variants]
+    systems = list(dict.fromkeys([*explorer.systems_of(page.corpus), *own]))
+
+    def change(event: Mapping[str, Any]) -> None:
+        changed = edited(event["rows"], len(variants))
+        state.CompareView.change(lambda now: now.with_variants(changed))
+
+    _VARIANTS(
+        key="compare_variants",
+        data={
+            "rows": state.rows_of(variants),
+            "read": list(read),
+            "models": list(models),
+            "systems": systems,
+            "names": {name: system_label(name) for name in systems},
+            "steered": [name for name in systems if explorer.reads_steer(name)],
+            "readers": [name for name in systems if explorer.reads_wording(name)],
+            "aspects": [{"key": a.key, "name": a.name} for a in page.lens.aspects],
+            "most": state.MOST_VARIANTS,
+        },
+        on_rows_change=listen("compare_variants", "rows", change),
+    )
+
+
+def edited(rows: object, before: int) -> tuple[Variant, ...]:
+    """Variants as the editor sent them.
+
+    A row that was added or duplicated gets a name of its own; one that a person gave a name
+    that is taken keeps it, and the comparison refuses it.
+    """
+    try:
+        variants = state.variants_from_json(rows)
+    except ValueError as error:
+        raise BadInputError(f"Invalid variants: {error}.", "Undo the last change.") from error
+    if len(variants) <= before:
+        return variants
+    named: list[Variant] = []
+    for v in variants:
+        named.append(replace(v, name=state.free_name(v.name, [n.name for n in named])))
+    return tuple(named)
+
+
+# -- the model -----------------------------------------------------------------------------
+
+DEPTHS = (20, state.RERANK_DEPTH, 100, DEEPEST)
+ORDER = "compare_order"
+BESIDE = (
+    "Each system is also reranked once without an instruction: the difference shows whether the "
+    "model follows instructions."
+)
+_NOTHING = VariantsSoFar(Estimate(), ModelOrders(), (), ModelReport(mode="", depth=0, endpoint=""))
+
+
+def so_far(job: VariantsJob | None) -> VariantsSoFar:
+    """What a job made of the rankings so far; nothing before its first report."""
+    found: VariantsSoFar = (job and job.progress.partial) or _NOTHING
+    return found
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """What a model has to do with a view.
+
+    Attributes:
+        request: what it is to rerank; None when it is not wanted, or nothing can be compared.
+        job: how far that is; None before it was asked for.
+    """
+
+    page: state.ComparePage
+    request: VariantsRequest | None = None
+    job: VariantsJob | None = None
+
+    @cached_property
+    def info(self) -> EndpointInfo:
+        """Who is asked."""
+        return endpoint(self.page.explorer)
+
+    @property
+    def key(self) -> Hashable:
+        """By which the visit keeps its jobs."""
+        return self.request, self.page.stamp, self.info.address, self.info.model
+
+    @property
+    def jobs(self) -> reranking.VisitJobs[Hashable]:
+        """Those of the visit."""
+        jobs = self.page.explorer.comparing.by_model.jobs
+        return reranking.VisitJobs("compare_model", jobs.job, jobs.cancel)
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the model has ranked anything yet, and its order is looked at."""
+        return bool(so_far(self.job).orders.variants) and reranking.shows_model(ORDER)
+
+
+def open_run(page: state.ComparePage) -> ModelRun:
+    """The model's part in a view. Asks nothing; what the ledger knows is there at once."""
+    request = _wanted(page.view, page.request)
+    run, by_model = ModelRun(page, request), page.explorer.comparing.by_model
+    if request is None or not run.info.set_up:
+        return run
+    job = run.jobs.find(run.key)
+    # While the endpoint is tried out, what it can do is not known: no answer would match.
+    if job is None and run.info.tried and not is_panel_busy():
+        job = run.jobs.recall(run.key, lambda: by_model.recall(request, chosen(page.explorer)))
+    return replace(run, job=job)
+
+
+def _wanted(view: state.CompareView, request: ComparisonRequest) -> VariantsRequest | None:
+    """What the model is to rerank in a view; None when it is not to."""
+    if not view.rerank:
+        return None
+    same = {field.name: getattr(request, field.name) for field in fields(request)}
+    return VariantsRequest(**same, mode=view.rerank, depth=view.rerank_depth)
+
+
+def model_controls(run: ModelRun) -> None:
+    """The switch under the variants, how to rerank, and the panel to connect a model."""
+    explorer, view = run.page.explorer, run.page.view
+    words = "A language model reorders the top documents of each variant by its instruction."
+    look: Any = {"depth_field": "rerank_depth", "words": words}
+    reranking.rerank_controls(explorer, "compare", view, DEPTHS, **look)
+    if view.rerank and not run.info.set_up:
+        dim(reranking.NOT_CONNECTED, " Showing the original rankings.")
+    one, many = "other comparison", "other comparisons"
+    reranking.other_jobs(run.jobs, run.job, "compare_cancel_others", one, many)
+    folded_panel(explorer, "compare", needed=bool(view.rerank))
+
+
+def run_area(run: ModelRun) -> None:
+    """What the model is to do, how far it is, or what it took; of the same height throughout."""
+    job, report = run.job, so_far(run.job).report
+    if run.request is None:
+        return
+    if not run.info.set_up:
+        dim("Not reranked: no language model is connected. Connect one under “Language model”.")
+        return
+    if job is not None and job.running:
+        _running(run, job)
+    elif job is not None and job.state == "failed":
+        note(job.error, f"{job.remedy} Showing the original rankings.", kind="error")
+    elif job is not None:
+        tasks.what_was_asked(report)
+    with line():
+        if so_far(job).orders.variants:
+            reranking.order_switch(ORDER, "Order of the rankings")
+        if job is None or not (job.running or reranking.is_whole(job, report)):
+            _button(run, run.request)
+    if job is None:
+        words = f"{run.info.model} will reorder the top documents of each variant."
+        dim("Not reranked yet. ", words)
+
+
+def _running(run: ModelRun, job: VariantsJob) -> None:
+    whole, jobs = len(so_far(job).whole), run.page.explorer.comparing.by_model.jobs
+    tasks.JobCard(
+        lambda: jobs.job(job.id),
+        key="compare",
+        label="Reranking",
+        line=progress_line,
+        cancel=jobs.cancel,
+        # Another variant is ranked, and its ranking is looked at, or the first that can be.
+        is_news=lambda now: len(so_far(now).whole) > whole and (run.ranks or not whole),
+        border=False,
+        poll=reranking.POLL_SECONDS,
+        what_stays="Cached answers and partial rankings are kept.",
+    ).show(job)
+
+
+def _button(run: ModelRun, request: VariantsRequest) -> None:
+    """The button that asks for what is missing, with its estimate."""
+    explorer, by_model = run.page.explorer, run.page.explorer.comparing.by_model
+    try:
+        do = partial(by_model.estimate, request, chosen(explorer))
+        estimate = state.kept(do, "estimate", request, run.page.stamp, run.info)
+    except SeedLensError as error:
+        show_error(error)
+        return
+
+    def start() -> None:
+        # A click may come before the page has caught up: other variants are not what was agreed to.
+        now = replace(run.page, view=state.CompareView.read())
+        if _wanted(now.view, now.request) == request:
+            job_id = by_model.start(request, chosen(explorer), owner=login.owner())
+            run.jobs.keep(run.key, job_id)
+            st.session_state[ORDER] = reranking.OWN
+
+    button(reranking.ask_label("Rerank", run.job), "compare_ask", start, type="primary")
+    words, count = tasks.estimate_line(estimate), len(request.variants)
+    if so_far(run.job).report.questions:
+        words += "; cached answers are free"
+    elif count > 1:
+        words = f"All {count} variants: {words}"
+    st.html(el("div.md-line", el("span", words, title=BESIDE)))
+
+
+def progress_line(job: VariantsJob) -> str:
+    """Variants, rounds, calls, tokens, cost and time so far, in one line of HTML."""
+    now = so_far(job)
+    parts = [f"{len(now.whole)} of {counted(len(job.request.variants), 'variant')} done"]
+    if now.report.rounds:
+        parts += tasks.asked_so_far(now.estimate, now.report)
+    return tasks.joined([*parts, tasks.duration(job.seconds)])
+
+
+def in_order(run: ModelRun, comparison: Comparison) -> Comparison:
+    """The comparison in the model's order where there is one and it is looked at."""
+    if run.job is None or not run.ranks:
+        return comparison
+    now = so_far(run.job)
+    return run.page.compared((run.job.id, run.job.state, len(now.whole)), now.orders)
+
+
+def changes(before: Comparison, after: Comparison, run: ModelRun) -> Mapping[str, str]:
+    """For each variant that a model reranked, what that changed: plain text."""
+    kinds = {v.variant: KINDS[v.kind][0] for v in before.verdicts}
+    sentences: dict[str, str] = {}
+    for old, new in zip(before.variants, after.variants, strict=True):
+        name = new.variant.name
+        if name in after.by_model:
+            first, top = (ranked.ranking.doc_ids[:PAGE_SIZE] for ranked in (old, new))
+            moved = sum(a != b for a, b in zip(first, top, strict=True))
+            came, whole = len({*top} - {*first}), name in so_far(run.job).whole
+            words = tasks.top_sentence(moved, came, len(top), whole=whole)
+            sentences[name] = f"{words} Original: {kinds[name]}."
+    return sentences

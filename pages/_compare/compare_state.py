@@ -6,14 +6,14 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, Self, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -33,21 +33,9 @@ from engine.types.comparisons import (
     Variant,
 )
 from engine.types.searches import Query
+from pages._common import state
 from pages._common.shared import SYSTEM_NAMES, engine
-from pages._common.state import (
-    BadParamError,
-    Commas,
-    Page,
-    Pages,
-    PageView,
-    Shared,
-    aspect_that_is_there,
-    join,
-    names,
-    one_of,
-    seed_is_there,
-    some_of,
-)
+from pages._common.state import names
 from pages._explore.explore_state import DEEPEST, DEFAULT, OWN, View
 from pages._login import login
 
@@ -73,17 +61,22 @@ _DEFAULT = Variant("", "")
 # -- variants in a link --------------------------------------------------------------------
 
 
-def _numbers(text: str) -> str:
-    tuple(map(int, names(text)))  # type: ignore[call-overload]
-    return text
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, names(text)))  # type: ignore[call-overload]
 
 
-def _reading(text: str) -> str:
+def _reading(text: str) -> tuple[str, ...]:
     try:
-        Explorer.parse_reading(text)
+        return Explorer.parse_reading(text)
     except SeedLensError as error:
         raise ValueError(error.message) from error
-    return text
+
+
+def _of_text(read: Callable[[str], object]) -> BeforeValidator:
+    return BeforeValidator(lambda text: read(text) if isinstance(text, str) else text)
+
+
+_Joined = PlainSerializer(state.join)
 
 
 class Row(BaseModel):
@@ -93,44 +86,24 @@ class Row(BaseModel):
     name: Annotated[
         str,
         Field(min_length=1, max_length=LONGEST_NAME),
-        BeforeValidator(lambda name: " ".join(name.split()) if isinstance(name, str) else name),
+        _of_text(lambda name: " ".join(name.split())),
     ]
-    wording: str
+    instruction: Annotated[str, Field(alias="wording")]
     system: str = _DEFAULT.system
     steer: Annotated[float, Field(ge=0, le=1)] = _DEFAULT.steer
     subset: bool = False
     aspect: str = ""
-    sentences: Annotated[str, AfterValidator(_numbers)] = ""
-    reading: Annotated[str, AfterValidator(_reading)] = ""
-
-    @classmethod
-    def of(cls, variant: Variant) -> Self:
-        """The row of a variant."""
-        return cls.model_construct(
-            name=variant.name,
-            wording=variant.instruction,
-            system=variant.system,
-            steer=variant.steer,
-            subset=variant.subset,
-            aspect=variant.aspect,
-            sentences=join(variant.focus),
-            reading=join(variant.reading),
-        )
-
-    def variant(self) -> Variant:
-        """The variant of this row."""
-        same = {name: getattr(self, name) for name in ("system", "subset", "aspect")}
-        return Variant(
-            self.name,
-            self.wording,
-            **same,
-            steer=float(self.steer),
-            focus=tuple(map(int, names(self.sentences))),  # type: ignore[call-overload]
-            reading=Explorer.parse_reading(self.reading),
-        )
+    focus: Annotated[tuple[int, ...], Field(alias="sentences"), _of_text(_numbers), _Joined] = ()
+    reading: Annotated[tuple[str, ...], _of_text(_reading), _Joined] = ()
 
 
 _ROWS = TypeAdapter(Annotated[list[Row], Field(min_length=1, max_length=MOST_VARIANTS)])
+
+
+def rows_of(variants: Sequence[Variant], *, brief: bool = False) -> list[dict[str, Any]]:
+    """The rows of variants; ``brief``: without what is default."""
+    made = (Row.model_construct(**asdict(variant)) for variant in variants)
+    return [row.model_dump(by_alias=True, exclude_defaults=brief) for row in made]
 
 
 def variants_to_json(variants: Sequence[Variant]) -> str:
@@ -139,22 +112,16 @@ def variants_to_json(variants: Sequence[Variant]) -> str:
     >>> variants_to_json([Variant("mine", "alike in method", steer=0.7)])
     '[{"name":"mine","wording":"alike in method","steer":0.7}]'
     """
-    rows = [Row.of(variant).model_dump(exclude_defaults=True) for variant in variants]
+    rows = rows_of(variants, brief=True)
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 
 
-def variants_from_json(text: str) -> tuple[Variant, ...]:
-    """Read what :func:`variants_to_json` wrote; ValueError says what is wrong."""
+def variants_from_json(rows: object) -> tuple[Variant, ...]:
+    """Variants from a text of :func:`variants_to_json`, or from the rows of the editor; ValueError
+    says what is wrong."""
     try:
-        return tuple(row.variant() for row in _ROWS.validate_json(text))
-    except ValidationError as error:
-        raise ValueError(_problem(error)) from error
-
-
-def variants_from_rows(rows: object) -> tuple[Variant, ...]:
-    """Variants from the rows of the editor; ValueError says what is wrong."""
-    try:
-        return tuple(row.variant() for row in _ROWS.validate_python(rows))
+        read = _ROWS.validate_json(rows) if isinstance(rows, str) else _ROWS.validate_python(rows)
+        return tuple(Variant(**vars(row)) for row in read)
     except ValidationError as error:
         raise ValueError(_problem(error)) from error
 
@@ -199,13 +166,13 @@ _Variants = Annotated[
 ]
 _Matrix = Annotated[
     str,
-    one_of(MATRICES),
+    state.one_of(MATRICES),
     BeforeValidator(lambda text: "rank_gain" if text == "p_mrr" else text),  # in old links
 ]
 
 
 @dataclass(frozen=True)
-class CompareView(PageView):
+class CompareView(state.PageView):
     """A seed, an aspect, the variants, and what of their comparison is looked at.
 
     Attributes:
@@ -225,24 +192,24 @@ class CompareView(PageView):
     """
 
     script = "compare"
-    corpus: Shared = ""
-    seed: Shared = ""
-    text_id: Annotated[Shared, Field(alias="text")] = ""
-    aspect: Shared = ""
-    where: Shared = ""
+    corpus: state.Shared = ""
+    seed: state.Shared = ""
+    text_id: Annotated[state.Shared, Field(alias="text")] = ""
+    aspect: state.Shared = ""
+    where: state.Shared = ""
     variants: _Variants = ()
-    depth: Annotated[int, one_of(DEPTHS)] = DEPTHS[-1]
+    depth: Annotated[int, state.one_of(DEPTHS)] = DEPTHS[-1]
     document: str = ""
     cell: str = ""
     present: bool = False
     matrix: _Matrix = MATRICES[0]
     steered: str = ""
-    show: Annotated[str, one_of(SHOWS)] = "seed"
-    systems: Annotated[tuple[str, ...], some_of(Explorer.systems), Commas] = ()
-    wordings: Annotated[tuple[str, ...], some_of(Explorer.wording_sets), Commas] = ()
+    show: Annotated[str, state.one_of(SHOWS)] = "seed"
+    systems: Annotated[tuple[str, ...], state.some_of(Explorer.systems), state.Commas] = ()
+    wordings: Annotated[tuple[str, ...], state.some_of(Explorer.wording_sets), state.Commas] = ()
     seeds: Annotated[int, Field(ge=0)] = 0
     own: bool = False
-    rerank: Annotated[str, one_of(tuple(Explorer.rerank_modes))] = ""
+    rerank: Annotated[str, state.one_of(tuple(Explorer.rerank_modes))] = ""
     rerank_depth: Annotated[int, Field(ge=1, le=DEEPEST)] = RERANK_DEPTH
 
     def to_params(self) -> dict[str, str]:
@@ -250,7 +217,7 @@ class CompareView(PageView):
 
         Variants that would make a link too long are stored in the ledger.
         """
-        params = PageView.to_params(
+        params = state.PageView.to_params(
             self if self.rerank else replace(self, rerank_depth=RERANK_DEPTH)
         )
         if len(urlencode(params)) > LONGEST_LINK and "variants" in params:
@@ -264,16 +231,16 @@ class CompareView(PageView):
             try:
                 variants = engine().notebook.text(params["stored"])
             except UnknownNameError as error:
-                raise BadParamError("stored", error.message.rstrip(".")) from error
+                raise state.BadParamError("stored", error.message.rstrip(".")) from error
             try:
                 return super().from_params({**params, "variants": variants})
-            except BadParamError as error:
+            except state.BadParamError as error:
                 name = "stored" if error.name == "variants" else error.name
-                raise BadParamError(name, error.problem) from error
+                raise state.BadParamError(name, error.problem) from error
         return super().from_params(params)
 
     @classmethod
-    def found_in(cls, left: Pages) -> Self:
+    def found_in(cls, left: state.Pages) -> Self:
         """The page as it was left, with Explore's search if that was changed since."""
         view, search = left.found(cls), left.found(View)
         if not left.changed_since(View, cls):
@@ -429,15 +396,15 @@ def open_view(explorer: Explorer, corpora: list[str]) -> CompareView:
     view = CompareView.opened_on(explorer, corpora)
     lens = explorer.library.lens(view.corpus)
     keys = [aspect.key for aspect in lens.aspects]
-    view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
-    if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
+    view = replace(view, aspect=state.aspect_that_is_there(lens, view.aspect))
+    if not state.seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         seed, aspect = _starting_point(explorer, view.corpus, keys)
         view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect)
     if not view.aspect:
         view = replace(view, aspect=_read_aspect(explorer, view, keys))
     if not view.variants:
         known = view.aspect if view.aspect in keys else keys[0]
-        view = view.with_variants(against_instructed(explorer, view.corpus, known))
+        view = view.with_variants(preset(explorer, view.corpus, known, OPENING))
     view.write()
     return view
 
@@ -460,53 +427,55 @@ def _read_aspect(explorer: Explorer, view: CompareView, keys: Sequence[str]) -> 
 
 
 def _starting_point(explorer: Explorer, corpus: str, keys: Sequence[str]) -> tuple[str, str]:
-    """A seed and an aspect that have something to show: judged for two aspects, if any is."""
+    """A seed and an aspect that have something to show: the first seed that is judged for two
+    aspects, if any is, for its method if possible."""
     if corpus == explorer.demo_corpus and DEMO_ASPECT in keys:
         return explorer.starting_point(corpus)[0], DEMO_ASPECT
-    try:
-        topics = explorer.comparing.collection(corpus).topics
-    except SeedLensError:
-        return explorer.starting_point(corpus)
-    known = explorer.library.open(corpus).row_of
-    pairs = [(t.seed, t.aspect) for t in topics if t.seed and t.seed in known]
-    return telling_pair(pairs, keys) or explorer.starting_point(corpus)
+    with suppress(SeedLensError):
+        topics, known = explorer.comparing.collection(corpus).topics, explorer.library.open(corpus)
+        pairs = [
+            (t.seed, t.aspect)
+            for t in topics
+            if t.seed and t.seed in known.row_of and t.aspect in keys
+        ]
+        count = Counter(seed for seed, _ in pairs)
+        twice = [(seed, str(aspect)) for seed, aspect in pairs if count[seed] > 1]
+        if twice:
+            return min(twice, key=lambda pair: pair[1] != "method")  # the first of equal ones
+    return explorer.starting_point(corpus)
 
 
-def telling_pair(
-    judged: Sequence[tuple[str, str | None]], keys: Sequence[str]
-) -> tuple[str, str] | None:
-    """The first seed that is judged for two of the aspects ``keys``, for its method if possible.
-
-    >>> telling_pair([("a", "method"), ("b", "result"), ("b", "method")], ["method", "result"])
-    ('b', 'method')
-    """
-    pairs = [(seed, aspect) for seed, aspect in judged if aspect in keys]
-    count = Counter(seed for seed, _ in pairs)
-    twice = [(seed, aspect) for seed, aspect in pairs if aspect and count[seed] > 1]
-    twice.sort(key=lambda pair: pair[1] != "method")  # stable: else in the collection's order
-    return twice[0] if twice else None
-
-
-def against_instructed(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
-    """The base wording on a system that has the aspect built in, and on two that have not."""
-    base = next(v for v in explorer.comparing.presets(corpus, aspect) if v.name == "base")
-    return tuple(
-        replace(base, name=base.name if system == base.system else f"base-{system}", system=system)
-        for system in OPENING_SYSTEMS
-    )
+PRESETS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+    "five_kinds": (
+        "Five kinds",
+        ("base", "generic", "definition", "paraphrase-1", "subset"),
+        "Base, generic, definition, one paraphrase, aspect's sentences only.",
+    ),
+    "paraphrases": (
+        "Paraphrases",
+        ("base", *(f"paraphrase-{number}" for number in range(1, MOST_VARIANTS))),
+        "The base instruction and its paraphrases.",
+    ),
+    "against_instructed": (
+        "Aspect against instructed",
+        ("base",),
+        "The base instruction on an aspect-conditioned system, an instruction-following one and a "
+        "baseline.",
+    ),
+}
+"""Label, wordings (as far as the lens has them) and meaning."""
+OPENING = "against_instructed"
 
 
-def five_kinds(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
-    """Base, generic, definition, a paraphrase and the subset, as far as the lens has them."""
-    wanted = ("base", "generic", "definition", "paraphrase-1", "subset")
-    return tuple(v for v in explorer.comparing.presets(corpus, aspect) if v.name in wanted)
-
-
-def paraphrases(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
-    """Base and its paraphrases."""
-    presets = explorer.comparing.presets(corpus, aspect)
-    chosen = [v for v in presets if v.name == "base" or v.name.startswith("paraphrase")]
-    return tuple(chosen[:MOST_VARIANTS])
+def preset(explorer: Explorer, corpus: str, aspect: str, name: str) -> tuple[Variant, ...]:
+    """The variants of a preset; the opening one ranks its wording on several systems."""
+    known = explorer.comparing.presets(corpus, aspect)
+    chosen = tuple(v for v in known if v.name in PRESETS[name][1])
+    if name != OPENING:
+        return chosen
+    (base,) = chosen
+    others = (replace(base, name=f"base-{one}", system=one) for one in OPENING_SYSTEMS[1:])
+    return (base, *others)
 
 
 # -- a run of the page ----------------------------------------------------------------------
@@ -521,23 +490,18 @@ def kept(_do: Callable[[], T], what: str, *basis: Any) -> T:  # noqa: ARG001 - t
     return _do()
 
 
-def request_of(explorer: Explorer, view: CompareView) -> ComparisonRequest:
-    """What the view asks the engine for; BadInputError for filters that cannot be read."""
-    text = explorer.notebook.text(view.text_id) if view.text_id else None
-    seed, filters = None if view.text_id else view.seed or None, explorer.parse_filters(view.where)
-    return ComparisonRequest(
-        view.corpus, seed, text, view.aspect, view.variants, filters, login.name()
-    )
-
-
 @dataclass(frozen=True)
-class ComparePage(Page[CompareView]):
+class ComparePage(state.Page[CompareView]):
     """A run of the page."""
 
     @cached_property
     def request(self) -> ComparisonRequest:
-        """What the view asks for."""
-        return request_of(self.explorer, self.view)
+        """What the view asks the engine for; BadInputError for filters that cannot be read."""
+        view, explorer = self.view, self.explorer
+        text = explorer.notebook.text(view.text_id) if view.text_id else None
+        seed, filters = view.seed or None, explorer.parse_filters(view.where)
+        about = (view.corpus, None if view.text_id else seed, text, view.aspect, view.variants)
+        return ComparisonRequest(*about, filters, login.name())
 
     @cached_property
     def stamp(self) -> Stamp:

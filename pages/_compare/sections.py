@@ -14,16 +14,17 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.comparisons import Comparison, Frontier, Variant
+from engine.types.comparisons import Comparison, Frontier, MoverEvidence, Variant
 from engine.types.evaluations import CSFCUBE_NDCG
-from pages._common.charts import number, to_csv
+from pages._common import document_view
+from pages._common.charts import FigureFile, number, to_csv
+from pages._common.components import component, listen
 from pages._common.kit import button, dim, el, empty, grid, html
 from pages._common.shared import download, error_boundary, note, show_error, system_label
 from pages._common.state import control
 from pages._common.tables import SIMILARITY, floats, frame_chart, signed_number, table
 from pages._common.waiting import beside, renew_when
 from pages._compare import compare_charts
-from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_state import (
     DEPTHS,
     MATRICES,
@@ -48,6 +49,9 @@ KINDS = {
 """Kinds of verdicts: their words, and the icon that compare_page.css draws."""
 MEASURED = (CSFCUBE_NDCG, "p-MRR", "Judged@20")
 _ROW: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
+PAIRS_SHOWN = 2
+_FLOW = component("compare_flow", "figure")
+_DOCUMENTS = component("compare_papers")
 TRADE_OFF = "<h3>Relevance-adherence trade-off</h3>"
 
 
@@ -150,26 +154,22 @@ def grid_frame(comparison: Comparison) -> tuple[pd.DataFrame, list[list[str]]]:
     systems = list(dict.fromkeys(ranked[name].variant.system for name in _order(comparison)))
     places: dict[str, dict[str, str]] = {}
     for name in _order(comparison):
-        variant = ranked[name].variant
-        row = places.setdefault(wording_of(variant), {})
-        while variant.system in row and row[variant.system] != name:  # at another weight
-            row = places.setdefault(f"{wording_of(variant)} · {variant.steer:.0%} · {name}", {})
-        row[variant.system] = name
+        variant, words = ranked[name].variant, wording_of(ranked[name].variant)
+        if variant.system in places.get(words, {}):  # at another weight
+            words = f"{words} · {variant.steer:.0%} · {name}"
+        places.setdefault(words, {})[variant.system] = name
 
     def cell(name: str) -> str:
         if not name:
             return ""
         value, p_mrr = comparison.ratings.get(name), ranked[name].measures.get("p-MRR")
-        parts = [number(value) if value is not None else "", kinds[name]]
-        parts.insert(1, f"p-MRR {signed_number(p_mrr)}" if p_mrr is not None else "")
+        following = "" if p_mrr is None else f"p-MRR {signed_number(p_mrr)}"
+        parts = ["" if value is None else number(value), following, kinds[name]]
         return " · ".join(filter(None, parts))
 
     names = [[row.get(system, "") for system in systems] for row in places.values()]
-    frame = pd.DataFrame(
-        [[words, *map(cell, own)] for words, own in zip(places, names, strict=True)],
-        columns=["Instruction", *map(system_label, systems)],
-    )
-    return frame, names
+    cells = [[words, *map(cell, own)] for words, own in zip(places, names, strict=True)]
+    return pd.DataFrame(cells, columns=["Instruction", *map(system_label, systems)]), names
 
 
 def _grid(page: ComparePage, comparison: Comparison) -> None:
@@ -296,6 +296,7 @@ def _movers(page: ComparePage, comparison: Comparison) -> None:
             opened = kept(do, "evidence", page.request, page.stamp, doc_id)
         except SeedLensError as error:
             show_error(error)
+    titles = {m.doc_id: m.title or m.doc_id for m in comparison.movers}
     if comparison.movers:
         words = "Weighted towards top ranks. Select a document to see its evidence per variant."
         titled("Largest rank changes", words)
@@ -303,7 +304,77 @@ def _movers(page: ComparePage, comparison: Comparison) -> None:
         st.html("<h3>Selected document</h3>")
     else:
         return
-    moved_documents(page, comparison, opened)
+    if opened is not None and opened.document.doc_id not in titles:
+        titles = {opened.document.doc_id: document_view.title_of(opened.document), **titles}
+    _DOCUMENTS(
+        key="compare_papers",
+        data={
+            "columns": [v.variant.name for v in comparison.variants],
+            "papers": [
+                {"doc_id": d, "title": title, "ranks": list(comparison.ranks_of(d))}
+                for d, title in titles.items()
+            ],
+            "opened": None if opened is None else _unfolded(page, comparison, opened),
+        },
+        on_open_change=listen("compare_papers", "open", _open),
+    )
+
+
+def flow(page: ComparePage, comparison: Comparison, *, plain: bool = False) -> None:
+    """Documents through the variants' rankings, one line each; a click opens one.
+
+    Args:
+        plain: without hint and menu.
+    """
+    view, count = page.view, len(comparison.variants)
+    ranks = compare_charts.rank_flow(comparison, view.depth)
+    grades = [line["grade"] for line in ranks["lines"]]
+    under = f" under {count} variants" if count > 1 else ""
+    file = FigureFile(
+        "rank flow",
+        f"Rank flow: the top {view.depth}{under}",
+        f"{page.about(comparison)} One line per document.",
+        *compare_charts.flow_rows(ranks),
+    )
+    _FLOW(
+        key="compare_flow",
+        data={
+            **ranks,
+            **file.data(),
+            "selected": view.document,
+            "plain": plain,
+            "inks": [compare_charts.flow_ink(grades, dark=dark) for dark in (False, True)],
+            "file_ink": compare_charts.flow_ink(grades, dark=False, file=True),
+        },
+        on_open_change=listen("compare_flow", "open", _open),
+    )
+
+
+def _open(event: Mapping[str, Any]) -> None:
+    """Open a document, or close the one that is open."""
+    doc_id = event["doc_id"]
+    CompareView.change(lambda now: replace(now, document="" if doc_id == now.document else doc_id))
+
+
+def _unfolded(page: ComparePage, comparison: Comparison, opened: MoverEvidence) -> dict[str, Any]:
+    """A document with its evidence under each variant."""
+    document, lens, blocks = opened.document, page.lens, []
+    ranks = comparison.ranks_of(document.doc_id)
+    columns = zip(comparison.variants, ranks, opened.evidence, opened.gained, strict=True)
+    for place, (ranking, rank, pairs, gained) in enumerate(columns):
+        same = place > 0 and bool(pairs) and not gained
+        # What is only here comes first: it is what changed.
+        marked = sorted(((e, place > 0 and e in gained) for e in pairs), key=lambda p: not p[1])
+        shown = [] if same else marked[:PAIRS_SHOWN]
+        evidence = [{**document_view.evidence(e, lens), "gained": new} for e, new in shown]
+        block = {"name": ranking.variant.name, "rank": rank, "same": same, "pairs": evidence}
+        blocks.append(block)
+    return {
+        "doc_id": document.doc_id,
+        "meta": document_view.meta(document),
+        "blocks": blocks,
+        "sentences": document_view.sentences(document, lens),
+    }
 
 
 # -- measures ------------------------------------------------------------------------------

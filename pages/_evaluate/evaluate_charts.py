@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -70,21 +70,13 @@ def _intervals(frame: pd.DataFrame, prefix: str = "") -> list[str]:
 # -- queries -------------------------------------------------------------------------------
 
 
-def strip_frame(evaluation: Evaluation, measure: str, titles: Mapping[str, str]) -> pd.DataFrame:
-    """System, query, title of the seed, aspect and value of every dot."""
-    rows = [
-        {
-            "system": name,
-            "query": query["query_id"],
-            "seed": titles.get(query["query_id"], ""),
-            "aspect": query["aspect"] or "",
-            measure: query[measure],
-        }
-        for name in reversed(_best_last(evaluation, measure))
-        for query in evaluation.systems[name].per_query
-        if query[measure] is not None
-    ]
-    return floats(rows, measure)
+def strip_frame(rows: pd.DataFrame, evaluation: Evaluation, measure: str) -> pd.DataFrame:
+    """System, query, title of the seed, aspect and value of every dot; ``rows`` is a table of
+    queries with a column for each system."""
+    names, same = _best_last(evaluation, measure)[::-1], ["Query", "Seed", "Aspect"]
+    dots = rows.melt(same, names, "system", measure).dropna(subset=[measure])
+    named = ["system", "query", "seed", "aspect", measure]
+    return dots[["system", *same, measure]].set_axis(named, axis=1)
 
 
 def strip_plot(
@@ -106,11 +98,10 @@ def strip_plot(
                 names.index(n) + JITTER * (i * 0.618 % 1 - 0.5)
                 for i, n in enumerate(part["system"])
             ]
-            seeds = part["seed"].where(part["seed"] != "", part["query"])
             figure.add_scatter(
                 x=part[measure].tolist(),
                 y=dots,
-                text=[label(seed, 90) for seed in seeds],
+                text=[label(seed, 90) for seed in part["seed"]],
                 mode="markers",
                 name=label(aspect or "queries"),
                 marker=_marker(aspects, aspect, dark),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,50 +14,21 @@ from engine.types.evaluations import (
     NDCG,
     CollectionInfo,
     Evaluation,
-    EvaluationJob,
     EvaluationRecord,
 )
 from engine.types.jobs import Job
 from engine.types.models import Estimate
+from pages._common import shared
 from pages._common.kit import button, el, empty, facts, html, line
-from pages._common.shared import (
-    as_drawn,
-    attempt,
-    error_boundary,
-    escape_label,
-    note,
-    remembered,
-    system_label,
-)
 from pages._common.state import control, join, names, weight_slider
 from pages._common.tables import MEASURES, table
-from pages._common.tasks import TaskPanel, Tasks, estimate_line
-from pages._evaluate.evaluate_state import (
-    DEEPEST,
-    PARTS,
-    SAMPLES,
-    EvaluatePage,
-    EvaluateView,
-    collection_label,
-    moment,
-    of_request,
-    run_label,
-    seeds_of,
-    sizes_of,
-)
+from pages._common.tasks import estimate_line
+from pages._evaluate import evaluate_state as state
 from pages._evaluate.evaluate_tables import difference_row, difference_rows, verdict
 from pages._login import login
-from pages._model.model_settings import (
-    calls_box,
-    chosen,
-    folded_panel,
-    most_calls,
-    usable,
-)
+from pages._model import model_settings
 
 MOST = "evaluate_most_calls"
-DRAWN_BUSY = "evaluate_drawn_busy"
-"""Whether the button was drawn while something ran."""
 PREVIOUS_RUNS = 20
 """Listed at most."""
 LONGEST_NAME = 80
@@ -66,7 +37,9 @@ LONGEST_NAME = 80
 def about(info: CollectionInfo) -> None:
     """What the collection is, in one line, and what is odd in it."""
     if info.problem:
-        note(info.problem, "Correct the file; it is read again when it changes.", kind="error")
+        shared.note(
+            info.problem, "Correct the file; it is read again when it changes.", kind="error"
+        )
         return
     zeros = ", unjudged documents count as 0" if info.complete else ""
     parts = [
@@ -79,24 +52,13 @@ def about(info: CollectionInfo) -> None:
         parts.append(f"graded by {len(info.annotators)} people")
     facts(" · ".join(parts), info.synthetic and [" ", el("span.sl-tag", "synthetic")])
     for warning in info.warnings:
-        note(warning)
+        shared.note(warning)
 
 
 # -- controls ------------------------------------------------------------------------------
 
 
-def choose_collection(page: EvaluatePage) -> None:
-    """The collection, and which of the page's two measurements."""
-    labels, view = {c.key: collection_label(c) for c in page.collections}, page.view
-    left, right = st.columns([4, 8])
-    # Each collection and measurement has a number of seeds that is quick enough.
-    also = {"seeds": None}
-    of_collection = {**also, "runs": ()}
-    control(view, "collection", left.selectbox, "Test collection", labels, also=of_collection)
-    control(view, "part", right.segmented_control, "Measurement", PARTS, also=also, required=True)
-
-
-def seeds_box(page: EvaluatePage) -> None:
+def seeds_box(page: state.EvaluatePage) -> None:
     """Which queries to ask: all, or those of a run that a person brought; and of how many seeds."""
     view = page.view
     # What is not drawn is forgotten, or a click on Run would find it changed.
@@ -117,7 +79,7 @@ def seeds_box(page: EvaluatePage) -> None:
         if current:
             return
     wanted, total = page.seeds or 0, page.info.seeds
-    choices = sorted({n for n in (*SAMPLES, wanted) if 0 < n < total})
+    choices = sorted({n for n in (*state.SAMPLES, wanted) if 0 < n < total})
     if choices:
         control(
             *(page.view, "seeds", st.selectbox, "Seeds", [*choices, 0]),
@@ -128,203 +90,168 @@ def seeds_box(page: EvaluatePage) -> None:
         )
 
 
-def controls(page: EvaluatePage) -> None:
-    """What to evaluate, and the button that does it."""
-    explorer, view, info = page.explorer, page.view, page.info
-    choose_collection(page)
-    by_model, modes = explorer.model_systems, explorer.rerank_modes
-    left, right = st.columns([9, 3])
-    systems = dict.fromkeys([*explorer.systems_of(info.corpus), *by_model, *view.systems])
+def controls(page: state.EvaluatePage) -> None:
+    """What to measure, the button that does it, and what that costs."""
+    view, labels = page.view, {c.key: state.collection_label(c) for c in page.collections}
+    left, right = st.columns([4, 8])
+    # Each collection and measurement has a number of seeds that is quick enough.
+    also = {"seeds": None}
+    of_collection = {**also, "runs": ()}
+    control(view, "collection", left.selectbox, "Test collection", labels, also=of_collection)
     control(
-        *(view, "systems", left.multiselect, "Systems", systems),
-        format_func=partial(system_label, model=by_model),
+        view, "part", right.segmented_control, "Measurement", state.PARTS, also=also, required=True
+    )
+    (_gap_boxes if page.gap else _system_boxes)(page)
+    estimate = _estimate(page)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        seeds_box(page)
+        if not page.gap:
+            _rerank_boxes(page)
+        if view.needs_model:
+            model_settings.calls_box(page.explorer, MOST)
+        _run_button(page, ready=estimate is not None if page.gap else page.has_systems)
+    if estimate is not None:
+        words = "All answers are cached: no requests."
+        if estimate.calls:
+            words = f"Cost: {estimate_line(estimate)}; cached answers are free."
+        with st.container(key="evaluate_model", gap="xsmall"):
+            st.html(el("div.md-line", el("span", words)))
+            model_settings.folded_panel(page.explorer, "evaluate")
+
+
+def _described(modes: Mapping[str, str]) -> str:
+    return " ".join(f"**{name}**: {words}" for name, words in modes.items())
+
+
+def _system_boxes(page: state.EvaluatePage) -> None:
+    view, by_model = page.view, page.explorer.model_systems
+    left, right = st.columns([9, 3])
+    known = page.explorer.systems_of(page.info.corpus)
+    control(
+        *(view, "systems", left.multiselect, "Systems"),
+        dict.fromkeys([*known, *by_model, *view.systems]),
+        format_func=partial(shared.system_label, model=by_model),
         help="Systems to evaluate. Uploaded runs are included.",
     )
     with right:
         weight_slider(view, view.steer, help="0 %: whole document. 100 %: aspect only.")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        seeds_box(page)
-        control(
-            *(view, "rerank", st.selectbox, "Rerank with a model", ["", *modes]),
-            width=190,
-            format_func=lambda mode: mode or "no",
-            help="Adds a reranked row for each system. "
-            + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
+
+
+def _rerank_boxes(page: state.EvaluatePage) -> None:
+    view, modes, people = page.view, page.explorer.rerank_modes, bool(page.info.annotators)
+    control(
+        *(view, "rerank", st.selectbox, "Rerank with a model", ["", *modes]),
+        width=190,
+        format_func=lambda mode: mode or "no",
+        help=f"Adds a reranked row for each system. {_described(modes)}",
+    )
+    if view.rerank:
+        words = "Number of top documents to rerank."
+        limits: Any = {"min_value": 1, "max_value": state.DEEPEST, "step": 10, "width": 130}
+        control(view, "depth", st.number_input, "Depth", help=words, **limits)
+    control(
+        *(view, "human", st.toggle, "People"),
+        shown=view.human and people,
+        disabled=not people,
+        help="Adds a human upper bound: each annotator's grades evaluated against the adjudicated "
+        "grades."
+        if people
+        else "This collection has no grades of single annotators.",
+    )
+
+
+def _gap_boxes(page: state.EvaluatePage) -> None:
+    view, modes = page.view, page.explorer.rerank_modes
+    left, middle, right = st.columns([6, 3, 3])
+    known = page.explorer.systems_of(page.info.corpus)
+    control(
+        *(view, "retrievers", left.multiselect, "Retrievers"),
+        dict.fromkeys([*known, *view.retrievers]),
+        format_func=shared.system_label,
+        help="Candidates come from all of them; the verifier is compared with the best one alone.",
+    )
+    words = f"How the model ranks a pool. {_described(modes)}"
+    control(view, "verifier", middle.selectbox, "Verifier", list(modes), help=words)
+    control(
+        *(view, "sizes", right.text_input, "Pool sizes"),
+        shown=", ".join(map(str, view.sizes)),
+        read=state.sizes_of,
+        help="Candidates per query, separated by commas.",
+    )
+
+
+def _estimate(page: state.EvaluatePage) -> Estimate | None:
+    """What a model is asked at most; None where none is, or nothing can be measured."""
+    view = page.view
+    if page.info.problem or not (
+        view.needs_model and (view.retrievers if page.gap else view.systems)
+    ):
+        return None
+    with shared.error_boundary():
+        estimate: Estimate = page.tasks.estimate(page.asked, model_settings.usable(page.explorer))
+        return estimate
+    return None
+
+
+def _run_button(page: state.EvaluatePage, *, ready: bool) -> None:
+    """The button that starts a measurement; ``ready``: there is something to be measured."""
+
+    def run() -> None:
+        request, explorer = page.renewed().asked, page.explorer
+        page.tasks.start(
+            request, model_settings.chosen(explorer), model_settings.most_calls(MOST), login.owner()
         )
-        if view.rerank:
-            control(
-                *(view, "depth", st.number_input, "Depth"),
-                min_value=1,
-                max_value=DEEPEST,
-                step=10,
-                width=130,
-                help="Number of top documents to rerank.",
-            )
-        people = bool(info.annotators)
-        control(
-            *(view, "human", st.toggle, "People"),
-            shown=view.human and people,
-            disabled=not people,
-            help="Adds a human upper bound: each annotator's grades evaluated against the "
-            "adjudicated grades."
-            if people
-            else "This collection has no grades of single annotators.",
-        )
-        if view.needs_model:
-            calls_box(explorer, MOST)
 
-        def run() -> None:
-            request = page.renewed().request
-            explorer.evaluations.start(request, chosen(explorer), most_calls(MOST), login.owner())
-
-        ready, lacks_model = page.has_systems, view.needs_model and not page.connected
-        job = explorer.evaluations.job()
-        run_button(page, "Run", "evaluate_run", run, job, ready=ready, lacks_model=lacks_model)
-    if view.needs_model and view.systems and not info.problem:
-        with error_boundary():
-            model_row(page, explorer.evaluations.estimate(page.request, usable(explorer)))
-
-
-def run_button(
-    page: EvaluatePage,
-    label: str,
-    key: str,
-    run: Callable[[], object],
-    job: Job[Any, Any] | None,
-    *,
-    ready: bool,
-    lacks_model: bool,
-) -> None:
-    """The button that starts a measurement.
-
-    Args:
-        job: the last one; while it runs, no other can be started.
-        ready: there is something to be measured.
-        lacks_model: a model is needed, and none is connected.
-    """
-    busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
+    label, key = ("Measure", "evaluate_gap_run") if page.gap else ("Run", "evaluate_run")
     asked = tuple({*page.view.widgets} - {"evaluate_measure", "evaluate_model"})
+    busy, lacks_model = page.job is not None and page.job.running, page.lacks_model
     button(
-        *(label, key, as_drawn(asked, run)),
+        *(label, key, shared.as_drawn(asked, run)),
         type="primary",
         disabled=busy or lacks_model or not ready or bool(page.info.problem),
         help="Connect a language model first." if lacks_model else None,
     )
 
 
-def model_row(page: EvaluatePage, estimate: Estimate) -> None:
-    """What it will cost, and the endpoint: open where none is connected."""
-    words = "All answers are cached: no requests."
-    if estimate.calls:
-        words = f"Cost: {estimate_line(estimate)}; cached answers are free."
-    with st.container(key="evaluate_model", gap="xsmall"):
-        st.html(el("div.md-line", el("span", words)))
-        folded_panel(page.explorer, "evaluate")
-
-
-# -- controls of the gap --------------------------------------------------------------------
-
-
-def gap_controls(page: EvaluatePage) -> None:
-    """Which gap to measure, what that costs, and the button that does it."""
-    explorer, view, info = page.explorer, page.view, page.info
-    choose_collection(page)
-    modes = explorer.rerank_modes
-    left, middle, right = st.columns([6, 3, 3])
-    retrievers = dict.fromkeys([*explorer.systems_of(info.corpus), *view.retrievers])
-    control(
-        *(view, "retrievers", left.multiselect, "Retrievers", retrievers),
-        format_func=system_label,
-        help="Candidates come from all of them; the verifier is compared with the best one alone.",
-    )
-    control(
-        *(view, "verifier", middle.selectbox, "Verifier", list(modes)),
-        help="How the model ranks a pool. "
-        + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
-    )
-    control(
-        *(view, "sizes", right.text_input, "Pool sizes"),
-        shown=", ".join(map(str, view.sizes)),
-        read=sizes_of,
-        help="Candidates per query, separated by commas.",
-    )
-    estimate = _gap_estimate(page)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        seeds_box(page)
-        calls_box(explorer, MOST)
-
-        def run() -> None:
-            request = page.renewed().gap_request
-            explorer.gaps.start(request, chosen(explorer), most_calls(MOST), login.owner())
-
-        ready, lacks_model = estimate is not None, not page.connected
-        job, key = explorer.gaps.job(info.key), "evaluate_gap_run"
-        run_button(page, "Measure", key, run, job, ready=ready, lacks_model=lacks_model)
-    if estimate is not None:
-        model_row(page, estimate)
-
-
-def _gap_estimate(page: EvaluatePage) -> Estimate | None:
-    """What it will cost at most; None where there is nothing to measure."""
-    if page.info.problem or not page.view.retrievers:
-        return None
-    with error_boundary():
-        return page.explorer.gaps.estimate(page.gap_request, endpoint=usable(page.explorer))
-    return None
-
-
 # -- the run -------------------------------------------------------------------------------
 
 
-def measuring(tasks: Tasks[Any], key: Hashable, name: str) -> TaskPanel[Any, Any]:
-    """A measurement as a task."""
-    return TaskPanel(
-        *(tasks, key, name),
-        doing=lambda job: (job.progress.phase or "Reading the collection", ""),
-        outcome=lambda *_: (),
-    )
-
-
-def answered(page: EvaluatePage) -> Evaluation | None:
+def answered(page: state.EvaluatePage) -> Evaluation | None:
     """The stored answer, or how far it is, or what to do to get it.
 
     What a run left that ended early counts as an answer, and is marked as what it is.
     """
-    view, request, evaluations = page.view, page.request, page.explorer.evaluations
+    request, evaluations = page.request, page.explorer.evaluations
     if not page.has_systems:
         empty("Choose at least one system, or upload a run below.")
         return None
-    panel, job = measuring(evaluations, "evaluation", "evaluate"), evaluations.job()
     evaluation = evaluations.find(request)
     missing = [] if evaluation is not None else evaluations.missing(request)
-    if evaluation is None and not missing and not _runs_or_failed(job, page):
+    if evaluation is None and not missing and not _runs_or_failed(page.job, page):
         evaluations.measure(request, login.owner())
-        job = evaluations.job()
+    job = page.latest_job()
     if job is not None and job.running:
-        panel.card(resume=False)
+        page.panel.card(resume=False)
         return evaluation
-    if st.session_state.get(DRAWN_BUSY):
-        st.rerun()  # it ended while the page was drawn: the button above is out of date
     if job is not None and job.request == request:
         if _problem(job) or (evaluation is None and job.state != "done"):
-            panel.card(resume=False)
+            page.panel.card(resume=False)
         if evaluation is None and job.report is not None:
             evaluation = job.report.result.evaluation
     if evaluation is None:
-        names = ", ".join(map(run_label, missing)) or "these systems"
-        lacks_model = view.needs_model and not page.connected
-        to_do = "Connect a language model" if lacks_model else "Press Run"
+        names = ", ".join(map(state.run_label, missing)) or "these systems"
+        to_do = "Connect a language model" if page.lacks_model else "Press Run"
         empty(f"Not ranked yet with these settings: {names}. {to_do}.")
     return evaluation
 
 
-def _runs_or_failed(job: EvaluationJob | None, page: EvaluatePage) -> bool:
+def _runs_or_failed(job: Job[Any, Any] | None, page: state.EvaluatePage) -> bool:
     return job is not None and (
         job.running or (job.request == page.request and _problem(job) != "")
     )
 
 
-def _problem(job: EvaluationJob) -> str:
+def _problem(job: Job[Any, Any]) -> str:
     """Why an evaluation ended early; "" where it did not."""
     return job.error or (job.report.problem or job.report.stopped if job.report else "")
 
@@ -332,23 +259,23 @@ def _problem(job: EvaluationJob) -> str:
 # -- previous runs -------------------------------------------------------------------------
 
 
-def history(page: EvaluatePage) -> None:
+def history(page: state.EvaluatePage) -> None:
     """Previous runs on the collection, each a click away; two that are compared."""
     evaluations, measure = page.explorer.evaluations, page.view.measure
     records = evaluations.history(page.info.key)
-    views = [(r, record_line(r), of_request(r.request, measure)) for r in records]
+    views = [(r, record_line(r), state.of_request(r.request, measure)) for r in records]
     previous_runs(page, evaluations, "evaluate_previous", views, compared=True)
     pair = [record for id_ in page.view.pair for record in records if record.id == id_]
     if len(pair) == 2:
-        with error_boundary():
+        with shared.error_boundary():
             _compared(page, *pair)
 
 
 def previous_runs(
-    page: EvaluatePage,
+    page: state.EvaluatePage,
     tasks: Any,
     key: str,
-    runs: Sequence[tuple[Any, str, EvaluateView]],
+    runs: Sequence[tuple[Any, str, state.EvaluateView]],
     *,
     compared: bool = False,
 ) -> None:
@@ -375,12 +302,12 @@ def previous_runs(
         for number, (record, words, view) in enumerate(runs[:PREVIOUS_RUNS]):
             with line():
                 if compared and st.checkbox(
-                    escape_label(f"Compare {words}"),
+                    shared.escape_label(f"Compare {words}"),
                     key=f"evaluate_tick_{record.id}",
                     label_visibility="collapsed",
                 ):
                     ticked.append(record.id)
-                label = escape_label(f"{record.name} · {words}" if record.name else words)
+                label = shared.escape_label(f"{record.name} · {words}" if record.name else words)
                 st.button(label, key=f"{key}_{number}", type="tertiary", on_click=view.write)
                 _change(tasks, record, f"evaluate_record_{record.id}")
         if compared and len(runs) > 1:
@@ -408,7 +335,7 @@ def _change(tasks: Any, record: Any, key: str) -> None:
             tasks.remove(record)
             st.session_state[_removed(tasks)] = record
 
-        look: Any = {"on_change": attempt, "args": (rename,), "max_chars": LONGEST_NAME}
+        look: Any = {"on_change": shared.attempt, "args": (rename,), "max_chars": LONGEST_NAME}
         st.text_input("Name", record.name, key=f"{key}_name", **look)
         button("Delete", f"{key}_delete", delete)
 
@@ -419,18 +346,18 @@ def record_line(record: EvaluationRecord) -> str:
     scored = {n: v for n, v in record.headline.items() if v is not None and n != "human"}
     best = max(scored, key=scored.__getitem__, default="")
     parts = [
-        moment(record.time),
-        ", ".join(map(run_label, request.systems)),
+        state.moment(record.time),
+        ", ".join(map(state.run_label, request.systems)),
         f"aspect weight {request.steer:.0%}",
-        f"queries of {', '.join(request.runs)}" if request.runs else seeds_of(request.sample),
+        f"queries of {', '.join(request.runs)}" if request.runs else state.seeds_of(request.sample),
         f"reranked {request.rerank}, depth {request.depth:,}" if request.rerank else "",
         request.model.partition(" at ")[0],
-        f"best {run_label(best)} {scored[best]:.3f}" if best else "",
+        f"best {state.run_label(best)} {scored[best]:.3f}" if best else "",
     ]
     return " · ".join(filter(None, parts))
 
 
-def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRecord) -> None:
+def _compared(page: state.EvaluatePage, first: EvaluationRecord, second: EvaluationRecord) -> None:
     """Two previous runs against each other: what changed, and how sure that is."""
     names = [record.name or record_line(record) for record in (first, second)]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -444,11 +371,13 @@ def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRec
         "Corpus or SeedLens": (first.version, second.version),
     }
     if what := [name for name, (one, other) in changed.items() if one and other and one != other]:
-        note(f"Changed between these runs: {' and '.join(what)}.", "Run both again to compare.")
+        shared.note(
+            f"Changed between these runs: {' and '.join(what)}.", "Run both again to compare."
+        )
     for which, one, other in (("A", first, second), ("B", second, first)):
-        if alone := [run_label(name) for name in one.headline if name not in other.headline]:
+        if alone := [state.run_label(name) for name in one.headline if name not in other.headline]:
             facts(f"Only in {which}: {', '.join(alone)}.")
-    found = remembered(
+    found = shared.remembered(
         "evaluate_differences",
         (first.id, first.time, second.id, second.time),
         lambda: page.explorer.evaluations.compared(first, second),
@@ -462,8 +391,8 @@ def _compared(page: EvaluatePage, first: EvaluationRecord, second: EvaluationRec
     facts(f"In {NDCG}:")
     st.html(el("ul.sl-verdicts", [el("li", sentence) for sentence in sentences]))
     columns = {
-        "A": escape_label(names[0]),
-        "B": escape_label(names[1]),
+        "A": shared.escape_label(names[0]),
+        "B": shared.escape_label(names[1]),
         "Difference": "B minus A, on the queries of both.",
         "t-test p": "Paired, Holm-corrected over the systems.",
         "Random signs p": "Holm-corrected over the systems.",

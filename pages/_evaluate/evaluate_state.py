@@ -23,9 +23,11 @@ from engine.types.evaluations import (
     EvaluationRequest,
     UploadedRun,
 )
+from engine.types.jobs import Job
 from engine.types.reranking import MOST_POOL, GapRecord, GapRequest
 from pages._common.shared import engine, show_error, system_label
 from pages._common.state import Commas, PageView, one_of, some_of
+from pages._common.tasks import TaskPanel
 from pages._model.model_settings import chosen, endpoint
 
 SYSTEMS = ("bm25", "dense", "aspect")
@@ -140,6 +142,11 @@ class EvaluatePage:
         explorer = self.explorer
         return explorer.evaluations.model(chosen(explorer)) if endpoint(explorer).set_up else ""
 
+    @property
+    def lacks_model(self) -> bool:
+        """Whether a model is needed, and none is connected."""
+        return self.view.needs_model and not self.connected
+
     @cached_property
     def uploaded(self) -> dict[str, UploadedRun]:
         """The runs that people brought for the collection, by name."""
@@ -150,9 +157,7 @@ class EvaluatePage:
         """How many seeds are asked for; None for all."""
         if self.view.seeds is not None or self.view.runs:
             return self.view.seeds or None
-        usual, many = (
-            (GAP_SAMPLE, GAP_MANY_SEEDS) if self.view.part == "gap" else (SAMPLE, MANY_SEEDS)
-        )
+        usual, many = (GAP_SAMPLE, GAP_MANY_SEEDS) if self.gap else (SAMPLE, MANY_SEEDS)
         return usual if self.info.seeds > many else None
 
     @cached_property
@@ -177,13 +182,52 @@ class EvaluatePage:
     @property
     def has_systems(self) -> bool:
         """Whether there is something to be measured."""
-        return bool(self.view.systems or self.uploaded)
+        return bool(self.view.retrievers if self.gap else self.view.systems or self.uploaded)
 
     @cached_property
     def gap_request(self) -> GapRequest:
         """The gap that the view asks for."""
         view = self.view
         return GapRequest(view.collection, view.verifier, view.retrievers, view.sizes, self.seeds)
+
+    @property
+    def gap(self) -> bool:
+        """Whether the gap is measured, not systems."""
+        return self.view.part == "gap"
+
+    @property
+    def tasks(self) -> Any:
+        """What measures it."""
+        return self.explorer.gaps if self.gap else self.explorer.evaluations
+
+    @property
+    def asked(self) -> EvaluationRequest | GapRequest:
+        """The request of :attr:`tasks`."""
+        return self.gap_request if self.gap else self.request
+
+    @property
+    def panel(self) -> TaskPanel[Any, Any]:
+        """The measurement as a task."""
+        gap, doing = self.gap, "Reading the collection"
+        return TaskPanel(
+            *(self.tasks, self.info.key if gap else "evaluation"),
+            "evaluate_gap" if gap else "evaluate",
+            doing=lambda job: (job.progress.phase or doing, ""),
+            outcome=lambda *_: (),
+        )
+
+    @cached_property
+    def job(self) -> Job[Any, Any] | None:
+        """The measurement that runs, or the last one, as this run of the page found it."""
+        return self.panel.job()
+
+    def latest_job(self) -> Job[Any, Any] | None:
+        """:attr:`job` as it is now; the page is drawn again where the job ended meanwhile: what
+        is above is out of date."""
+        now = self.panel.job()
+        if self.job is not None and self.job.running and not (now is not None and now.running):
+            st.rerun()
+        return now
 
     @cached_property
     def aspects(self) -> list[str]:

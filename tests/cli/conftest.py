@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.command_line import run_inside
-from tests.fakes.small_corpus import write_collection
 
 
 @pytest.fixture
@@ -31,19 +30,11 @@ class Evaluated:
     runs: Path
 
 
-@pytest.fixture(scope="session")
-def _evaluated(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("evaluated")
-    collection, home = write_collection(folder / "tiny"), folder / "home"
-    options = ("--systems", "dense,hybrid,aspect", "--run-out", folder / "runs", "--json")
-    run = run_inside(home, "evaluate", collection, *options)
-    assert (run.code, run.stderr) == (0, "")
-    return Evaluated(collection, home, run.json, folder / "runs")
-
-
 @pytest.fixture(scope="module")
-def evaluated(_evaluated, tmp_path_factory):
-    """With a copy of the home for the tests of one file."""
-    home = tmp_path_factory.mktemp("evaluated") / "home"
-    shutil.copytree(_evaluated.home, home)
-    return replace(_evaluated, home=home)
+def evaluated(lab_home, lab_source, tmp_path_factory):
+    """With a home for the tests of one file."""
+    runs = tmp_path_factory.mktemp("evaluated") / "runs"
+    options = ("--systems", "dense,hybrid,aspect", "--run-out", runs, "--json")
+    run = run_inside(lab_home, "evaluate", lab_source, *options)
+    assert (run.code, run.stderr) == (0, "")
+    return Evaluated(lab_source, lab_home, run.json, runs)

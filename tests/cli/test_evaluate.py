@@ -1,62 +1,73 @@
-"""``seedlens evaluate``: figures, tables, run files, samples, people, and unusable files."""
+"""``seedlens evaluate`` and ``seedlens sensitivity``: JSON, tables, run files, people, refusals."""
 
 from __future__ import annotations
 
 import json
 import shutil
 
-import ir_measures
 import pytest
 
-from engine.errors import UnknownNameError
-from engine.search.topics import Ranker
-from tests.cli.command_line import assert_refused, assert_shape, run_inside, write_lines
-from tests.fakes.small_corpus import write_collection
-from tests.support import make_explorer
+from tests.cli.command_line import assert_refused, run_inside, write_lines
 
-
-@pytest.fixture
-def home(evaluated):  # type: ignore[override]
-    """A home in which the small collection is indexed as ``tiny``."""
-    return evaluated.home
-
-
-@pytest.fixture
-def collection(tmp_path):
-    """The same collection, for a test to break."""
-    return write_collection(tmp_path / "tiny")
+MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")
+ASPECTS = {"background", "method", "result"}
 
 
 def evaluate(home, collection, *options):
     return run_inside(home, "evaluate", collection, "--systems", "dense", *options)
 
 
-def test_a_run_of_ones_own_is_measured_beside_the_systems(home, collection, tmp_path):
-    evaluate(home, collection, "--run-out", tmp_path)
-    lines = (tmp_path / "dense.run").read_text().splitlines()
+def test_evaluate_json_keeps_the_contract_and_rankings_are_kept(evaluated):
+    found = evaluated.report
+    assert {"unjudged_in_top_k", "significance", "missing_documents", "notes"} <= set(found)
+    assert (found["collection"], found["corpus"], found["queries"]) == ("lab", "lab", 12)
+    assert list(found["systems"]) == ["dense", "hybrid", "aspect"]
+    for system in found["systems"].values():
+        assert {"metrics", "by_aspect", "per_query", "seconds", "llm"} <= set(system)
+        assert set(MEASURES) <= set(system["metrics"])
+        assert set(system["by_aspect"]) == ASPECTS
+        assert len(system["per_query"]) == 12
+    assert len(found["significance"]) == 3
+    assert {f.name for f in evaluated.runs.iterdir()} == {"dense.run", "hybrid.run", "aspect.run"}
+    options = ("--systems", "dense,hybrid,aspect", "--json")
+    again = run_inside(evaluated.home, "evaluate", evaluated.collection, *options)
+    assert (again.code, again.json) == (0, found), "seconds, too: they are those of the ranking"
+
+
+def test_steer_reaches_the_systems_that_take_it_and_a_table_has_a_row_for_each(evaluated):
+    assert evaluated.report["systems"]["aspect"]["metrics"]["p-MRR"] > 0.0
+    options = ("--systems", "aspect,dense", "--steer", "0")
+    run = run_inside(evaluated.home, "evaluate", evaluated.collection, *options)
+    assert (run.code, run.stderr) == (0, "")
+    head, columns, *rows = filter(None, run.stdout.splitlines())
+    assert "12 queries" in head
+    assert all(measure in columns for measure in MEASURES)
+    assert [row.split()[0] for row in rows] == ["aspect", "dense"]
+    assert all("0.000" in row for row in rows), "p-MRR at steer 0"
+    dense = evaluated.report["systems"]["dense"]["metrics"]["nDCG@20"]
+    assert f"{dense:.3f}" in rows[1]
+
+
+def test_a_run_of_ones_own_is_measured_beside_the_systems(evaluated, tmp_path):
+    lines = (evaluated.runs / "dense.run").read_text().splitlines()
     first = {line.split()[0]: line for line in lines}
     own = tmp_path / "own.run"
     own.write_text("\n".join(line[:-5] + "mine" for line in list(first.values())[:3]))
-    found = evaluate(home, collection, "--run", own, "--json").json
+    found = evaluate(evaluated.home, evaluated.collection, "--run", own, "--json").json
     assert len(found["systems"]["mine"]["per_query"]) == 3
     assert [r["queries"] for r in found["significance"] if "mine" in r["systems"]] == [3]
     own.write_text("q1 Q0 d 1 1 me\n")
-    assert_refused(evaluate(home, collection, "--run", own), "'own.run' ranks none")
+    refused = evaluate(evaluated.home, evaluated.collection, "--run", own)
+    assert_refused(refused, "'own.run' ranks none")
 
 
-# Judgments that cannot be used
-
-
-def with_qrels(collection, *lines):
-    file = collection / "qrels.txt"
-    file.write_text(file.read_text("utf-8") + "".join(f"{line}\n" for line in lines), "utf-8")
-    return file
-
-
-def test_oddities_are_warnings_with_their_count(home, collection):
-    first = (collection / "qrels.txt").read_text("utf-8").splitlines()[0]
-    with_qrels(collection, first, "demo-0001_method 0 nowhere 2", "stranger_method 0 demo-0002 1")
-    run = evaluate(home, collection, "--json")
+def test_oddities_are_warnings_with_their_count(evaluated, tmp_path):
+    collection = shutil.copytree(evaluated.collection, tmp_path / "odd")
+    with (collection / "qrels.txt").open("r+", encoding="utf-8") as file:
+        first = next(file)
+        file.seek(0, 2)
+        file.write(f"{first}demo-0001_method 0 nowhere 2\nstranger_method 0 demo-0002 1\n")
+    run = evaluate(evaluated.home, collection, "--corpus", "lab", "--json")
     assert run.code == 0
     assert "1 line repeats a judgment with the same grade" in run.stderr
     assert "1 query has judgments but is not among those asked (first: 'stranger" in run.stderr
@@ -64,133 +75,7 @@ def test_oddities_are_warnings_with_their_count(home, collection):
     assert run.json["missing_documents"] == 1
 
 
-MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")
-
-
-def test_evaluate_json_keeps_the_contract(evaluated):
-    found = evaluated.report
-    assert_shape(
-        found,
-        {"collection": str, "corpus": str, "queries": int, "systems": dict,
-         "unjudged_in_top_k": dict, "significance": list},
-    )  # fmt: skip
-    assert (found["collection"], found["corpus"], found["queries"]) == ("tiny", "tiny", 12)
-    assert list(found["systems"]) == ["dense", "hybrid", "aspect"]
-    for system in found["systems"].values():
-        assert_shape(
-            system,
-            {"metrics": dict, "by_aspect": dict, "per_query": list, "seconds": float,
-             "llm": (dict, type(None))},
-        )  # fmt: skip
-        assert set(MEASURES) <= set(system["metrics"])
-        assert all(0.0 <= system["metrics"][m] <= 1.0 for m in MEASURES[:-1])
-        assert set(system["by_aspect"]) == {"background", "method", "result"}
-        assert len(system["per_query"]) == 12
-    assert len(found["significance"]) == 3
-
-
-def test_run_files_hold_the_whole_ranking_and_give_the_same_figures_to_other_tools(evaluated):
-    runs, found, collection = evaluated.runs, evaluated.report, evaluated.collection
-    assert {f.name for f in runs.iterdir()} == {"dense.run", "hybrid.run", "aspect.run"}
-    qrels = list(ir_measures.read_trec_qrels(str(collection / "qrels.txt")))
-    for name, scores in found["systems"].items():
-        rows = [line.split(" ") for line in (runs / f"{name}.run").read_text().splitlines()]
-        assert {len(row) for row in rows} == {6}
-        by_query: dict[str, list[list[str]]] = {}
-        for row in rows:
-            by_query.setdefault(row[0], []).append(row)
-        assert set(by_query) == {q["query_id"] for q in scores["per_query"]}
-        for ranked in by_query.values():
-            assert [int(row[3]) for row in ranked] == list(range(1, 60))
-            values = [float(row[4]) for row in ranked]
-            assert values == sorted(values, reverse=True)
-        run = list(ir_measures.read_trec_run(str(runs / f"{name}.run")))
-        theirs = ir_measures.calc_aggregate([ir_measures.nDCG @ 20], qrels, run)
-        assert theirs[ir_measures.nDCG @ 20] == pytest.approx(scores["metrics"]["nDCG@20"])
-
-
-def test_steer_reaches_the_systems_that_take_it(evaluated):
-    home, found, collection = evaluated.home, evaluated.report, evaluated.collection
-    options = ("--systems", "aspect,dense", "--steer", "0", "--json")
-    level = run_inside(home, "evaluate", collection, *options).json["systems"]
-    assert found["systems"]["aspect"]["metrics"]["p-MRR"] > 0.0
-    assert level["aspect"]["metrics"]["p-MRR"] == 0.0
-    assert level["dense"]["metrics"] == found["systems"]["dense"]["metrics"]
-
-
-def test_evaluate_prints_a_table_with_one_row_per_system(evaluated):
-    run = run_inside(evaluated.home, "evaluate", evaluated.collection, "--systems", "bm25,dense")
-    assert (run.code, run.stderr) == (0, "")
-    head, columns, *rows = filter(None, run.stdout.splitlines())
-    assert "12 queries" in head
-    assert all(measure in columns for measure in MEASURES)
-    assert [row.split()[0] for row in rows] == ["bm25", "dense"]
-    dense = evaluated.report["systems"]["dense"]["metrics"]["nDCG@20"]
-    assert f"{dense:.3f}" in rows[1]
-
-
-FACTS = (
-    ("frogs", "Frogs sing at dusk near the pond.", "Which animals sing at dusk?"),
-    ("tax", "The tax return is due in April.", "When do I hand in my tax return?"),
-    ("bread", "Rye bread needs a sour dough.", "What does one need for rye bread?"),
-)
-
-
-def test_a_beir_folder_is_evaluated_on_its_own_documents(tmp_path):
-    folder = tmp_path / "tiny.beir"
-    write_lines(folder / "corpus.jsonl", ({"_id": i, "title": "", "text": d} for i, d, _ in FACTS))
-    queries = [{"_id": f"q-{i}", "text": q} for i, _, q in FACTS]
-    write_lines(folder / "queries.jsonl", [*queries, {"_id": "unjudged", "text": "Who?"}])
-    judged = "".join(f"q-{i}\t{i}\t1\n" for i, _, _ in FACTS)
-    (folder / "qrels").mkdir()
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
-    run = run_inside(tmp_path / "home", "evaluate", folder, "--systems", "bm25,dense", "--json")
-    assert (run.code, run.stderr) == (0, "")
-    assert run.json["queries"] == 3
-    assert {s["metrics"]["RR"] for s in run.json["systems"].values()} == {1.0}
-    assert run.json["systems"]["dense"]["metrics"]["p-MRR"] is None
-
-
-def test_an_evaluation_is_kept_resumed_and_shown_by_the_app(evaluated, monkeypatch):
-    home, first, collection = evaluated.home, evaluated.report, evaluated.collection
-    options = ("--systems", "dense,hybrid,aspect", "--json")
-
-    def no_ranking(*_):
-        raise AssertionError("a system was ranked again")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Ranker, "run", no_ranking)
-        again = run_inside(home, "evaluate", collection, *options)
-    assert (again.code, again.json) == (0, first), "seconds, too: they are those of the ranking"
-    explorer = make_explorer(home)
-    keys = [info.key for info in explorer.collections.all()]
-    assert [key for key in keys if "@" not in key] == ["tiny"], "besides evaluated files"
-    record = explorer.evaluations.history("tiny")[0]
-    assert set(record.request.systems) == {"dense", "hybrid", "aspect"}
-    assert explorer.evaluations.find(record.request) is not None
-
-
-def test_files_that_no_corpus_came_from_are_a_collection_of_the_app_while_they_are_there(
-    evaluated, tmp_path
-):
-    home, files = evaluated.home, tmp_path / "judged"
-    files.mkdir()
-    for name in ("topics.jsonl", "qrels.txt"):
-        (files / name).write_bytes((evaluated.collection / name).read_bytes())
-    explorer, key = make_explorer(home), f"tiny@{files}"
-    with pytest.raises(UnknownNameError, match="Nothing was evaluated"):
-        explorer.collections.info(key)  # whatever a link says
-    options = ("--corpus", "tiny", "--systems", "dense")
-    assert run_inside(home, "evaluate", files, *options).code == 0
-    assert explorer.collections.info(key).queries == 12
-    assert key in [info.key for info in explorer.collections.all()]
-    (record,) = explorer.evaluations.history(key)
-    assert explorer.evaluations.find(record.request) is not None
-    shutil.rmtree(files)
-    assert key not in [info.key for info in explorer.collections.all()]
-
-
-def test_people_are_a_row_with_one_line_per_annotator(tmp_path):
+def test_a_collection_is_evaluated_on_its_own_documents_with_a_row_for_people(tmp_path):
     about = {"pred_labels": ["method_label"], "metadata": {}}
     rows = [
         {"paper_id": n, "title": f"Bees {n}", "abstract": [f"We study hive {n}."], **about}
@@ -206,3 +91,57 @@ def test_people_are_a_row_with_one_line_per_annotator(tmp_path):
     assert (set(row["annotators"]), row["llm"]) == ({"ann1", "ann2"}, None)
     assert 0.5 < row["metrics"]["nDCG@20"] <= 1
     assert {f.name for f in runs.iterdir()} == {"dense.run", "human-ann1.run", "human-ann2.run"}
+
+
+# Wordings
+
+
+def sensitivity(evaluated, path, *options):
+    return run_inside(evaluated.home, "sensitivity", path, "--corpus", "lab", *options)
+
+
+def of_aspects(source, folder, aspects):
+    """A collection with the queries of these aspects alone."""
+    shutil.copytree(source, folder)
+    topics = map(json.loads, (source / "topics.jsonl").open(encoding="utf-8"))
+    write_lines(folder / "topics.jsonl", [t for t in topics if t["aspect"] in aspects])
+    return folder
+
+
+def test_json_of_wordings_keeps_the_contract(evaluated):
+    options = ("--systems", "dense,aspect", "--sample", 2, "--variants", "base,generic", "--json")
+    done = sensitivity(evaluated, evaluated.collection, *options)
+    assert (done.code, done.stderr) == (0, "")
+    found = done.json
+    assert (found["collection"], found["corpus"], found["queries"]) == ("lab", "lab", 6)
+    assert (found["single_aspect"], found["asked"], found["stopped"]) == (False, 6, "")
+    assert list(found["systems"]) == ["dense", "aspect"]
+    measures = {"nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20"}
+    for system in found["systems"].values():
+        assert 0.0 < system["Robustness@10"] < 1.0
+        assert list(system["variants"]) == ["base", "generic"]
+        for variant in system["variants"].values():
+            assert measures <= set(variant)
+            assert all(-1.0 <= variant[m] <= 1.0 for m in measures), "fractions"
+            assert set(variant["by_aspect"]) == ASPECTS
+        for measure in ("rbo", "tau", "overlap@20"):
+            matrix = system["matrix"][measure]
+            assert [*matrix] == [*matrix["base"]] == ["base", "generic"]
+    dense, aspect = (s["variants"] for s in found["systems"].values())
+    assert dense["base"]["p-MRR"] == aspect["generic"]["p-MRR"] == 0.0
+    assert aspect["base"]["p-MRR"] > 0.0
+
+
+@pytest.mark.parametrize("aspects", [ASPECTS, {"method"}], ids=len)
+def test_a_table_has_a_row_for_each_wording(evaluated, tmp_path, aspects):
+    path = of_aspects(evaluated.collection, tmp_path / "some", aspects)
+    options = ("--systems", "aspect", "--variants", "base,definition", "--steer", "0")
+    done = sensitivity(evaluated, path, *options)
+    undefined = "Note: no seed is judged for two aspects"
+    assert done.stderr.startswith(undefined) == (len(aspects) == 1)
+    head, columns, *rows, robustness = filter(None, done.stdout.splitlines())
+    assert head == f"{4 * len(aspects)} queries of lab on corpus lab"
+    assert "overlap@20" in columns
+    assert [row.split()[0] for row in rows] == ["base", "definition"]
+    assert robustness.strip().startswith("Robustness@10 over wordings: 0.")
+    assert all("0.000" in row for row in rows), "no wording is obeyed"

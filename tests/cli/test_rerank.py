@@ -69,7 +69,7 @@ def test_evaluate_reports_calls_rounds_tokens_and_failures(home, collection, ser
 
 
 def test_a_model_reads_the_wording_and_where_it_does_not_the_search_goes_on(home, server):
-    search = ("search", "tiny", "--seed", "demo-0001", "--instruction", WORDS, "--json")
+    search = ("search", "lab", "--seed", "demo-0001", "--instruction", WORDS, "--json")
 
     def found(*options):
         run = run_inside(home, *search, *options, **settings(server))
@@ -107,8 +107,8 @@ def test_search_tells_where_each_result_came_from(home, collection, server):
     topic = read_collection(collection).topics[0]
     seed = ("--seed", topic.seed, "--aspect", topic.aspect, "--system", "dense")
     options = ("--rerank", "pairwise", "--depth", 30, "--json")
-    plain = run_inside(home, "search", "tiny", *seed, "--k", 60, "--json")
-    run = run_inside(home, "search", "tiny", *seed, *options, **settings(server))
+    plain = run_inside(home, "search", "lab", *seed, "--k", 60, "--json")
+    run = run_inside(home, "search", "lab", *seed, *options, **settings(server))
     assert run.code == 0, run.stderr
     first = {r["doc_id"]: r["rank"] for r in plain.json["results"]}
     for result in run.json["results"]:
@@ -117,7 +117,7 @@ def test_search_tells_where_each_result_came_from(home, collection, server):
     assert any(result["evidence"] for result in run.json["results"])
     assert run.json["llm"]["unanswered"] == 0
     assert run.json["partial"] is False
-    shown = run_inside(home, "search", "tiny", *seed, *options[:-1], **settings(server))
+    shown = run_inside(home, "search", "lab", *seed, *options[:-1], **settings(server))
     assert "questions in" in shown.stderr
     assert "0 calls" in shown.stderr
 

@@ -27,21 +27,9 @@ from engine.encode.loaders import load_embedded
 from engine.encode.wording_network import CHANGES, DIRECTIONS, WINDOW
 from engine.lenses.instructions import WEIGHTS, description
 from engine.types.lenses import Lens
-from tools.fit.reader_data import (
-    COMPOSED,
-    WORDINGS,
-    Composer,
-    Row,
-    Wording,
-    as_typed,
-    described,
-    lenses,
-    reader,
-    rows,
-    written,
-)
+from tools.fit import reader_data
 
-RECORD = WORDINGS / "reader.json"
+RECORD = reader_data.WORDINGS / "reader.json"
 EPOCHS = 12
 BATCH = 32
 RANK = 16
@@ -54,7 +42,7 @@ SMOOTHING = 0.02
 WARM_UP = 50
 """Steps until the full rate."""
 SEED = 0
-Read = Callable[[Row], tuple[set[str], set[str]]]
+Read = Callable[[reader_data.Row], tuple[set[str], set[str]]]
 """A wording to the aspects that it is read to want, and to rule out."""
 
 
@@ -141,10 +129,12 @@ class Trainable(torch.nn.Module):
                 weight.lerp_(torch.from_numpy(file[name].astype(np.float32)) / scale, share)
 
 
-def batches(wordings: Sequence[Wording], rng: random.Random) -> Iterator[list[Wording]]:
+def batches(
+    wordings: Sequence[reader_data.Wording], rng: random.Random
+) -> Iterator[list[reader_data.Wording]]:
     """All wordings once: those of a lens together, texts of about the same length together."""
     ordered = sorted(wordings, key=lambda w: (w.lens, len(w.text) * rng.uniform(0.8, 1.25)))
-    found: list[list[Wording]] = []
+    found: list[list[reader_data.Wording]] = []
     for wording in ordered:
         if not found or found[-1][0].lens != wording.lens or len(found[-1]) == BATCH:
             found.append([])
@@ -154,16 +144,16 @@ def batches(wordings: Sequence[Wording], rng: random.Random) -> Iterator[list[Wo
 
 
 def loss_of(
-    net: Trainable, batch: Sequence[Wording], lens: Lens, rng: random.Random
+    net: Trainable, batch: Sequence[reader_data.Wording], lens: Lens, rng: random.Random
 ) -> torch.Tensor:
     """Cross-entropy, added over the aspects, mean over the batch."""
-    aspects = [description(described(aspect, rng)) for aspect in lens.aspects]
+    aspects = [description(reader_data.described(aspect, rng)) for aspect in lens.aspects]
     keys = [aspect.key for aspect in lens.aspects]
     answers = torch.tensor(
         [[2 if key in w.avoids else int(key in w.wants) for key in keys] for w in batch]
     )
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        scores = net([as_typed(w.text, rng) for w in batch], aspects)
+        scores = net([reader_data.as_typed(w.text, rng) for w in batch], aspects)
     each = torch.nn.functional.cross_entropy(
         scores.float().flatten(0, 1), answers.flatten(), reduction="none", label_smoothing=SMOOTHING
     )
@@ -171,13 +161,13 @@ def loss_of(
     return (each.view(answers.shape).sum(1) * weights).mean()
 
 
-def train(wordings: Sequence[Wording], epochs: int, *, more: bool) -> Trainable:
+def train(wordings: Sequence[reader_data.Wording], epochs: int, *, more: bool) -> Trainable:
     """The network after so many epochs, the rate falling to 0."""
     torch.manual_seed(SEED)
-    rng, known, net = random.Random(SEED), lenses(), Trainable()
+    rng, known, net = random.Random(SEED), reader_data.lenses(), Trainable()
     if more:
         net.move_towards(WEIGHTS, 1.0)
-    composer, composed = Composer(rng), int(COMPOSED * len(wordings))
+    composer, composed = reader_data.Composer(rng), int(reader_data.COMPOSED * len(wordings))
     parts = net.network.parameters(), net.comparison.parameters()
     groups = [
         {"params": [p for p in part if p.requires_grad], "lr": rate}
@@ -212,9 +202,9 @@ def train(wordings: Sequence[Wording], epochs: int, *, more: bool) -> Trainable:
 
 def reading(weights: Path) -> Read:
     """How wordings are read with these weights: the aspects wanted, and those ruled out."""
-    read_row, known = reader(weights), lenses()
+    read_row, known = reader_data.reader(weights), reader_data.lenses()
 
-    def read(row: Row) -> tuple[set[str], set[str]]:
+    def read(row: reader_data.Row) -> tuple[set[str], set[str]]:
         found, aspects = read_row(row), known[row["lens"]].aspects
         wants, avoids = np.flatnonzero(found.wants), np.flatnonzero(found.avoids)
         return {aspects[i].key for i in wants}, {aspects[i].key for i in avoids}
@@ -222,10 +212,10 @@ def reading(weights: Path) -> Read:
     return read
 
 
-def shares(data: Sequence[Row], read: Read) -> dict[str, float]:
+def shares(data: Sequence[reader_data.Row], read: Read) -> dict[str, float]:
     """Share of wordings that are read rightly; opposite: a wanted aspect ruled out, or reversed."""
     counts: Counter[str] = Counter()
-    known = lenses()
+    known = reader_data.lenses()
     for row in data:
         wants, avoids, (wanted, avoided) = {*row["wants"]}, {*row["avoids"]}, read(row)
         if avoids and not wants:  # one that only rules out asks for all the others
@@ -237,11 +227,11 @@ def shares(data: Sequence[Row], read: Read) -> dict[str, float]:
     return {name: round(count / len(data), 3) for name, count in counts.items()}
 
 
-def report(data: Sequence[Row], read: Read) -> str:
+def report(data: Sequence[reader_data.Row], read: Read) -> str:
     """:func:`shares` in all, and by language, lens and kind."""
     lines = [f"all {len(data)}: {shares(data, read)}"]
     for field in ("language", "lens", "kind"):
-        groups: dict[str, list[Row]] = {}
+        groups: dict[str, list[reader_data.Row]] = {}
         for row in data:
             groups.setdefault(str(row.get(field, "unmarked")), []).append(row)
         for value, group in sorted(groups.items()):
@@ -255,9 +245,9 @@ def main() -> None:
     for name in ("--more", "--measure"):
         parser.add_argument(name, action="store_true")
     given = parser.parse_args()
-    dev, test = rows("dev"), rows("test")
+    dev, test = reader_data.rows("dev"), reader_data.rows("test")
     if not given.measure:
-        weights = train(written(dev), given.epochs, more=given.more).weights()
+        weights = train(reader_data.written(dev), given.epochs, more=given.more).weights()
         np.savez_compressed(WEIGHTS, **weights)
     read = reading(WEIGHTS)
     print(report(test, read))

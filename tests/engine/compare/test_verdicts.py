@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compare.verdicts import Judgments, Profile, find_verdicts
+from engine.compare.comparer import Judgments, Profile, find_verdict
 from engine.types.comparisons import Variant, VariantRanking
 from engine.types.searches import Ranking
 
@@ -31,47 +31,46 @@ def verdict(ranked, judgments, gains=None, blind=BLIND):
         tuple((gains or {"Background": 0.0, "Method": 0.0}).items()),
         0.0,
     )
-    [found] = find_verdicts([Profile(ranking, blind, True)], "Method", judgments, "method")
-    return found
+    return find_verdict(Profile(ranking, blind, True, False, "Method", "method", judgments))
 
 
-def test_following_that_costs_nothing_is_following():
-    found = verdict([*BOTH, *ONLY, *REST], JUDGED, {"Background": 0.1, "Method": 0.8})
-    assert found.kind == "follows"
-    assert "documents judged alike only in Method rose" in found.text
-    assert "loses" not in found.text
-
-
-def test_following_that_loses_most_relevant_documents_says_so():
-    found = verdict([*ONLY, *REST, *BOTH], JUDGED, {"Background": -0.2, "Method": -1.44})
-    assert found.kind == "costly"
-    assert "follows, and loses most relevant documents" in found.text
-    assert "nDCG@20 (CSFCube) 0.97 to 0." in found.text
-    assert "became less similar in Method" in found.text
-    assert "rank gain over no wording +" in found.numbers
-    assert "Method -1.44" in found.numbers
-    assert "of the top 20 in common" in found.numbers
-
-
-def test_following_at_some_cost_says_so():
-    found = verdict([*ONLY, *REST[:4], *BOTH, *REST[4:]], JUDGED)
-    assert found.kind == "costly"
-    assert "follows, at the cost of relevance (nDCG@20 (CSFCube) 0.97 to 0." in found.text
+FOLLOWED, NOTHING = {"Background": 0.1, "Method": 0.8}, None
+LOST = "nDCG@20 (CSFCube) 0.97 to 0."
 
 
 @pytest.mark.parametrize(
-    ("ranked", "kind"),
-    [([*REST, *BOTH, *ONLY], "wrong way"), ([*REST[:10], *BOTH, *ONLY, *REST[10:]], "little")],
+    ("ranked", "gains", "kind", "says"),
+    [
+        ([*BOTH, *ONLY, *REST], FOLLOWED, "follows", "documents judged alike only in Method rose"),
+        (
+            [*ONLY, *REST, *BOTH],
+            {"Background": -0.2, "Method": -1.44},
+            "costly",
+            f"follows, and loses most relevant documents ({LOST}",
+        ),
+        (
+            [*ONLY, *REST[:4], *BOTH, *REST[4:]],
+            NOTHING,
+            "costly",
+            f"follows, at the cost of relevance ({LOST}",
+        ),
+        ([*REST, *BOTH, *ONLY], NOTHING, "wrong way", f"lost ({LOST}"),
+        ([*REST[:10], *BOTH, *ONLY, *REST[10:]], NOTHING, "little", f"lost ({LOST}"),
+    ],
 )
-def test_whatever_else_it_does_lost_relevance_is_told(ranked, kind):
-    found = verdict(ranked, JUDGED)
+def test_with_judgments_the_verdict_says_what_rose_and_what_was_lost(ranked, gains, kind, says):
+    found = verdict(ranked, JUDGED, gains)
     assert found.kind == kind
-    assert "lost (nDCG@20 (CSFCube) 0.97 to 0." in found.text
+    assert says in found.text
+    assert ("loses" in found.text) == ("loses" in says)
+    if gains and gains["Method"] < 0:
+        assert "became less similar in Method" in found.text
+        for words in ("rank gain over no wording +", "Method -1.44", "of the top 20 in common"):
+            assert words in found.numbers
 
 
 def test_one_judged_aspect_tells_the_cost_of_what_is_estimated():
-    judged = {"method": METHOD}
-    found = verdict([*ONLY, *REST, *BOTH], judged, {"Background": 0.1, "Method": 0.9})
+    found = verdict([*ONLY, *REST, *BOTH], {"method": METHOD}, FOLLOWED)
     assert found.kind == "costly"
     assert "loses most relevant documents" in found.text
     assert "(estimate)" in found.text

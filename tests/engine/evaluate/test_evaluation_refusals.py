@@ -169,12 +169,6 @@ def test_a_run_that_cannot_be_used_is_refused_with_its_line(text, says):
         read_run(text, "my.run")
 
 
-def test_a_run_is_ordered_by_its_scores_as_trec_eval_does():
-    run = read_run("q Q0 a 1 1 me\nq Q0 b 2 2 me\nq Q0 c 3 1 me", "my.run")
-    assert run.tag == "me"
-    assert run.rankings[0].doc_ids == ("b", "c", "a")
-
-
 def test_a_query_that_would_count_twice_in_every_mean_is_refused(tmp_path):
     (tmp_path / "qrels").mkdir()
     write_jsonl(tmp_path / "corpus.jsonl", [{"_id": "d", "text": "A."}])
@@ -183,6 +177,15 @@ def test_a_query_that_would_count_twice_in_every_mean_is_refused(tmp_path):
     (tmp_path / "qrels" / "test.tsv").write_text(lines, encoding="utf-8")
     with pytest.raises(BadInputError, match=r"has the query 'q' 2 times.*an id of its own"):
         read_collection(tmp_path)
+
+
+def test_the_grade_that_a_query_gives_its_own_seed_is_left_out(lab_source, tmp_path):
+    folder = shutil.copytree(lab_source, tmp_path / "own")
+    with (folder / "qrels.txt").open("a", encoding="utf-8") as lines:
+        lines.write("demo-0001_method 0 demo-0001 3\n")
+    collection = read_collection(folder)
+    assert any("grades its own seed" in warning for warning in collection.warnings)
+    assert "demo-0001" not in collection.qrels["demo-0001_method"]
 
 
 def test_scores_that_trec_eval_takes_for_equal_are_equal():

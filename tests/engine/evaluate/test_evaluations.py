@@ -14,9 +14,7 @@ from engine.evaluate.evaluations import FITTED
 from engine.llm.client import finish
 from engine.llm.tasks import TaskRun
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import (
-    EvaluationRequest,
-)
+from engine.types.evaluations import EvaluationRequest
 from tests.fakes.small_corpus import QUERIES
 from tests.support import ended, make_explorer
 
@@ -29,9 +27,7 @@ def lab(lab_home):
 
 
 def evaluated(lab, request):
-    evaluation = lab.evaluations.run(request).result.evaluation
-    assert evaluation is not None
-    return evaluation
+    return lab.evaluations.run(request).result.evaluation
 
 
 def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(lab, small):
@@ -81,11 +77,6 @@ def test_a_cancelled_evaluation_keeps_what_was_ranked(lab):
     assert (report.result.evaluation, report.stopped) == (None, "cancelled")
     assert lab.evaluations.find(request) is None
     assert lab.evaluations.missing(request) == ("transport",)
-
-
-def test_the_annotators_row_is_refused_where_nobody_kept_their_grades(lab):
-    with pytest.raises(BadInputError, match="no grades of single annotators"):
-        lab.evaluations.start(EvaluationRequest("lab", ("dense",), human=True))
 
 
 def test_a_corpus_under_the_name_of_a_deleted_one_is_ranked_anew(lab_home, home):
@@ -142,31 +133,42 @@ def test_a_run_stands_beside_our_systems_under_its_tag(lab):
     collections.remove_run(again.id)
 
 
-def test_a_run_is_not_taken_for_what_a_model_ranked(lab):
+@pytest.mark.parametrize(
+    ("tag", "names"),
+    [
+        ("dense+pairwise", ["dense+pairwise (uploaded)", "dense+pairwise (uploaded 2)"]),
+        ("k=1,b=2", ["k=1_b=2", "k=1_b=2 (uploaded)"]),  # commas separate names
+    ],
+    ids=["what a model ranked", "comma"],
+)
+def test_runs_have_names_that_nothing_else_has(lab, tag, names):
     request = EvaluationRequest("lab", ("dense",))
     evaluated(lab, request)
-    text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " dense+pairwise\n")
+    text = lab.evaluations.run_file(request, "dense").replace(" dense\n", f" {tag}\n")
     runs = [lab.collections.add_run("lab", "a.run", f"{text}{end}".encode()) for end in ("", "\n")]
-    names = ["dense+pairwise (uploaded)", "dense+pairwise (uploaded 2)"]
     assert [run.name for run in runs] == names
     assert set(evaluated(lab, request).systems) == {"dense", *names}
     for run in runs:
         lab.collections.remove_run(run.id)
 
 
-def test_the_name_of_a_run_has_no_comma_which_separates_names(lab):
-    lab.evaluations.run(EvaluationRequest("lab", ("dense",)))
-    text = lab.evaluations.run_file(EvaluationRequest("lab", ("dense",)), "dense")
-    run = lab.collections.add_run("lab", "a.run", text.replace(" dense\n", " k=1,b=2\n").encode())
-    assert run.name == "k=1_b=2"
-    assert lab.collections.runs("lab") == (run,)
-    lab.collections.remove_run(run.id)
-
-
-def test_a_run_of_another_collection_is_refused(lab):
-    with pytest.raises(BadInputError, match=r"'x.run' ranks none of the 12 queries.*'q1'"):
-        lab.collections.add_run("lab", "x.run", b"q1 Q0 d 1 1 me\n")
-    assert lab.collections.runs("lab") == ()
+def test_files_of_no_corpus_are_a_collection_once_evaluated_while_they_are_there(
+    lab, lab_home, lab_source, tmp_path
+):
+    for name in ("topics.jsonl", "qrels.txt"):
+        shutil.copy(lab_source / name, tmp_path)
+    with pytest.raises(UnknownNameError, match="Nothing was evaluated"):
+        lab.collections.info(f"lab@{tmp_path}")  # whatever a link says
+    other = make_explorer(lab_home)
+    key = other.collections.key_of(tmp_path, "lab")
+    other.evaluations.run(EvaluationRequest(key, ("dense",)))
+    assert lab.collections.info(key).queries == QUERIES
+    assert key in [info.key for info in lab.collections.all()]
+    (record,) = lab.evaluations.history(key)
+    assert lab.evaluations.find(record.request) is not None
+    (tmp_path / "qrels.txt").unlink()
+    (tmp_path / "topics.jsonl").unlink()
+    assert key not in [info.key for info in lab.collections.all()]
 
 
 def test_uploaded_judgments_become_a_collection_of_their_own(lab):

@@ -58,7 +58,6 @@ def test_systems_and_people_are_measured_on_a_project(small_copy):
     evaluations = small_copy.evaluations
     request = EvaluationRequest("small:p", ("dense",), human=True)
     found = evaluations.run(request).result.evaluation
-    assert found is not None
     assert (found.queries, found.judged.grades, found.judged.complete) == (1, 4, False)
     assert found.unjudged_in_top_k["dense"] > 0.5
     assert set(found.systems["human"].annotators) == {"ann", "bob"}
@@ -82,7 +81,6 @@ def test_a_scale_that_begins_with_1_measures_as_one_that_begins_with_0(small_cop
                     annotation.judge(project, said)
         request = EvaluationRequest(f"small:from-{lowest}", ("dense",), human=True)
         evaluation = small_copy.evaluations.run(request).result.evaluation
-        assert evaluation is not None
         found.append((evaluation.systems["dense"].metrics, evaluation.systems["human"].metrics))
         found[-1] += (evaluation.judged.relevant,)
         people.append({w: s.metrics for w, s in small_copy.human_rows(project).items()})
@@ -105,7 +103,6 @@ def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy):
         annotation.judge(project, Judgment(query_id, "bread-network", "ann", 2))
     evaluations, request = small_copy.evaluations, EvaluationRequest("small:worded", ("aspect",))
     found = evaluations.run(request).result.evaluation
-    assert found is not None
     ranked = {r.query_id: r.doc_ids for r in evaluations.rankings(request)["aspect"]}
     assert found.queries == len(ranked) == 2
     for query_id, query in annotation.queries(project).items():

@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.evaluations import (
-    EvaluationRequest,
-)
+from engine.types.evaluations import EvaluationRequest
 from engine.types.models import TaskProgress
 from engine.types.reranking import GapRequest
 from tests.fakes.model_answers import MODEL, read_knowledge
@@ -44,8 +42,6 @@ def evaluated(lab, server, request):
 
 def stopped(job):
     """Why an evaluation ended early, and what it came to."""
-    assert job.report is not None
-    assert job.report.result.evaluation is not None
     return job.report.stopped, job.report.result.evaluation
 
 
@@ -68,7 +64,6 @@ def test_a_reranked_system_stands_beside_its_first_stage_and_outlives_the_app(
     dense, reranked = found.systems.values()
     assert (reranked.metrics["nDCG@20"] or 0) > (dense.metrics["nDCG@20"] or 0)
     assert dense.llm is None
-    assert reranked.llm is not None
     assert reranked.llm.questions == server.seen.questions > 0
     assert (reranked.llm.model, reranked.llm.failed, reranked.llm.depth) == (MODEL, 0, 10)
     assert '"calls": ' in lab.evaluations.to_json(found)
@@ -113,11 +108,9 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
     assert report.stopped == "budget"
     assert "budget of 40 calls" in report.problem
     assert server.seen.requests == 40
-    assert report.result.evaluation is not None
     assert list(report.result.evaluation.systems) == ["dense", "dense+pairwise"]
     assert lab.evaluations.find(request) is None, "it is not taken for the result"
     whole = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"].llm
-    assert whole is not None
     # Trying the endpoint out took some of the 40; the others were answers.
     assert 30 <= whole.cached <= 40
     assert whole.questions == whole.cached + whole.calls
@@ -139,13 +132,11 @@ def test_questions_that_failed_are_asked_again(lab, lab_home, server):
     first = evaluated(lab, server, request)
     assert first.state == "done", first.error
     before = kept(lab, first).systems["dense+pointwise"].llm
-    assert before is not None
     assert before.failed > 0
     assert lab.evaluations.missing(first.request) == (), "its order is there"
     assert lab.evaluations.missing(first.request, with_failed=True) == ("dense+pointwise",)
     server.behaviour.faults = {}
     after = kept(lab, evaluated(lab, server, request)).systems["dense+pointwise"].llm
-    assert after is not None
     answered = before.questions - before.failed
     assert (after.failed, after.cached, after.calls) == (0, answered, before.failed)
     assert lab.evaluations.missing(first.request, with_failed=True) == ()
@@ -159,7 +150,6 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(lab, server):
     assert (told.calls, told.rounds, told.exact) == (plain.calls, plain.rounds, True)
     assert server.seen.requests == 0
     report = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"].llm
-    assert report is not None
     assert report.questions == told.calls
     assert report.rounds == told.rounds
     assert 0.4 < report.input_tokens / (told.input_tokens or 0) < 1.5
@@ -182,19 +172,14 @@ def test_a_gap_is_kept_and_found_again(lab, lab_home, server):
     estimate = lab.gaps.estimate(GAP, session(server))
     assert server.seen.requests == 0
     first = lab.gaps.run(GAP, endpoint=session(server)).result
-    assert first is not None
     assert 0 < first.report.questions <= estimate.calls
     restarted = make_explorer(lab_home)
     again = restarted.gaps.find(GAP, restarted.evaluations.model(session(server)))
-    assert again is not None
     assert replace(again, report=first.report) == first
-    assert again.report.questions == first.report.questions
     for point in again.points:
-        low, high = again.gap(point)
-        assert point.gap_lower_interval is not None
-        assert point.gap_upper_interval is not None
-        assert point.gap_lower_interval[0] <= low <= point.gap_lower_interval[1]
-        assert point.gap_upper_interval[0] <= high <= point.gap_upper_interval[1]
+        intervals = point.gap_lower_interval, point.gap_upper_interval
+        for bound, (low, high) in zip(again.gap(point), intervals, strict=True):
+            assert low <= bound <= high
     record = restarted.gaps.history("lab")[0]
     assert (record.request, record.bounds) == (GAP, again.gap(again.points[-1]))
     assert all(r.request.collection == "lab" for r in lab.evaluations.history("lab")), "apart"

@@ -1,12 +1,10 @@
 """The retrieval-verification gap: two bounds around what the best system could do."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.verification_gap import check_gap, prepare, verify_and_measure
 from engine.llm.client import complete
@@ -51,17 +49,6 @@ def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant
             assert len(pool.doc_ids) <= pool.size + len(relevant)
         else:
             assert len(pool.doc_ids) == pool.size
-
-
-def test_a_seed_that_judgments_list_is_not_put_into_its_own_pool(tiny, lab_source, tmp_path):
-    folder = shutil.copytree(lab_source, tmp_path / "own")
-    seeds = {t.query_id: t.seed for t in read_collection(folder).topics}
-    with (folder / "qrels.txt").open("a", encoding="utf-8") as lines:
-        lines.writelines(f"{query_id} 0 {seed} 3\n" for query_id, seed in seeds.items())
-    collection = read_collection(folder)
-    assert any("grade its own seed" in warning for warning in collection.warnings)
-    baseline = prepare(tiny.searcher("lab"), collection, replace(REQUEST, sizes=(5,)))
-    assert all(seeds[pool.query_id] not in pool.doc_ids for pool in baseline.pools())
 
 
 def test_the_order_of_a_pool_does_not_tell_what_was_put_in(baseline):

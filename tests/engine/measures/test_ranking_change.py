@@ -65,14 +65,6 @@ def test_rbo_of_equally_long_rankings_by_hand():
     assert rank_biased_overlap(["x", "y", "z"], ["x", "z", "y"]) == pytest.approx(0.955)
 
 
-def test_rbo_of_unequally_long_rankings_by_hand():
-    # In common at depth 1 to 4: 0, 1, 2, 2. The short one ends at 2, sharing one in two, which
-    # is taken to go on: 2 + 1/2 of 3 at depth 3, 2 + 2/2 of 4 at depth 4, 3/4 beyond.
-    # p = 1/2: 0/2 + 1/2/4 + 5/6/8 + 3/4/16 + 3/4/16
-    expected = 1 / 8 + 5 / 48 + 3 / 64 + 3 / 64
-    assert rank_biased_overlap(["x", "y"], ["y", "z", "x", "w"], p=0.5) == pytest.approx(expected)
-
-
 def test_rbo_is_the_sum_over_all_depths():
     """Term by term until the weights vanish, without the closed form."""
 
@@ -93,23 +85,7 @@ def test_rbo_is_the_sum_over_all_depths():
             assert rank_biased_overlap(a, b, p) == pytest.approx(the_long_way(a, b, p))
 
 
-@pytest.mark.parametrize("p", [0.0, 1.0, -0.1, 90])
-def test_rbo_wants_a_probability(p):
-    with pytest.raises(ValueError, match=f"it is {p}"):
-        rank_biased_overlap(["a"], ["a"], p)
-
-
 # Kendall's tau
-
-
-def test_tau_by_hand():
-    # One of six pairs is the other way round: (5 - 1) / 6.
-    assert kendall_tau(["a", "b", "c", "d"], ["a", "c", "b", "d"]) == pytest.approx(4 / 6)
-    assert kendall_tau(["a", "b", "c"], ["c", "b", "a"]) == pytest.approx(-1.0)
-    # c is behind a and b in both.
-    assert kendall_tau(["a", "b", "c"], ["a", "b"]) == pytest.approx(1.0)
-    # Four of six pairs disagree, and each ranking leaves one pair tied.
-    assert kendall_tau(["a", "b"], ["x", "y"]) == pytest.approx(-4 / math.sqrt(5 * 5))
 
 
 def test_tau_of_permutations_is_scipys():
@@ -131,8 +107,6 @@ def test_overlap_is_of_the_first_k_whatever_their_order():
     assert overlap(a, b, k=3) == pytest.approx(2 / 3)
     assert overlap(a, b) == pytest.approx(3 / 4)
     assert overlap(a, b[:2]) == pytest.approx(2 / 4), "out of as many as the longer one holds"
-    with pytest.raises(ValueError, match="k is at least 1; it is 0"):
-        overlap(a, b, k=0)
 
 
 # Movers
@@ -158,5 +132,3 @@ def test_who_comes_and_goes_stands_behind_the_last_rank():
     third = 1 / math.log2(4)
     assert found["new"] == Move("new", None, 1, pytest.approx(1 - third))
     assert found["gone"] == Move("gone", 2, None, pytest.approx(third - 1 / math.log2(3)))
-    with pytest.raises(ValueError, match="it is -1"):
-        movers([], [], -1)

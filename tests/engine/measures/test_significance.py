@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 
 import numpy as np
 import pytest
@@ -36,8 +35,6 @@ def test_an_interval_of_equal_values_is_that_value_and_of_less_than_two_none():
     assert confidence_interval([0.0, None, 0.0]) == (0.0, 0.0)
     for values in ([], [None], [0.5], [0.5, None]):
         assert confidence_interval(values) is None
-    with pytest.raises(ValueError, match="it is 95"):
-        confidence_interval([0.1, 0.2], level=95)
 
 
 # Significance
@@ -102,19 +99,6 @@ def test_rounding_is_no_difference():
     (row,) = significance({"a": [0.3] * 9, "b": [0.1 + 0.2] * 9}, "p-MRR")
     assert 0.1 + 0.2 != 0.3
     assert (row["t_test_p"], row["randomisation_p"]) == (1.0, 1.0)
-
-
-def test_many_queries_are_sampled_the_same_way_every_time():
-    chance = random.Random(6)  # noqa: S311 - not for secrets
-    scores = {s: [chance.random() for _ in range(40)] for s in "ab"}
-    one, two = significance(scores, "RR"), significance(scores, "RR")
-    assert one == two
-    assert abs(float(one[0]["randomisation_p"]) - float(one[0]["t_test_p"])) < 0.05  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("scores", [{}, {"a": [0.1, 0.2]}, {"a": [0.1], "b": [0.2]}], ids=str)
-def test_with_less_than_two_of_either_nothing_is_tested(scores):
-    assert significance(scores, "RR") == []
 
 
 def test_a_constant_difference_leaves_the_t_test_undefined_rather_than_certain():
