@@ -27,7 +27,6 @@ from engine.ingest import previews
 from engine.ingest.documents import citation_fields
 from engine.ingest.files import ENCODINGS
 from engine.ingest.formats import FORMATS
-from engine.ingest.previews import Reading
 from engine.ingest.tables import DELIMITERS
 from engine.jobs.imports import ImportJobs
 from engine.lenses import definitions as lenses
@@ -271,7 +270,7 @@ class Library(ForPerson):
         repairs: Repairs = NO_REPAIRS,
     ) -> Preview:
         """The first rows of a source, and how they would be read."""
-        return previews.preview(self._reading(path, source_format, mapping, repairs))
+        return previews.preview(*self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def examine(
@@ -282,7 +281,7 @@ class Library(ForPerson):
         repairs: Repairs = NO_REPAIRS,
     ) -> CheckReport:
         """The faults of a whole source; nothing is written."""
-        return previews.examine(self._reading(path, source_format, mapping, repairs))
+        return previews.examine(*self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def save_upload(self, name: str, content: bytes) -> Path:
@@ -295,23 +294,13 @@ class Library(ForPerson):
         return uploads.save_papers(self._home, files)
 
     @leads_only
-    def start_import(
-        self,
-        source: Path | ServiceQueries | NamedDataset,
-        name: str,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        lens: Lens | None = None,
-        owner: str = "",
-        repairs: Repairs = NO_REPAIRS,
-    ) -> ImportJob:
+    def start_import(self, request: ImportRequest, owner: str = "") -> ImportJob:
         """Import in another process; see :class:`engine.jobs.imports.ImportJobs`."""
+        source, name = request.source, self.stored_name(request.name)
         if isinstance(source, Path):
             source = self.importable(source)
-        name = self.stored_name(name)
-        chosen = lens or self._own_lens_of(name)
-        request = ImportRequest(source, name, source_format, mapping, lens=chosen, repairs=repairs)
-        return self.jobs.start(request, owner)
+        lens = request.lens or self._own_lens_of(name)
+        return self.jobs.start(replace(request, source=source, name=name, lens=lens), owner)
 
     @leads_only
     def add_demo(self) -> None:
@@ -345,7 +334,7 @@ class Library(ForPerson):
     @leads_only
     def update(self, name: str, owner: str = "") -> ImportJob:
         """Import what is new at the services of a corpus, in another process."""
-        return self.start_import(self.sources_to_update(name), name, owner=owner)
+        return self.start_import(ImportRequest(self.sources_to_update(name), name), owner)
 
     @leads_only
     def datasets(self) -> tuple[str, ...]:
@@ -452,10 +441,11 @@ class Library(ForPerson):
 
     def _reading(
         self, path: Path, source_format: str, mapping: Mapped | None, repairs: Repairs
-    ) -> Reading:
-        most = self._settings.max_document_chars
+    ) -> tuple[ImportRequest, int]:
         _check_repairs(self.person, repairs)
-        return Reading(self.importable(path), source_format, mapping, RESEARCH, most, repairs)
+        path, most = self.importable(path), self._settings.max_document_chars
+        request = ImportRequest(path, "", source_format, mapping, lens=RESEARCH, repairs=repairs)
+        return request, most
 
     # -- changing the lens -------------------------------------------------------------
 

@@ -196,9 +196,9 @@ def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(serv
     local = asked(served, "zotero:local")
     for do in (
         lambda: lead.look_up(local.queries[0]),
-        lambda: lead.start_import(local, "c"),
+        lambda: lead.start_import(ImportRequest(local, "c")),
         lambda: other.look_up(asked(served).queries[0]),
-        lambda: other.start_import(asked(served), "c"),
+        lambda: other.start_import(ImportRequest(asked(served), "c")),
         lambda: other.update("c"),
     ):
         with pytest.raises(NotAllowedError):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.facts.dates import find_dates
-from engine.facts.message_headers import messages
+from tests.engine.facts.fact_cases import facts_of
 
 HERE = Path(__file__).parent
 IMPLIRET = HERE.parents[3] / "shared" / "data" / "impliret-open" / "T_Multi.csv"
@@ -30,13 +30,8 @@ class Case:
     maybe: dict[str, str] = field(default_factory=dict)
 
     def found(self):
-        """What is found, without the time stamps of messages."""
-        stamps = [m.time_span for m in messages(self.text) if m.time_span]
-        return [
-            fact
-            for fact in find_dates(self.text, self.date)
-            if not any(low <= fact.span[0] and fact.span[1] <= high for low, high in stamps)
-        ]
+        """The dates that are found."""
+        return [fact for fact in facts_of(self.text, self.date) if fact.kind == "date"]
 
 
 def days(words):

@@ -27,15 +27,15 @@ HEADERS = {
     "Embase": "Title=T,Original Title,Author Names=A,Abstract=X,Publication Year=Y,PUI=I",
     "Web of Science": "PT,AU=A,TI=T,ID=I,AB=X,PY=Y,UT=I",
     "Zotero": "Key=I,Publication Year=Y,Author=A,Title=T,Abstract Note=X,Date=n.d.",
-    "German": "Kennung=I,Titel=T,Autoren=A,Jahr=Y,Zusammenfassung=X",
-    "French": "Identifiant=I,Titre=T,Auteurs=A,Année de publication=Y,Résumé=X",
-    "Spanish": "Identificador=I,Título=T,Autores=A,Año=Y,Resumen=X",
-    "Chinese": "编号=I,标题=T,作者=A,年份=Y,摘要=X",
+    "German": "Kennung=I,Titel=T,Autoren=A,Jahr=Y,Zusammenfassung=X,Zeitschrift=V,Band=N",
+    "French": "Identifiant=I,Titre=T,Auteurs=A,Année de publication=Y,Résumé=X,Revue=V,Tome=N",
+    "Spanish": "Identificador=I,Título=T,Autores=A,Año=Y,Resumen=X,Revista=V,Volumen=N",
+    "Chinese": "编号=I,标题=T,作者=A,年份=Y,摘要=X,期刊=V,卷=N",
     "an id that is not complete, and one that is not unique": "id,pmid=,key=I,title=T,author=A,"
     "year=Y,text=X",
 }
-"""Columns with their values: T stands for a title, A an author, Y a year, X a text, I an id; where
-there is none, all rows have the same."""
+"""Columns with their values: T stands for a title, A an author, Y a year, X a text, I an id, V a
+journal, N a volume; where there is none, all rows have the same."""
 
 
 @pytest.mark.parametrize("database", HEADERS)
@@ -44,6 +44,7 @@ def test_columns_of_well_known_tables_are_fields(write, database):
     lines = [",".join(name for name, _, _ in columns)]
     for number in (1, 2):
         values = {"T": TITLE, "A": "Lee, Ann", "Y": "2019", "X": TEXT, "I": f"k{number}"}
+        values |= {"V": "Nature", "N": "7"}
         cells = (values.get(value, value) if sign else "same" for _, sign, value in columns)
         lines.append(",".join(f'"{cell}"' for cell in cells))
     source = open_source(write("export.csv", "\n".join(lines)), lens=RESEARCH)
@@ -51,6 +52,8 @@ def test_columns_of_well_known_tables_are_fields(write, database):
     assert (first.title, first.text, first.year) == (TITLE, TEXT, 2019)
     assert (first.authors, first.doc_id, second.doc_id) == (("Ann Lee",), "k1", "k2")
     assert source.mapping["doc_id"] == [name for name, _, value in columns if value == "I"][-1]
+    if "=V" in HEADERS[database]:
+        assert (first.metadata["venue"], first.metadata["volume"]) == ("Nature", "7")
 
 
 @pytest.mark.parametrize(
@@ -286,19 +289,3 @@ def test_a_folder_of_files_of_one_format_is_one_source(write):
     with pytest.raises(UnknownNameError, match=r"several formats: bibtex, ris\. .*--format"):
         detect_format(folder)
     assert one(folder, "bibtex").doc_id == "three"
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("library.enl", "a library of EndNote: export it as RIS"),
-        ("library.rdf", "RDF: export it from Zotero as RIS"),
-        ("old.xls", "Excel before 2007: save it as .xlsx"),
-        ("text.docx", "Word: save it as PDF"),
-    ],
-)
-def test_a_format_that_is_not_read_is_named_with_what_to_export(write, name, says):
-    with pytest.raises(UnknownNameError, match=says):
-        detect_format(write(name, b"\xd0\xcf\x11\xe0 binary, of course"))
-    with pytest.raises(BadInputError, match=r"XML of 'rss'.*Export RIS"):
-        list(open_source(write("feed.xml", "<rss><item/></rss>"), lens=RESEARCH))

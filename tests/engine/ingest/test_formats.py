@@ -48,16 +48,21 @@ def test_folders_and_impliret_files_are_known_by_what_is_in_them(write):
     assert [detect_format(p) for p in (beir, csfcube, impliret)] == ["beir", "csfcube", "impliret"]
 
 
-def test_an_unknown_ending_or_folder_or_format_names_the_known_ones(write):
-    path = write("papers.docx", "x")
-    for refused in (
-        lambda: detect_format(path),
-        lambda: open_source(path, "docx", lens=RESEARCH),
-    ):
-        with pytest.raises(UnknownNameError, match=", ".join(FORMATS)):
-            refused()
-    with pytest.raises(BadInputError, match=r"unknown layout.*corpus\.jsonl"):
-        open_source(path.parent, lens=RESEARCH)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("papers.zzz", ", ".join(FORMATS)),
+        ("library.enl", "a library of EndNote: export it as RIS"),
+        ("library.rdf", "RDF: export it from Zotero as RIS"),
+        ("old.xls", "Excel before 2007: save it as .xlsx"),
+        ("text.docx", "Word: save it as PDF"),
+        ("folder/text.docx", r"unknown layout.*corpus\.jsonl"),
+    ],
+)
+def test_a_format_that_is_not_read_is_named_with_what_to_do(write, name, says):
+    path = write(name, b"\xd0\xcf\x11\xe0 binary, of course")
+    with pytest.raises(UnknownNameError, match=says):
+        detect_format(path.parent if "/" in name else path)
 
 
 # --- tables and JSON -----------------------------------------------------------------------
