@@ -52,6 +52,11 @@ class Quantity:
         """What it measures."""
         return dimension_of(self.unit)
 
+    @property
+    def text(self) -> str:
+        """The amount for people."""
+        return format_amount(self.low, self.high, self.unit)
+
 
 _POUND_KG = 0.45359237
 _BEFORE = re.compile(

@@ -82,13 +82,11 @@ def facts_of(text: str, document_date: date | None = None) -> list[Fact]:
 
 @dataclass(slots=True)
 class Count:
-    """What was found, over many cases."""
+    """What is wrong in what was found, over many cases."""
 
-    right: int = 0
     wrong: int = 0
     missed: int = 0
-    bound: int = 0
-    to_bind: int = 0
+    unbound: int = 0
 
     def add(self, case: Case, found: Collection[Fact]) -> None:
         """Pair the facts of one text with what was expected of it."""
@@ -100,20 +98,5 @@ class Count:
                 self.wrong += not any(one.is_met_by(fact) for one in case.maybe)
                 continue
             left.remove(fits[0])
-            self.right += 1
-            self.to_bind += bool(fits[0].about)
-            self.bound += bool(fits[0].about) and fits[0].is_bound_in(fact)
+            self.unbound += bool(fits[0].about) and not fits[0].is_bound_in(fact)
         self.missed += len(left)
-
-    @property
-    def precision(self) -> float:
-        return self.right / (self.right + self.wrong)
-
-    @property
-    def recall(self) -> float:
-        return self.right / (self.right + self.missed)
-
-    @property
-    def binding(self) -> float:
-        """Of the amounts found whose owner the case names, the share bound to it."""
-        return self.bound / self.to_bind
