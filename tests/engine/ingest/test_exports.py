@@ -11,7 +11,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.ingest.formats import detect_format
 from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
-from tests.engine.ingest.reading_files import MAX_CHARS, one
+from tests.engine.ingest.reading_files import EXPORTS, MAX_CHARS, one
 
 TITLE, TEXT = "Crayfish of deep ponds", "We count them. We weigh them."
 
@@ -80,106 +80,6 @@ def test_fields_that_no_document_has_are_named_with_the_columns_that_may_hold_th
 
 # --- formats ---------------------------------------------------------------------------------
 
-MEDLINE = f"""
-PMID- 24034244
-OWN - NLM
-DP  - 2013 Sep 12
-TI  - Crayfish of
-      deep ponds
-LID - S0092-8674(13) [pii]
-LID - 10.5555/ponds.7 [doi]
-AB  - We count them.
-AB  - We weigh them.
-FAU - Lee, Ann C
-AU  - Lee AC
-CN  - The Otter Group
-JT  - Journal of ponds
-
-PMID- 2
-TI  - {TITLE}
-AB  - {TEXT}
-"""
-WEB_OF_SCIENCE = f"""\ufeffFN Clarivate Analytics Web of Science
-VR 1.0
-PT J
-AU Lee, AC
-   Wu, C
-AF Lee, Ann C.
-   Wu, Chen
-TI Crayfish of
-   deep ponds
-SO JOURNAL OF PONDS
-AB {TEXT}
-PY 2013
-DI 10.5555/ponds.7
-UT WOS:1
-ER
-
-PT J
-TI {TITLE}
-AB {TEXT}
-UT WOS:2
-ER
-
-EF
-"""
-ENDNOTE = f"""%0 Journal Article
-%T {TITLE}
-%A Lee, Ann C.
-%A Wu, Chen
-%D 2013
-%J Journal of ponds
-%X We count them.
-We weigh them.
-%R 10.5555/ponds.7
-
-%0 Book
-%T {TITLE}
-%X {TEXT}
-"""
-STYLE = '<style face="normal" size="100%">{}</style>'
-ENDNOTE_XML = (
-    '<?xml version="1.0"?><xml><records><record><contributors><authors><author>'
-    f"{STYLE.format('Lee, Ann C.')}</author><author>{STYLE.format('Wu, Chen')}</author></authors>"
-    f"</contributors><titles><title>{STYLE.format('Crayfish of ')}{STYLE.format('deep ponds')}"
-    f"</title><secondary-title>Journal of ponds</secondary-title></titles><dates><year>2013</year>"
-    f"</dates><abstract>{STYLE.format(TEXT)}</abstract><electronic-resource-num>10.5555/ponds.7"
-    f"</electronic-resource-num></record><record><titles><title>{TITLE}</title></titles>"
-    f"<abstract>{TEXT}</abstract></record></records></xml>"
-)
-PUBMED_XML = (
-    '<?xml version="1.0"?><!DOCTYPE PubmedArticleSet><PubmedArticleSet><PubmedArticle>'
-    '<MedlineCitation><PMID Version="1">24034244</PMID><Article><Journal><JournalIssue><PubDate>'
-    "<Year>2013</Year></PubDate></JournalIssue><Title>Journal of ponds</Title></Journal>"
-    "<ArticleTitle>Crayfish of <i>deep</i> ponds</ArticleTitle><Abstract><AbstractText>We count "
-    "them.</AbstractText><AbstractText>We weigh them.</AbstractText></Abstract><AuthorList><Author>"
-    "<LastName>Lee</LastName><ForeName>Ann C.</ForeName></Author><Author><LastName>Wu</LastName>"
-    "<ForeName>Chen</ForeName></Author></AuthorList></Article></MedlineCitation><PubmedData>"
-    '<ArticleIdList><ArticleId IdType="doi">10.5555/ponds.7</ArticleId></ArticleIdList>'
-    "</PubmedData></PubmedArticle><PubmedArticle><MedlineCitation><PMID>2</PMID><Article>"
-    f"<ArticleTitle>{TITLE}</ArticleTitle><Abstract><AbstractText>{TEXT}</AbstractText></Abstract>"
-    "</Article></MedlineCitation></PubmedArticle></PubmedArticleSet>"
-)
-OPENALEX = {
-    "id": "https://openalex.org/W7",
-    "doi": "https://doi.org/10.5555/ponds.7",
-    "display_name": TITLE,
-    "publication_year": 2013,
-    "authorships": [{"author": {"display_name": name}} for name in ("Ann C. Lee", "Chen Wu")],
-    "primary_location": {"source": {"display_name": "Journal of ponds"}},
-    "abstract_inverted_index": {"We": [0, 3], "them.": [2, 5], "count": [1], "weigh": [4]},
-}
-ARXIV = {
-    "id": "1301.0001",
-    "authors": 'Ann C. Lee (Pond University), C. W\\"u',
-    "title": "Crayfish of\n  deep ponds",
-    "abstract": "  We count them.\nWe weigh them.\n",
-    "doi": "10.5555/ponds.7",
-    "versions": [{"version": "v1", "created": "Mon, 2 Apr 2013 19:18:42 GMT"}],
-    "update_date": "2015-11-26",
-    "authors_parsed": [["Lee", "Ann C.", ""], ["Wu", "Chen", "", "Pond University"]],
-}
-
 
 def _lines(*records):
     return "".join(json.dumps(record) + "\n" for record in records)
@@ -188,32 +88,44 @@ def _lines(*records):
 @pytest.mark.parametrize(
     ("name", "content", "doc_id"),
     [
-        ("a.nbib", MEDLINE, "24034244"),
-        ("pubmed-set.txt", MEDLINE, "24034244"),
-        ("medline.ris", MEDLINE, "24034244"),
-        ("a.ciw", WEB_OF_SCIENCE, "WOS:1"),
-        ("savedrecs.txt", WEB_OF_SCIENCE.replace("\n", "\r\n"), "WOS:1"),
-        ("a.enw", ENDNOTE, "10.5555/ponds.7"),
-        ("endnote.ris", ENDNOTE, "10.5555/ponds.7"),
-        ("endnote.xml", ENDNOTE_XML, "10.5555/ponds.7"),
-        ("pubmed.xml", PUBMED_XML, "24034244"),
-        ("works.jsonl", _lines(OPENALEX), "W7"),
-        ("page.json", _lines({"meta": {"count": 1}, "results": [OPENALEX]}), "W7"),
-        ("page.json", json.dumps({"meta": {}, "results": [OPENALEX]}, indent=2), "W7"),
-        ("arxiv-snapshot.json", _lines(ARXIV), "1301.0001"),
+        ("a.nbib", EXPORTS["medline.nbib"], "24034244"),
+        ("pubmed-set.txt", EXPORTS["medline.nbib"], "24034244"),
+        ("medline.ris", EXPORTS["medline.nbib"], "24034244"),
+        ("a.ciw", EXPORTS["web-of-science.ciw"], "WOS:1"),
+        ("savedrecs.txt", EXPORTS["web-of-science.ciw"].replace("\n", "\r\n"), "WOS:1"),
+        ("a.enw", EXPORTS["endnote.enw"], "10.5555/ponds.7"),
+        ("endnote.ris", EXPORTS["endnote.enw"], "10.5555/ponds.7"),
+        ("endnote.xml", EXPORTS["endnote.xml"], "10.5555/ponds.7"),
+        ("pubmed.xml", EXPORTS["pubmed.xml"], "24034244"),
+        ("works.jsonl", EXPORTS["openalex.jsonl"], "W7"),
+        (
+            "page.json",
+            _lines({"meta": {"count": 1}, "results": [json.loads(EXPORTS["openalex.jsonl"])]}),
+            "W7",
+        ),
+        (
+            "page.json",
+            json.dumps({"meta": {}, "results": [json.loads(EXPORTS["openalex.jsonl"])]}, indent=2),
+            "W7",
+        ),
+        ("arxiv-snapshot.json", EXPORTS["arxiv.jsonl"], "1301.0001"),
     ],
 )
 def test_exports_of_databases_are_read_with_their_fields(write, name, content, doc_id):
     first, *_ = documents = list(open_source(write(name, content), lens=RESEARCH))
     assert (first.doc_id, first.title, first.text, first.year) == (doc_id, TITLE, TEXT, 2013)
-    assert len(first.authors) == (1 if content == MEDLINE else 2)
+    assert len(first.authors) == (1 if content == EXPORTS["medline.nbib"] else 2)
     assert first.authors[0].replace(".", "") == "Ann C Lee"
     assert "10.5555/ponds.7" in (first.url or "") or first.metadata["doi"] == "10.5555/ponds.7"
     assert [d.title for d in documents] == [TITLE] * len(documents)
 
 
 def test_latex_in_texts_of_the_arxiv_snapshot_is_plain_and_its_math_stays(write):
-    paper = {**ARXIV, "title": 'On M\\"uller', "abstract": "It is $\\alpha_s = 1\\pm2$."}
+    paper = {
+        **json.loads(EXPORTS["arxiv.jsonl"]),
+        "title": 'On M\\"uller',
+        "abstract": "It is $\\alpha_s = 1\\pm2$.",
+    }
     document = one(write("a.json", _lines(paper)))
     assert (document.title, document.text) == ("On Müller", "It is $\\alpha_s = 1\\pm2$.")
 
@@ -264,7 +176,7 @@ def test_a_workbook_of_excel_is_read_whatever_it_is_called(write, name):
         ("a.csv.gz", f"id;text\n7;{TEXT}\n"),
         ("a.ris.gz", f"TY  - JOUR\nID  - 7\nAB  - {TEXT}\nTI  - x\nER  - \n"),
         ("a.json.gz", json.dumps([{"id": "7", "text": TEXT}])),
-        ("pubmed.xml.gz", PUBMED_XML.replace("24034244", "7")),
+        ("pubmed.xml.gz", EXPORTS["pubmed.xml"].replace("24034244", "7")),
     ],
 )
 def test_packed_files_are_read_as_what_is_in_them(write, name, content):

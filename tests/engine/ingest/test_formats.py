@@ -12,7 +12,7 @@ from engine.ingest.files import Notes
 from engine.ingest.formats import FORMATS, detect_format
 from engine.ingest.source import check, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
-from tests.engine.ingest.reading_files import BIB, MAX_CHARS, one, passages
+from tests.engine.ingest.reading_files import EXPORTS, MAX_CHARS, one, passages
 
 # --- formats -------------------------------------------------------------------------------
 
@@ -115,28 +115,11 @@ def test_blank_lines_and_line_separators_inside_json_do_not_shift_rows(write):
 # --- bibliographies ------------------------------------------------------------------------
 
 
-CSL = [
-    {
-        "id": "http://zotero.org/users/1/items/ABCD2345",
-        "type": "article-journal",
-        "title": "Crayfish of <i>deep</i> ponds",
-        "abstract": "We count them &amp; weigh them.",
-        "container-title": "Journal of Ponds",
-        "DOI": "10.5555/Ponds.7",
-        "author": [
-            {"family": "Berg", "given": "Jan", "non-dropping-particle": "van der"},
-            {"literal": "The Otter Group"},
-        ],
-        "issued": {"date-parts": [["2019", 3, 4]]},
-        "accessed": {"date-parts": [[2020, 1]]},
-    },
-    {"id": 7, "title": "No abstract", "issued": {"literal": "Spring 2001"}},
-]
-
-
 @pytest.mark.parametrize("indent", [None, 2], ids=["in one line", "as Zotero writes it"])
 def test_csl_json_items_become_documents(write, indent):
-    path = write("library.json", "\ufeff" + json.dumps(CSL, indent=indent))
+    path = write(
+        "library.json", "\ufeff" + json.dumps(json.loads(EXPORTS["zotero.csl.json"]), indent=indent)
+    )
     first, second = open_source(path, lens=RESEARCH)
     assert (first.doc_id, first.title, first.text, first.year, first.authors, first.url) == (
         "http://zotero.org/users/1/items/ABCD2345",
@@ -186,7 +169,7 @@ def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_s
 
 
 def test_bibtex_entries_become_documents(write):
-    first, second, third = open_source(write("refs.bib", BIB), lens=RESEARCH)
+    first, second, third = open_source(write("refs.bib", EXPORTS["refs.bib"]), lens=RESEARCH)
     assert (first.doc_id, first.title, first.year) == ("smith2020", "BERT for fünf & more", 2020)
     assert first.text == "It is 50% faster, said @all."
     assert first.authors == ("Ann Smith", "World Health and Co")
@@ -288,32 +271,11 @@ def test_links_of_entries_are_addresses_whatever_field_they_are_in(write):
     assert not any("link" in warning for warning in check(source, MAX_CHARS).warnings)
 
 
-RIS = """TY  - JOUR
-ID  - 42
-TI  - A study of
-  many lines
-AU  - Smith, Ann
-AU  - Turing, Alan
-AB  - We study.
-AB  - We find.
-
-PY  - 2001/03//
-DO  - 10.1000/1
-JO  - Words
-KW  - one
-KW  - two
-ER  -
-
-TY  - CONF
-T1  - Only a title
-Y1  - 1999
-ER  -
-"""
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_ris_records_become_documents(write, end):
-    first, second = open_source(write("refs.ris", "\ufeff" + RIS.replace("\n", end)), lens=RESEARCH)
+    first, second = open_source(
+        write("refs.ris", "\ufeff" + EXPORTS["refs.ris"].replace("\n", end)), lens=RESEARCH
+    )
     assert (first.doc_id, first.title) == ("42", "A study of many lines")
     assert (first.text, first.year) == ("We study. We find.", 2001)
     assert first.authors == ("Ann Smith", "Alan Turing")
