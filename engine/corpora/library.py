@@ -262,26 +262,14 @@ class Library(ForPerson):
         return self._importable(self.person, path)
 
     @leads_only
-    def preview(
-        self,
-        path: Path,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        repairs: Repairs = NO_REPAIRS,
-    ) -> Preview:
+    def preview(self, request: ImportRequest) -> Preview:
         """The first rows of a source, and how they would be read."""
-        return previews.preview(*self._reading(path, source_format, mapping, repairs))
+        return previews.preview(*self._of_file(request))
 
     @leads_only
-    def examine(
-        self,
-        path: Path,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        repairs: Repairs = NO_REPAIRS,
-    ) -> CheckReport:
+    def examine(self, request: ImportRequest) -> CheckReport:
         """The faults of a whole source; nothing is written."""
-        return previews.examine(*self._reading(path, source_format, mapping, repairs))
+        return previews.examine(*self._of_file(request))
 
     @leads_only
     def save_upload(self, name: str, content: bytes) -> Path:
@@ -439,13 +427,12 @@ class Library(ForPerson):
         roots = (self._home.uploads, DEMO, *self._settings.import_roots)
         return check_source(person, path, roots)
 
-    def _reading(
-        self, path: Path, source_format: str, mapping: Mapped | None, repairs: Repairs
-    ) -> tuple[ImportRequest, int]:
-        _check_repairs(self.person, repairs)
-        path, most = self.importable(path), self._settings.max_document_chars
-        request = ImportRequest(path, "", source_format, mapping, lens=RESEARCH, repairs=repairs)
-        return request, most
+    def _of_file(self, request: ImportRequest) -> tuple[ImportRequest, int]:
+        """A request to read a file that this person may read, and the most characters of a text."""
+        _check_repairs(self.person, request.repairs)
+        source = self.importable(Path(str(request.source)))
+        request = replace(request, source=source, lens=request.lens or RESEARCH)
+        return request, self._settings.max_document_chars
 
     # -- changing the lens -------------------------------------------------------------
 

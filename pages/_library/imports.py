@@ -469,11 +469,12 @@ def _from_file(explorer: Explorer, path: Path) -> None:
     def chosen(part: str) -> str:
         return st.session_state.get(f"library_{part}_{key}") or ""
 
-    guess, source_format = None, chosen("format") or "auto"
+    guess = None
     parts: PdfParts = "sections" if chosen("pdf") == "sections" else "papers"
     read_as = Repairs(chosen("encoding"), chosen("delimiter"), pdf=parts)
+    request = ImportRequest(path, "", chosen("format") or "auto", repairs=read_as)
     with error_boundary():
-        guess = library.preview(path, source_format, repairs=read_as)
+        guess = library.preview(request)
     if guess is None:
         _ask_format(explorer, None, key)
         return
@@ -484,8 +485,9 @@ def _from_file(explorer: Explorer, path: Path) -> None:
         columns["roles"] = NO_COLUMN
     top, report, keep = st.container(), None, dict[str, Any]()
     repairs = _repairs(read_as, guess.source_format, key)
+    request = replace(request, mapping=columns, repairs=repairs)
     with top, error_boundary():
-        report = _check(explorer, path, source_format, columns, repairs)
+        report = _check(explorer, path, request)
     if report is not None:
         _rows_and_notes(report, guess.source_format, key, path.stem)
     unread = report is None or not report.abstracts
@@ -502,7 +504,7 @@ def _from_file(explorer: Explorer, path: Path) -> None:
                     persist_state="session",
                     width=170,
                 )
-        shown = library.preview(path, source_format, mapping, repairs)
+        shown = library.preview(replace(request, mapping=mapping))
         if shown.mapping.get("roles"):
             keep = {"key": f"library_roles_{key}", "persist_state": "session", "value": True}
             words = "Use the source's sentence roles"
@@ -522,10 +524,9 @@ def _from_file(explorer: Explorer, path: Path) -> None:
             words = f"Look up missing abstracts: {which} a DOI but no text"
             keep = {"key": f"library_fill_{key}", "persist_state": "session"}
             fill = st.checkbox(words, help="Sends DOIs to OpenAlex and Crossref.", **keep)
-            repairs = replace(repairs, fill_abstracts=fill)
+            request = replace(request, repairs=replace(repairs, fill_abstracts=fill))
         folder = path.resolve()
-        suggested = folder.name if folder.is_dir() else folder.stem
-        request = ImportRequest(path, suggested, source_format, columns, repairs=repairs)
+        request = replace(request, name=folder.name if folder.is_dir() else folder.stem)
         ready = report.documents > 0 and not report.refused
         # The uploader only forgets under a new key.
         uploads = st.session_state.get("library_uploads", 0) + 1
@@ -598,15 +599,12 @@ def _mapping(guess: Preview, key: str) -> dict[str, str]:
     return {field: column for field, column in chosen.items() if column in known}
 
 
-def _check(
-    explorer: Explorer, path: Path, source_format: str, mapping: Mapping[str, str], repairs: Repairs
-) -> CheckReport:
+def _check(explorer: Explorer, path: Path, request: ImportRequest) -> CheckReport:
     """What importing the whole file would meet; read again when something changed."""
     there = path.stat()
-    basis = (path, there.st_mtime_ns, there.st_size, source_format, dict(mapping), repairs)
 
     def read() -> CheckReport:
         with st.spinner("Validating"):
-            return explorer.library.examine(path, source_format, mapping, repairs)
+            return explorer.library.examine(request)
 
-    return remembered("library_check", basis, read)
+    return remembered("library_check", (request, there.st_mtime_ns, there.st_size), read)

@@ -47,7 +47,7 @@ def test_a_path_is_that_of_the_folder_in_which_it_is_named(home, folder, monkeyp
     assert "'one' holds 2 documents" in done.stdout
     assert "Left out" not in done.stderr
     assert ImportRequest(source, "one").source == parent / source
-    assert make_explorer(home).library.preview(source).documents
+    assert make_explorer(home).library.preview(ImportRequest(source, "one")).documents
 
 
 def test_a_corpus_is_renamed_and_a_record_edited(home, tmp_path):

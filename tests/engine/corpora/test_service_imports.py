@@ -243,7 +243,7 @@ def filling(file, model):
 
 def test_missing_abstracts_are_looked_up_by_doi(served, services, tiny_model, library):
     services.papers[8] = Paper(9, abstract=False, at_crossref=True)
-    assert served.library.examine(library).fillable == 3
+    assert served.library.examine(ImportRequest(library, "c")).fillable == 3
     report = served.library.import_documents(filling(library, tiny_model))
     assert report.documents == 5
     said = "OpenAlex and Crossref have 2 of the 3 abstracts that were missing."
