@@ -39,7 +39,7 @@ def check(request: ImportRequest, max_chars: int) -> CheckReport:
 def _looked_at(task: str, request: ImportRequest, max_chars: int) -> Any:
     found = _kept(task, pickle.dumps(request), max_chars, _state(Path(str(request.source))))
     if isinstance(found, BadInputError):
-        raise found.with_traceback(None)
+        raise type(found)(found.message, found.remedy)
     return found
 
 
