@@ -83,7 +83,7 @@ def _found(
 
 
 def _look(task: str, request: ImportRequest, max_chars: int) -> Preview | CheckReport:
-    chosen = (request.source, request.source_format, request.mapping)
+    chosen = (Path(str(request.source)), request.source_format, request.mapping)
     lens, repairs = cast("Lens", request.lens), request.repairs  # a lens is always chosen
     if task == "preview":
         whole = sources.preview(*chosen, lens=lens, repairs=repairs, max_chars=max_chars)

@@ -140,18 +140,21 @@ MESSY = (
 )
 
 
+def encoding(page):
+    return next(b for b in page.selectbox if str(b.key).startswith("library_encoding_"))
+
+
 def question(page, kind):
     return next(r for r in page.radio if str(r.key).startswith(f"library_choice_{kind}_"))
 
 
 def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty, fresh, started):
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
-    encoding = next(b for b in page.selectbox if str(b.key).startswith("library_encoding_"))
-    encoding.set_value("utf-8")
+    encoding(page).set_value("utf-8")
     page = run(page)
     assert "not UTF-8" in shown(page)
     assert "library_index" not in keys(page)
-    encoding.set_value("")
+    encoding(page).set_value("")
     page = run(page)
     said = "Using csv, Windows-1252 (Western Europe), delimiter: semicolon."
     assert said in shown(page)
