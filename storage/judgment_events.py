@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from operator import attrgetter
@@ -58,8 +58,6 @@ class CurrentRow:
         return (self.query_id, self.doc_id)
 
 
-Tally = Counter[int | str]
-"""How many have a verdict, how many are audits, and how many are of an item with n annotations."""
 Changed = Sequence[tuple[CurrentRow, Judgment | None]]
 """Current rows with their judgments; None where all were withdrawn or undone."""
 Change = Callable[[Changed], Iterable[Judgment]]
@@ -124,8 +122,8 @@ class CurrentJudgments:
         self._lock = threading.Lock()
         # (annotator, whether they are adjudications) -> judgments in order of arrival
         self._said: dict[tuple[str, bool], dict[Item, Judgment]] = {}
-        # pool -> annotator ("" for all of its items) -> counts
-        self._tallies: WeakKeyDictionary[Collection[Item], dict[str, Tally]] = WeakKeyDictionary()
+        # pool -> how many of its items have n annotations
+        self._spread: WeakKeyDictionary[Collection[Item], Counter[int]] = WeakKeyDictionary()
         for judgment in judgments:
             who = (judgment.annotator, judgment.origin == "adjudication")
             self._put(who, judgment.item, judgment)
@@ -139,25 +137,19 @@ class CurrentJudgments:
                     self.last = row.changed
 
     def _put(self, who: tuple[str, bool], item: Item, judgment: Judgment | None) -> None:
-        own, decided = self._said.setdefault(who, {}), who[1]
-        pools = [] if decided else [t for pool, t in self._tallies.items() if item in pool]
-        self._count(pools, item, -1)
-        self.annotated[item] += _annotations(judgment) - _annotations(own.pop(item, None))
+        own, before = self._said.setdefault(who, {}), self.annotated[item]
+        gone = own.pop(item, None)
+        self.annotated[item] += bool(judgment and judgment.is_annotation)
+        self.annotated[item] -= bool(gone and gone.is_annotation)
+        for pool, counts in self._spread.items():
+            if item in pool:
+                counts[before] -= 1
+                counts[self.annotated[item]] += 1
         newest = next(reversed(own.values()), judgment)
         if judgment is not None and newest is not None:
             own[item] = judgment
             if judgment.id < newest.id:  # an undo brought it back
                 self._said[who] = {j.item: j for j in sorted(own.values(), key=attrgetter("id"))}
-        self._count(pools, item, 1)
-
-    def _count(self, pools: Iterable[dict[str, Tally]], item: Item, change: int) -> None:
-        """Add an item to the counts of these pools, or take it out of them."""
-        annotations = self.annotated[item]
-        for name, counts in chain.from_iterable(tallies.items() for tallies in pools):
-            if not name:
-                counts[annotations] += change
-            elif (judgment := self._said.get((name, False), {}).get(item)) is not None:
-                _add(counts, judgment, annotations, change)
 
     def judgments(self) -> list[Judgment]:
         """All of them, in order of arrival, adjudications included."""
@@ -169,42 +161,17 @@ class CurrentJudgments:
 
     def of(
         self, annotator: str, pool: Collection[Item]
-    ) -> tuple[dict[Item, Judgment], Tally, Tally]:
-        """The annotator's judgments in order of arrival, without adjudications; counts of those in
-        the pool, and of all items of the pool by number of annotations.
+    ) -> tuple[dict[Item, Judgment], Counter[int]]:
+        """The annotator's judgments in order of arrival, without adjudications; numbers of
+        annotations, and how many items of the pool have each.
 
         Args:
             pool: counted once per object, which must not change.
         """
         with self._lock:
-            tallies = self._tallies.setdefault(pool, {})
-            own = dict(self._said.get((annotator, False), {}))
-            if "" not in tallies:
-                tallies[""] = Counter(self.annotated.get(item, 0) for item in pool)
-            if annotator not in tallies:
-                tallies[annotator] = tally(own.values(), pool, self.annotated)
-            return own, tallies[annotator].copy(), tallies[""].copy()
-
-
-def tally(
-    judgments: Iterable[Judgment], pool: Collection[Item], annotated: Mapping[Item, int]
-) -> Tally:
-    """Counts of the judgments in a pool."""
-    counts: Tally = Counter()
-    for judgment in judgments:
-        if judgment.item in pool:
-            _add(counts, judgment, annotated.get(judgment.item, 0), 1)
-    return counts
-
-
-def _add(counts: Tally, judgment: Judgment, annotations: int, change: int) -> None:
-    counts[judgment.verdict] += change
-    counts["audit"] += change * (judgment.origin == "audit")
-    counts[annotations] += change
-
-
-def _annotations(judgment: Judgment | None) -> int:
-    return int(judgment is not None and judgment.is_annotation)
+            if pool not in self._spread:
+                self._spread[pool] = Counter(self.annotated.get(item, 0) for item in pool)
+            return dict(self._said.get((annotator, False), {})), self._spread[pool].copy()
 
 
 class Judging(LedgerTables):
@@ -276,17 +243,14 @@ class Judging(LedgerTables):
                 project=project,
             )
             _append(connection, [undo])
-            last = select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin).where(
-                *(EVENTS.c[name] == getattr(undone, name) for name in _KEY), ~_DECIDED, _COUNTS
-            )
-            before = connection.execute(last.order_by(EVENTS.c.id.desc()).limit(1)).first()
-            event_id, verdict, origin = before or (None, "undo", undone.origin)
+            key = tuple(getattr(undone, name) for name in _KEY)
+            own = (EVENTS.c[name] == value for name, value in zip(_KEY, key, strict=True))
+            last = select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin)
+            last = last.where(*own, ~_DECIDED, _COUNTS).order_by(EVENTS.c.id.desc()).limit(1)
+            before = connection.execute(last).first() or (None, "undo", undone.origin)
+            event_id, *what = before
             changed = connection.scalar(_LAST) or 0
-            row = CurrentRow(
-                *(corpus, project, *undone.item, annotator, False),
-                *(event_id, changed, verdict, origin),
-            )
-            upsert(connection, CURRENT, [row])
+            upsert(connection, CURRENT, [CurrentRow(*key, False, event_id, changed, *what)])
         return undone
 
     def latest(
@@ -314,10 +278,9 @@ class Judging(LedgerTables):
         with self._database.read() as connection:
             key = (self._database.place, corpus, project)
             with self._held_lock:
-                held = self._held.pop(key) if key in self._held else CurrentJudgments()
-                self._held[key] = held
-                while len(self._held) > MOST_HELD:
-                    self._held.pop(next(iter(self._held)))
+                held = self._held[key] = self._held.pop(key, None) or CurrentJudgments()
+                if len(self._held) > MOST_HELD:
+                    del self._held[next(iter(self._held))]
             held.take(_changed(connection, corpus, project, held.last))
         return held
 

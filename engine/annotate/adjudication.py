@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from engine.text import counted
+from engine.text import noted
 from engine.types.annotating import ADJUDICATED, Disagreement, Item, Judgment, Scale
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
@@ -100,29 +100,33 @@ def decide(
     counting = [j for j in everything if audit or j.origin != "audit"]
     asked = [j for j in counting if j.query_id not in retired]
     judgments = [j for j in asked if scale is None or j.relevance in (None, *scale.values)]
-    decisions = []
+    decisions: list[Decision] = []
     for (query_id, doc_id), said in _by_item(judgments).items():
         decided = _adjudication(said)
         graded = [j for j in said if j.relevance is not None and j.origin != "adjudication"]
         people = [j for j in graded if j.origin != "model"]
         who = tuple(j.annotator for j in people)
         if decided is not None:
-            decision = Decision(query_id, doc_id, decided.relevance, "adjudicated", who, decided)
+            one = Decision(query_id, doc_id, decided.relevance, "adjudicated", who, decided)
+            decisions.append(one)
         elif people:
-            decision = _settled(query_id, doc_id, people, median=median)
+            decisions.append(_settled(query_id, doc_id, people, median=median))
         elif graded and model_grades:
-            settled = _settled(query_id, doc_id, graded, median=median)
-            is_open = settled.relevance is None
-            decision = settled if is_open else replace(settled, basis="model")
-        else:
-            continue
-        decisions.append(decision)
-    notes = _notes(
-        decisions,
-        judgments,
-        retired=len({j.query_id for j in everything if j.query_id in retired}),
-        foreign=len(asked) - len(judgments),
-        audits=len(everything) - len(counting),
+            one = _settled(query_id, doc_id, graded, median=median)
+            decisions.append(one if one.relevance is None else replace(one, basis="model"))
+    by_models = {j.item for j in judgments if j.origin == "model"} - {d.item for d in decisions}
+    gone = {j.query_id for j in everything if j.query_id in retired}
+    foreign, audits = len(asked) - len(judgments), len(everything) - len(counting)
+    counts = Counter(decision.basis for decision in decisions)
+    middle = "the (lower) median of grades that differ; nobody decided."
+    notes = noted(
+        (counts["undecided"], "item is/items are", "left out: grades differ, and nobody decided."),
+        (counts["median"], "item has/items have", middle),
+        (counts["model"], "grade rests/grades rest", "on a model alone: no person graded there."),
+        (len(by_models), "item was/items were", "graded by a model only, and left out."),
+        (len(gone), "query is/queries are", "retired: the grades are kept, and left out."),
+        (foreign, "grade is/grades are", "not in the project's scale, and left out."),
+        (audits, "audit grade is/audit grades are", "left out: given to check a model."),
     )
     return DecidedQrels(tuple(decisions), notes)
 
@@ -135,33 +139,6 @@ def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: 
     if median:
         return Decision(query_id, doc_id, statistics.median_low(grades), "median", who)
     return Decision(query_id, doc_id, None, "undecided", who)
-
-
-def _notes(
-    decisions: Sequence[Decision],
-    judgments: Sequence[Judgment],
-    *,
-    retired: int,
-    foreign: int,
-    audits: int,
-) -> tuple[str, ...]:
-    """Notes on left-out grades (``foreign`` to the scale too) and models."""
-    counts = Counter(decision.basis for decision in decisions)
-    decided = {d.item for d in decisions}
-    models = {j.item for j in judgments if j.origin == "model"} - decided
-    said = (
-        (counts["undecided"], "item is/items are", "left out: grades differ, and nobody decided."),
-        (counts["median"], "item has/items have", _MEDIAN),
-        (counts["model"], "grade rests/grades rest", "on a model alone: no person graded there."),
-        (len(models), "item was/items were", "graded by a model only, and left out."),
-        (retired, "query is/queries are", "retired: the grades are kept, and left out."),
-        (foreign, "grade is/grades are", "not in the project's scale, and left out."),
-        (audits, "audit grade is/audit grades are", "left out: given to check a model."),
-    )
-    return tuple(f"{counted(n, *what.split('/'))} {words}" for n, what, words in said if n)
-
-
-_MEDIAN = "the (lower) median of grades that differ; nobody decided."
 
 
 def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
@@ -190,12 +167,16 @@ def _adjudication(said: Iterable[Judgment]) -> Judgment | None:
     return next(reversed([j for j in said if j.origin == "adjudication"]), None)
 
 
+GRADERS = ("person", "import", "model")
+"""Origins of grades that annotators gave."""
+
+
 def own_grades(
     judgments: Sequence[Judgment], *, models: bool = False
 ) -> dict[str, dict[str, dict[str, int]]]:
     """annotator -> query_id -> doc_id -> grade of people, with ``models`` also of models, before
     adjudication."""
-    origins = ("person", "import", *(("model",) if models else ()))
+    origins = GRADERS if models else GRADERS[:2]
     by_annotator: dict[str, dict[str, dict[str, int]]] = {}
     for judgment in judgments:
         if judgment.relevance is not None and judgment.origin in origins:

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.annotate.adjudication import Decision, decide, graded_by_model
-from engine.text import counted
+from engine.annotate.adjudication import decide, graded_by_model
+from engine.text import counted, noted
 from engine.types.annotating import (
     Agreement,
     AgreementMeasure,
@@ -115,8 +115,7 @@ def _coincidences(patterns: Table) -> NDArray[np.float64]:
     """How often two grades meet in an item of each pattern; each grade weighs one in all."""
     values = patterns.astype(float)
     pairs: NDArray[np.float64] = values[:, :, None] * values[:, None, :]
-    diagonal = np.arange(patterns.shape[1])
-    pairs[:, diagonal, diagonal] -= values
+    pairs -= values[:, :, None] * np.eye(patterns.shape[1])
     pairs /= (values.sum(axis=1) - 1)[:, None, None]
     return pairs
 
@@ -167,10 +166,7 @@ def find_agreement(
     model."""
     everything = [j for j in judgments if j.origin != "adjudication"]
     own = [j for j in everything if audit or j.origin != "audit"]
-    everybody: dict[Item, dict[str, int]] = {}
-    for judgment in own:
-        if judgment.relevance in scale.values:
-            everybody.setdefault(judgment.item, {})[judgment.annotator] = judgment.relevance
+    everybody = _by_item(own, scale)
     models = {j.annotator for j in own if j.origin == "model" and j.relevance in scale.values}
     people = {
         item: {who: grade for who, grade in said.items() if who not in models}
@@ -201,17 +197,19 @@ def find_agreement(
     )
 
 
+def _by_item(judgments: Iterable[Judgment], scale: Scale) -> dict[Item, dict[str, int]]:
+    grades: dict[Item, dict[str, int]] = {}
+    for judgment in judgments:
+        if judgment.relevance in scale.values:
+            grades.setdefault(judgment.item, {})[judgment.annotator] = judgment.relevance
+    return grades
+
+
 def item_counts(grades: Grades, scale: Scale) -> Table:
     """Items x grades: how many gave it; only items that at least two people graded."""
-    columns = {value: column for column, value in enumerate(scale.values)}
-    rows = []
-    for said in grades.values():
-        if len(said) > 1:
-            row = [0] * len(columns)
-            for grade in said.values():
-                row[columns[grade]] += 1
-            rows.append(row)
-    return np.array(rows, dtype=np.int64).reshape(-1, len(columns))
+    several = (Counter(said.values()) for said in grades.values() if len(said) > 1)
+    rows = [[counts[value] for value in scale.values] for counts in several]
+    return np.array(rows, dtype=np.int64).reshape(-1, len(scale.values))
 
 
 def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tuple[str, str], Table]:
@@ -225,11 +223,9 @@ def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tupl
 
 def _confusion(both: Iterable[tuple[int, int]], scale: Scale) -> Table:
     """Counts of items, grades ascending."""
-    places = {value: place for place, value in enumerate(scale.values)}
-    table = np.zeros((len(places), len(places)), dtype=np.int64)
-    for one, other in both:
-        table[places[one], places[other]] += 1
-    return table
+    counts = Counter(both)
+    rows = [[counts[one, other] for other in scale.values] for one in scale.values]
+    return np.array(rows, dtype=np.int64)
 
 
 def _left_out(own: Sequence[Judgment], scale: Scale, audits: int) -> list[str]:
@@ -246,10 +242,8 @@ def _left_out(own: Sequence[Judgment], scale: Scale, audits: int) -> list[str]:
 
 
 def _undefined(grades: Grades, counts: Table, people: int) -> list[str]:
-    notes = []
-    if single := sum(len(said) == 1 for said in grades.values()):
-        which = counted(single, "item has", "items have")
-        notes.append(f"{which} one grade only, and nothing to compare it with.")
+    single, why = sum(len(said) == 1 for said in grades.values()), "one grade only, and nothing"
+    notes = [*noted((single, "item has/items have", f"{why} to compare it with."))]
     if not len(counts):
         why = "no item has two grades yet" if people > 1 else "fewer than two people graded"
         return [*notes, f"Agreement is undefined: {why}."]
@@ -283,10 +277,7 @@ def agreement_over_time(
     points = []
     for count in _cuts([own[at].time for at in shared], step, most):
         until = own[: shared[count] if count < len(shared) else None]
-        grades: dict[Item, dict[str, int]] = {}
-        for judgment in until:
-            grades.setdefault(judgment.item, {})[judgment.annotator] = judgment.relevance or 0
-        measures = group_measures(item_counts(grades, scale))
+        measures = group_measures(item_counts(_by_item(until, scale), scale))
         points.append(AgreementPoint(count, until[-1].time, measures))
     return points
 
@@ -328,14 +319,21 @@ def check_model(
         if one.origin != "adjudication" and one.relevance in scale.values:
             said.setdefault(one.item, []).append(one)
     differing = [
-        _difference(d, j, said.get(d.item, ())) for d, j in both if d.relevance != j.relevance
+        GradingDifference(
+            *decision.item,
+            people=decision.relevance or 0,
+            model=judgment.relevance or 0,
+            reason=judgment.note,
+            said={j.annotator: j.relevance or 0 for j in said.get(decision.item, ())},
+            notes={j.annotator: j.note for j in said.get(decision.item, ()) if j.note},
+            decided_by=decision.decided.annotator if decision.decided else "",
+            decision=decision.decided.note if decision.decided else "",
+        )
+        for decision, judgment in both
+        if decision.relevance != judgment.relevance
     ]
-    notes = []
-    if undecided:
-        which = counted(undecided, "item is", "items are")
-        notes.append(f"{which} left out: people differ there, and nobody has decided.")
-    if 0 < len(both) < FEWEST:
-        notes.append(f"Intervals need {FEWEST} items that both graded.")
+    why = "left out: people differ there, and nobody has decided."
+    few = [f"Intervals need {FEWEST} items that both graded."] * (0 < len(both) < FEWEST)
     return ModelCheck(
         annotator=annotator,
         graded=len(own),
@@ -346,21 +344,5 @@ def check_model(
         by_aspect={a: pair_measures(_confusion(grades[a], scale)) for a in sorted(grades)},
         confusion=tuple(map(tuple, table.tolist())),
         differences=tuple(sorted(differing, key=lambda d: -abs(d.people - d.model))),
-        notes=tuple(notes),
-    )
-
-
-def _difference(
-    decision: Decision, judgment: Judgment, said: Iterable[Judgment]
-) -> GradingDifference:
-    said, decided = list(said), decision.decided
-    return GradingDifference(
-        *decision.item,
-        people=decision.relevance or 0,
-        model=judgment.relevance or 0,
-        reason=judgment.note,
-        said={j.annotator: j.relevance or 0 for j in said},
-        notes={j.annotator: j.note for j in said if j.note},
-        decided_by="" if decided is None else decided.annotator,
-        decision="" if decided is None else decided.note,
+        notes=(*noted((undecided, "item is/items are", why)), *few),
     )

@@ -26,7 +26,6 @@ from engine.annotate.projects import (
     ProjectStore,
     check_annotator,
     check_decision,
-    check_not_seed,
     checked,
     guideline_template,
     store,
@@ -138,8 +137,7 @@ class Annotation(ProjectStore):
         check_own(self.person, judgment.annotator)
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
-        if judgment.doc_id not in opened.row_of:
-            opened.document(judgment.doc_id)  # raises UnknownNameError
+        opened.known(judgment.doc_id)
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
         if judgment.origin in ("person", "audit") and judgment.event.startswith(MADE):
@@ -150,8 +148,19 @@ class Annotation(ProjectStore):
             check_decision(self._ledger.judging, project, judgment, seen)
         instruction = judgment.instruction or asked.instruction or ""
         judgment = checked(project, replace(judgment, instruction=instruction))
-        check_not_seed(judgment, asked)
-        self._check_asked(project, judgment)
+        if judgment.doc_id == asked.seed and judgment.verdict != "withdrawn":
+            raise BadInputError(
+                f"Document '{judgment.doc_id}' is the seed of '{judgment.query_id}'.",
+                "Judge what is to be like it.",
+            )
+        # An annotator judges what was given to them.
+        is_asked = not project.name or self.person.is_lead or judgment.item in self.pooled(project)
+        if not is_asked and not self._ledger.projects.was_pooled(*project.key, *judgment.item):
+            raise NotAllowedError(
+                f"Document '{judgment.doc_id}' is not in the pool of project '{project.name}' for "
+                f"'{judgment.query_id}'.",
+                "A lead can add it.",
+            )
         if judgment.origin == "audit":
             # Judgments of the project's own queue stay such.
             own = self._ledger.judging.latest(*project.key, judgment.query_id, judgment.annotator)
@@ -161,17 +170,6 @@ class Annotation(ProjectStore):
             self._keep_query(project, judgment.query_id, query)
         store(self._ledger.judging, judgment)
         return judgment
-
-    def _check_asked(self, project: Project, judgment: Judgment) -> None:
-        """Raise NotAllowedError where an annotator judges an item that was not given to them."""
-        if not project.name or self.person.is_lead or judgment.item in self.pooled(project):
-            return
-        if not self._ledger.projects.was_pooled(*project.key, *judgment.item):
-            raise NotAllowedError(
-                f"Document '{judgment.doc_id}' is not in the pool of project '{project.name}' for "
-                f"'{judgment.query_id}'.",
-                "A lead can add it.",
-            )
 
     def undo(
         self,
@@ -235,15 +233,14 @@ class Annotation(ProjectStore):
         check_own(self.person, who)
         opened = self._library.open(project.corpus)
 
-        def lacking() -> Collection[str]:
-            return {*unaskable(opened, self._every_query(project))}
-
         # An import may have dropped some documents, another lens some aspects.
-        pool = self.pooled(project).held_by(opened.row_of, lacking)
+        pool = self.pooled(project).held_by(
+            opened.row_of, lambda: {*unaskable(opened, self._every_query(project))}
+        )
         pool, first = self._mine(project, who, pool, only, keep=True)
         pool.order(project, who, first)  # slow the first time: before the leases are held
         with self._ledger.leases.of(*project.key) as leases:
-            before = leases.pop(key := _lease_key(who, visit), None)
+            before = leases.pop(key := f"{who}\x1f{visit}", None)
             shown = frozenset() if before is None else shown & {*before.items}
             # After the leases: who gave one back has stored their judgments by then.
             current = self._ledger.judging.current(*project.key)
@@ -262,7 +259,7 @@ class Annotation(ProjectStore):
         who = check_annotator(annotator)
         check_own(self.person, who)
         with self._ledger.leases.of(*project.key) as leases:
-            leases.pop(_lease_key(who, visit), None)
+            leases.pop(f"{who}\x1f{visit}", None)
 
     def guideline_template(self, project: Project, aspect: str = "") -> str:
         """A skeleton for the project's guidelines, in Markdown: of one aspect, or for all ("")."""
@@ -282,8 +279,7 @@ class Annotation(ProjectStore):
     @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:
         """How agreement came about; see :func:`agreement_over_time`."""
-        judgments = self.judgments(project)
-        return agreement_over_time(judgments, project.scale, step)
+        return agreement_over_time(self.judgments(project), project.scale, step)
 
     @leads_only
     def agreement(self, project: Project, *, audit: bool = False) -> Agreement:
@@ -320,7 +316,3 @@ class Annotation(ProjectStore):
             query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event
         )
         return self.judge(project, decision, seen=seen)
-
-
-def _lease_key(annotator: str, visit: str) -> str:
-    return f"{annotator}\x1f{visit}"

@@ -21,7 +21,7 @@ from pydantic import (
     ValidationError,
 )
 
-from engine.annotate.adjudication import DECIDED_FIELDS, DecidedQrels, decide, own_grades
+from engine.annotate.adjudication import DECIDED_FIELDS, GRADERS, DecidedQrels, decide, own_grades
 from engine.annotate.projects import (
     MADE,
     PROJECTS,
@@ -106,10 +106,9 @@ def _whole(text: str) -> str:
 
 
 def _as_grade(value: Any) -> int:
-    try:
+    with suppress(ValueError):
         return grade_of(str(value))
-    except ValueError as error:
-        raise ValueError("it is not a whole number") from error
+    raise ValueError("it is not a whole number")
 
 
 Text = Annotated[str, AfterValidator(_whole)]
@@ -215,8 +214,7 @@ class JudgmentImport:
     new_queries: dict[str, Query] = field(default_factory=dict)
     # lines and judgments by what they are about; the last one counts
     rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
-    _problems: list[str] = field(default_factory=list)  # of the first broken lines
-    _broken: int = 0
+    _problems: list[str] = field(default_factory=list)  # of broken lines
     _seeds: list[int] = field(default_factory=list)  # lines that judge the seed of their query
     _changed: list[int] = field(default_factory=list)  # lines that differ from one before
 
@@ -230,9 +228,7 @@ class JudgmentImport:
                 for judgment in from_fields(fields, annotator, adjudicated=adjudicated):
                     self._add(line, judgment)
             except BadInputError as error:
-                self._broken += 1
-                if len(self._problems) < MOST_LISTED:
-                    self._problems.append(f"line {line:,}: {error}" if line else str(error))
+                self._problems.append(f"line {line:,}: {error}" if line else str(error))
 
     def _add(self, line: int, given: Judgment) -> None:
         query = self._query(given)
@@ -240,7 +236,9 @@ class JudgmentImport:
         if query is not None and query.seed == given.doc_id:
             self._seeds.append(line)
             return
-        rows = self.rows.setdefault(_key(judgment), [])
+        is_decision = judgment.origin == "adjudication"
+        key = (*judgment.item, "" if is_decision else judgment.annotator, is_decision)
+        rows = self.rows.setdefault(key, [])
         if given.verdict == "undo":
             rows[:] = [row for row in rows if row[1].event != given.undoes] or [(line, judgment)]
             return
@@ -251,12 +249,11 @@ class JudgmentImport:
 
     def check(self) -> None:
         """Raise BadInputError where a line is broken, or there is no judgment."""
-        if more := self._broken - len(self._problems):
-            self._problems.append(f"And {more:,} more.")
         if self._problems:
-            count = counted(self._broken, "line is", "lines are")
+            count, which = len(self._problems), " ".join(_listed(self._problems))
             raise BadInputError(
-                f"{self.file}: {count} broken and nothing was imported. {' '.join(self._problems)}",
+                f"{self.file}: {counted(count, 'line is', 'lines are')} broken and nothing was "
+                f"imported. {which}",
                 "Correct them and import the file again.",
             )
         if not self.rows:
@@ -265,15 +262,16 @@ class JudgmentImport:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about lines that were left out or replaced."""
-        differ = "from one before about the same item; the last one counts"
-        notes = (
-            (self._seeds, "judgment is/judgments are", "of the query's own seed, and left out"),
-            (self._changed, "line differs/lines differ", differ),
-        )
+        seeds = counted(len(self._seeds), "judgment is", "judgments are")
+        changed = counted(len(self._changed), "line differs", "lines differ")
+        differ = f"{changed} from one before about the same item; the last one counts"
+        notes = {
+            f"{seeds} of the query's own seed, and left out": self._seeds,
+            differ: self._changed,
+        }
         return tuple(
-            f"{counted(len(lines), *what.split('/'))} {words}"
-            + (f" (first: line {lines[0]:,})." if lines[0] else ".")
-            for lines, what, words in notes
+            f"{words} (first: line {lines[0]:,})." if lines[0] else f"{words}."
+            for words, lines in notes.items()
             if lines
         )
 
@@ -287,7 +285,15 @@ class JudgmentImport:
             key = (*row.item, "" if row.decided else row.annotator, row.decided)
             current[key] = judgment or (current.get(key) if row.decided else None)
         last = {key: rows[-1] for key, rows in self.rows.items()}
-        others = {k: row for k, row in last.items() if not _is_known(row[1], current.get(k))}
+
+        def is_known(row: Judgment, here: Judgment | None) -> bool:
+            """Whether a row equals what is stored; missing notes and marks are ignored."""
+            if here is None:
+                return row.verdict == "withdrawn"
+            is_same = _grade_of(row) == _grade_of(here)
+            return is_same and row.note in ("", here.note) and row.marks in ((), here.marks)
+
+        others = {k: row for k, row in last.items() if not is_known(row[1], current.get(k))}
         conflicts = [
             _conflict(*row, current[key], overwrite=overwrite)
             for key, row in others.items()
@@ -296,9 +302,7 @@ class JudgmentImport:
         new = [
             _named(j, taken) for key, (_, j) in others.items() if overwrite or key not in current
         ]
-        more = len(conflicts) - MOST_LISTED
-        listed = conflicts[:MOST_LISTED] + ([f"And {more:,} more."] if more > 0 else [])
-        return new, len(last) - len(others), tuple(listed)
+        return new, len(last) - len(others), tuple(_listed(conflicts))
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -354,20 +358,13 @@ class JudgmentImport:
         )
 
 
-def _key(row: Judgment) -> Key:
-    is_decision = row.origin == "adjudication"
-    return (*row.item, "" if is_decision else row.annotator, is_decision)
+def _listed(sentences: Sequence[str]) -> list[str]:
+    """The first sentences, and how many more there are."""
+    more = len(sentences) - MOST_LISTED
+    return [*sentences[:MOST_LISTED], *[f"And {more:,} more."] * (more > 0)]
 
 
 _grade_of = attrgetter("verdict", "relevance")
-
-
-def _is_known(row: Judgment, here: Judgment | None) -> bool:
-    """Whether a row equals what is stored; missing notes and marks are ignored."""
-    if here is None:
-        return row.verdict == "withdrawn"
-    is_same_grade = _grade_of(row) == _grade_of(here)
-    return is_same_grade and row.note in ("", here.note) and row.marks in ((), here.marks)
 
 
 def _named(row: Judgment, taken: Container[str]) -> Judgment:
@@ -383,13 +380,11 @@ def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: boo
     before, said = f"{row.annotator} took back what was said", grade_words(row)
     if here is not None:
         before = f"{here.annotator} said {grade_words(here)}"
-        if _grade_of(here) == _grade_of(row):
-            said = "the same with another note or other marks"
-    outcome = "the file's counts now" if overwrite else "what is here stays"
-    return (
-        f"{where}: {before} of '{row.doc_id}' for '{row.query_id}' here, and {said} in the file; "
-        f"{outcome}."
-    )
+        same = _grade_of(here) == _grade_of(row)
+        said = "the same with another note or other marks" if same else said
+    now = "the file's counts now" if overwrite else "what is here stays"
+    item = f"of '{row.doc_id}' for '{row.query_id}'"
+    return f"{where}: {before} {item} here, and {said} in the file; {now}."
 
 
 def grade_words(row: Judgment) -> str:
@@ -520,8 +515,7 @@ class JudgmentFiles(ForPerson):
         if per_annotator or annotator:
             judgments = self._projects.judgments(project)
             counting = [j for j in judgments if audit or j.origin != "audit"]
-            own = _of_annotator(project, counting, annotator.strip())
-            exported = form.own(own)
+            exported = form.own(_of_annotator(project, counting, annotator.strip()))
         else:
             exported = form.decided(self.qrels(project, median=median, audit=audit))
         if not exported.judgments:
@@ -529,14 +523,11 @@ class JudgmentFiles(ForPerson):
                 f"Project '{name}' has no grades to export.",
                 " ".join(exported.notes) or "Judge first.",
             )
-        lowest = min(project.scale.values)
-        if not lowest or kind in TABLES:
-            return exported
-        note = (
-            f"The lowest grade of the scale is {lowest}: to programs that take grades from 1 on "
-            "for relevant, all of these are."
-        )
-        return replace(exported, notes=(*exported.notes, note))
+        notes, lowest = exported.notes, min(project.scale.values)
+        if lowest and kind not in TABLES:
+            words = "to programs that take grades from 1 on for relevant, all of these are"
+            notes += (f"The lowest grade of the scale is {lowest}: {words}.",)
+        return replace(exported, notes=notes)
 
     def _hand_over(
         self, project: Project, annotator: str, queries: Mapping[str, Query]
@@ -619,12 +610,11 @@ class JudgmentFiles(ForPerson):
         elif incoming.new_queries:
             self._projects.add_queries(target, incoming.new_queries)
         taken = judging.known(row.event for row in last)
-        added, known, conflicts = 0, 0, tuple[str, ...]()
+        new, known, conflicts = list[Judgment](), 0, tuple[str, ...]()
 
         def change(stored: Changed) -> Iterable[Judgment]:
-            nonlocal added, known, conflicts
+            nonlocal new, known, conflicts
             new, known, conflicts = incoming.compared(stored, taken, overwrite=overwrite)
-            added = len(new)
             return new
 
         if dry_run:
@@ -632,7 +622,7 @@ class JudgmentFiles(ForPerson):
         else:
             judging.change(*target.key, change)
         about = _counts(last), len(incoming.new_queries), target.name
-        return ImportedJudgments(added, known, conflicts, incoming.warnings, *about)
+        return ImportedJudgments(len(new), known, conflicts, incoming.warnings, *about)
 
     def _read(
         self, incoming: JudgmentImport, kind: str, path: Path, annotator: str, *, adjudicated: bool
@@ -704,8 +694,7 @@ class JudgmentFiles(ForPerson):
 
 
 def _counts(judgments: Iterable[Judgment]) -> JudgmentCounts:
-    rows = ((j.item, [j.annotator], grade_words(j)) for j in judgments)
-    return JudgmentCounts.of(rows)
+    return JudgmentCounts.of((j.item, [j.annotator], grade_words(j)) for j in judgments)
 
 
 def _of_annotator(
@@ -757,14 +746,10 @@ class Form:
         if left and self.kind not in TABLES:
             notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
         rows, grades = [*map(to_fields, judgments)], own_grades(judgments, models=True)
-        counts = JudgmentCounts.of(
-            ((query_id, doc_id), [who], grade)
-            for who, by_query in grades.items()
-            for query_id, of_query in by_query.items()
-            for doc_id, grade in of_query.items()
-        )
-        counts = _counts(judgments) if self.kind in TABLES else counts
-        return replace(self._written(rows, FIELDS, grades, notes), counts=counts)
+        exported = self._written(rows, FIELDS, grades, notes)
+        if self.kind not in TABLES:
+            judgments = [j for j in judgments if j.relevance is not None and j.origin in GRADERS]
+        return replace(exported, counts=_counts(judgments))
 
     def _written(
         self,

@@ -89,24 +89,23 @@ def not_held(
 ) -> dict[str, int]:
     """run -> number of documents in its top, over these queries, that the corpus (``known``) lacks;
     only for runs with such documents."""
-    tops = {
-        name: [doc_id for r in rankings if r.query_id in query_ids for doc_id in r.doc_ids[:depth]]
-        for name, rankings in runs.items()
+    counts = {
+        name: sum(d not in known for r in run if r.query_id in query_ids for d in r.doc_ids[:depth])
+        for name, run in runs.items()
     }
-    counts = {name: sum(doc_id not in known for doc_id in top) for name, top in tops.items()}
     return {name: count for name, count in counts.items() if count}
 
 
 def unaskable(corpus: OpenCorpus, queries: Mapping[str, Query]) -> tuple[str, ...]:
     """query_ids that the corpus cannot answer: it lacks the seed, or its lens an aspect."""
-    seeds, aspects = corpus.row_of, {*corpus.aspects}
 
     def is_lacking(query: Query) -> bool:
         parts = () if query.reading == WHOLE else query.reading
         terms = [(part, Term.parse(part)) for part in parts]
         read = (part[1:] if term is None else term.aspect for part, term in terms)
         named = {key.lower() for key in (query.aspect, *read) if key}
-        return (query.seed is not None and query.seed not in seeds) or not named <= aspects
+        has_seed = query.seed is None or query.seed in corpus.row_of
+        return not (has_seed and named.issubset(corpus.aspects))
 
     return tuple(query_id for query_id, query in queries.items() if is_lacking(query))
 
@@ -146,9 +145,9 @@ def tops_of(
 def graded(project: Project, judgments: Iterable[Judgment]) -> dict[str, set[str]]:
     """query_id -> documents with a grade that counts: a model's only where the project says so."""
     documents: dict[str, set[str]] = {}
+    left_out = ("audit",) if project.model_grades else ("audit", "model")
     for judgment in judgments:
-        counts = project.model_grades if judgment.origin == "model" else judgment.origin != "audit"
-        if judgment.relevance in project.scale.values and counts:
+        if judgment.relevance in project.scale.values and judgment.origin not in left_out:
             documents.setdefault(judgment.query_id, set()).add(judgment.doc_id)
     return documents
 
@@ -191,8 +190,7 @@ class PoolFilling(ForPerson):
         total = len(query_ids)
 
         def work(on_progress: Callable[[RunProgress], None], cancelled: Ask) -> PoolFilled:
-            started, before = time.perf_counter(), self._count(project)
-            done = 0
+            started, before, done = time.perf_counter(), self._count(project), 0
             while done < total and not cancelled():
                 self._fill(project, request, [query_ids[done]])
                 done += 1

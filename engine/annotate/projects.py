@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, get_args
+from typing import get_args
 
 from pydantic import TypeAdapter
 
@@ -20,7 +20,6 @@ from engine.annotate.queueing import Pool, first_items, shared_out
 from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError, check_between, check_known, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
@@ -55,8 +54,6 @@ PROJECTS = TypeAdapter(Project)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 HIGHEST = 9
 """The highest grade: one key is one grade."""
-MOST_POOLS = 8
-"""Projects whose pools are kept in memory."""
 ORDERS: tuple[str, ...] = get_args(JudgingOrder)
 
 
@@ -103,10 +100,8 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
         raise BadInputError(
             "The annotator's name holds control characters or broken ones.", "Leave them out."
         )
-    whose = "adjudicated grades" if name.casefold() == ADJUDICATED else ""
-    if is_model(name) and origin != "model":
-        whose = "a language model"
-    if whose:
+    if name.casefold() == ADJUDICATED or (is_model(name) and origin != "model"):
+        whose = "a language model" if is_model(name) else "adjudicated grades"
         raise BadInputError(f"'{name}' is the name of {whose}.", "Judge under a name of your own.")
     return name
 
@@ -209,10 +204,13 @@ def guideline_template(scale: Scale, lens: Lens, aspect: Aspect | None = None) -
     one."""
     names = [other.name for other in lens.aspects if aspect is None or other.key != aspect.key]
     if aspect is None:
-        cells = [(f"{grade.value} {grade.name}", grade.meaning or "…") for grade in scale.grades]
-        rows = [f"| {_cell(name)} | {_cell(meaning)} | … |" for name, meaning in cells]
+        cells = (
+            (f"{grade.value} {grade.name}", grade.meaning or "…", "…") for grade in scale.grades
+        )
+        escaped = ([" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in cells)
+        rows = "\n".join(f"| {' | '.join(row)} |" for row in escaped)
         aspects = f" ({', '.join(names)})" if names else ""
-        return _GUIDELINES["all"].format(aspects=aspects, grades="\n".join(rows))
+        return _GUIDELINES["all"].format(aspects=aspects, grades=rows)
     return _GUIDELINES["aspect"].format(
         name=aspect.name,
         definition=aspect.definition,
@@ -220,10 +218,6 @@ def guideline_template(scale: Scale, lens: Lens, aspect: Aspect | None = None) -
         best=scale.grades[-1].value,
         least=scale.grades[0].value,
     )
-
-
-def _cell(words: str) -> str:
-    return " ".join(words.split()).replace("|", "\\|")
 
 
 _GUIDELINES = {
@@ -245,7 +239,15 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
     ``system`` in a blind project."""
     annotator = check_annotator(judgment.annotator, judgment.origin)
     check_length("event", judgment.event, LONGEST_EVENT)
-    _check_verdict(project, judgment)
+    verdict, relevance, values = judgment.verdict, judgment.relevance, project.scale.values
+    if verdict not in GIVEN:
+        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
+    if verdict != "grade" and relevance is not None:
+        raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
+    # 2.0 and True are equal to some
+    if verdict == "grade" and not (type(relevance) is int and relevance in values):
+        known = f"Grades are {', '.join(map(str, values))}."
+        raise BadInputError(f"The grade is {relevance}.", known)
     if judgment.origin in ("person", "audit"):
         _check_member(project, annotator)
     blind = project.blind and bool(project.name)
@@ -268,28 +270,6 @@ def checked_note(note: str) -> str:
     """The note without control characters; BadInputError when it is too long."""
     check_length("note", note, LONGEST_NOTE)
     return printable(note)
-
-
-def _check_verdict(project: Project, judgment: Judgment) -> None:
-    verdict, relevance, values = judgment.verdict, judgment.relevance, project.scale.values
-    if verdict not in GIVEN:
-        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
-    if verdict != "grade":
-        if relevance is not None:
-            raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
-    elif type(relevance) is not int or relevance not in values:  # 2.0 and True are equal to some
-        raise BadInputError(
-            f"The grade is {relevance}.", f"Grades are {', '.join(map(str, values))}."
-        )
-
-
-def check_not_seed(judgment: Judgment, query: Query) -> None:
-    """BadInputError when a query's own seed is judged; withdrawing is allowed."""
-    if judgment.doc_id == query.seed and judgment.verdict != "withdrawn":
-        raise BadInputError(
-            f"Document '{judgment.doc_id}' is the seed of '{judgment.query_id}'.",
-            "Judge what is to be like it.",
-        )
 
 
 def is_member(project: Project, annotator: str) -> bool:
@@ -322,7 +302,7 @@ def check_decision(
     of_query = judging.latest(*project.key, query_id)
     decided = [j for j in of_query if j.doc_id == doc_id and j.origin == "adjudication"]
     last = decided[-1] if decided else None
-    if last and seen is not None and last.annotator != by and last.event != seen:
+    if last and seen not in (None, last.event) and last.annotator != by:
         raise BadInputError(
             f"{last.annotator} decided about document '{doc_id}' for '{query_id}' in the meantime.",
             "Look at that decision, among those that are decided, and then change it. Nothing was "
@@ -331,11 +311,13 @@ def check_decision(
     people = sorted({j.annotator for j in decided})
     is_new = judgment.verdict == "withdrawn" and by not in people
     if is_new and judging.find(judgment.event) is None:
-        raise BadInputError(
-            f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'.",
+        who = (
             f"It was decided by {', '.join(people)}."
             if people
-            else "There is nothing to take back.",
+            else "There is nothing to take back."
+        )
+        raise BadInputError(
+            f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'.", who
         )
 
 
@@ -369,18 +351,16 @@ def _named(project: Project) -> Project:
 
 def _check_unchanged(before: Project, current: Project) -> None:
     """Refuse a version of a project that is not the current one."""
+    how = "was changed by somebody else"
     if current.deleted and not before.deleted:
-        raise _changed(before, "was deleted")
-    if current.name != before.name:
-        raise _changed(before, f"was renamed to '{current.name}'")
+        how = "was deleted"
+    elif current.name != before.name:
+        how = f"was renamed to '{current.name}'"
     if current != before:
-        raise _changed(before)
-
-
-def _changed(project: Project, how: str = "was changed by somebody else") -> BadInputError:
-    return BadInputError(
-        f"Project '{project.name}' {how} in the meantime.", "Look at it again, and then change it."
-    )
+        raise BadInputError(
+            f"Project '{before.name}' {how} in the meantime.",
+            "Look at it again, and then change it.",
+        )
 
 
 class ProjectStore(ForPerson):
@@ -390,9 +370,7 @@ class ProjectStore(ForPerson):
         self._ledger, self._library = ledger, library
         self._stored = ledger.documents("project", Project)
         self._first = ledger.documents("first items", tuple[Item, ...])
-        self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
         self._pools_lock = threading.Lock()
-        self._pools: Recent[Any, tuple[Any, Pool]] = Recent(MOST_POOLS)
 
     # -- settings --------------------------------------------------------------------------
 
@@ -411,9 +389,7 @@ class ProjectStore(ForPerson):
         """The project of a :attr:`Project.key`; UnknownNameError while it is deleted, whatever
         project has its name now."""
         corpus = self._library.corpus(corpus).name
-        stored: Project | None = self._stored.value(place, corpus)
-        if stored is None:
-            return self.project(corpus, place)
+        stored: Project = self._stored.value(place, corpus) or self.project(corpus, place)
         if stored.deleted:
             raise UnknownNameError(
                 f"The project '{stored.name}' of corpus '{corpus}' was deleted.",
@@ -571,8 +547,8 @@ class ProjectStore(ForPerson):
         self._check_grades(current, checked.scale)
 
         def change(latest: Stored[Project] | None) -> Project:
-            if latest != stored:
-                raise _changed(project)
+            before = Project(corpus, place) if latest is None else latest.value
+            _check_unchanged(current, before)
             return checked
 
         self._stored.change(place, change, author, corpus)
@@ -606,12 +582,8 @@ class ProjectStore(ForPerson):
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """Retired ones included; the same object while nothing changes."""
-        rows = self._ledger.projects.queries(*project.key)
-        held = self._known.get(project.key)
-        if held is None or held[0] is not rows:
-            held = (rows, {row.query_id: _query(row.query) for row in rows})
-            self._known[project.key] = held
-        return held[1]
+        queries: Mapping[str, Query] = self._ledger.projects.queries(*project.key, _queries)
+        return queries
 
     def query(self, project: Project, query_id: str) -> Query:
         """A query of the project. A corpus's own takes in every seed and aspect there is."""
@@ -700,10 +672,9 @@ class ProjectStore(ForPerson):
 
     def pooled(self, project: Project) -> Pool:
         """:meth:`pool` as queues are made of it; the same object while nothing changes."""
-        rows = self._ledger.projects.pool(*project.key)
-        # It takes long, and many may ask at once; kept with the rows, whose id is theirs alone.
-        with self._pools_lock:
-            return self._pools.one((project.key, id(rows)), lambda: (rows, _pool(rows)))[1]
+        with self._pools_lock:  # it takes long, and many may ask at once
+            pool: Pool = self._ledger.projects.pool(*project.key, _pool)
+            return pool
 
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
@@ -730,3 +701,7 @@ def _pool(rows: Iterable[PoolRow]) -> Pool:
 
 
 _query = lru_cache(maxsize=4096)(query_from_json)
+
+
+def _queries(rows: Iterable[ProjectQueryRow]) -> dict[str, Query]:
+    return {row.query_id: _query(row.query) for row in rows}

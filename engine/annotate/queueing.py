@@ -23,6 +23,7 @@ from functools import cached_property
 from threading import Lock
 from typing import NamedTuple
 
+from engine.corpora.recent import Recent
 from engine.types.annotating import (
     FirstItems,
     Item,
@@ -34,7 +35,7 @@ from engine.types.annotating import (
     QueueProgress,
 )
 from storage.documents import key_of
-from storage.judgment_events import CurrentJudgments, tally
+from storage.judgment_events import CurrentJudgments
 from storage.people import SECONDS, Lease
 
 MOST_AHEAD = 60  # items leased at once: six seconds at ten keys a second
@@ -119,10 +120,10 @@ class Pool(Collection[Item]):
     def __init__(self, items: Iterable[PoolItem]) -> None:
         self.items = tuple(items)
         self.numbers = {pooled.item: number for number, pooled in enumerate(self.items)}
-        self._orders: dict[tuple[str, str, tuple[Item, ...]], Order] = {}
+        self._orders: Recent[tuple[str, str, tuple[Item, ...]], Order] = Recent(MOST_ORDERS)
         self._lock = Lock()
         self._held_by: tuple[Container[str], Pool] = ((), self)
-        self._without: dict[tuple[frozenset[str], tuple[Item, ...]], Pool] = {}
+        self._without: Recent[tuple[frozenset[str], tuple[Item, ...]], Pool] = Recent(MOST_ORDERS)
 
     def __contains__(self, item: object) -> bool:
         return item in self.numbers
@@ -154,41 +155,34 @@ class Pool(Collection[Item]):
         out = frozenset(q for q, who in project.assigned.items() if who and annotator not in who)
         if not out:
             return self
-        with self._lock:
-            key, mine = (out, first), self._without.get((out, first))
-            if mine is None:
-                items, everybody = self.items, {*first}
-                mine = Pool(p for p in items if p.query_id not in out or p.item in everybody)
-                self._without = {**dict([*self._without.items()][1 - MOST_ORDERS :]), key: mine}
-            return mine
 
-    def among(self, only: Collection[Item] | None) -> Pool:
-        """Of these items alone; all for None."""
-        if only is None:
-            return self
+        def mine() -> Pool:
+            everybody = {*first}
+            return Pool(p for p in self.items if p.query_id not in out or p.item in everybody)
+
+        return self._without.one((out, first), mine)
+
+    def among(self, only: Collection[Item]) -> Pool:
+        """Of these items alone."""
         numbers = sorted(self.numbers[item] for item in only if item in self.numbers)
         return Pool(map(self.items.__getitem__, numbers))
 
     def order(self, project: Project, annotator: str, first: tuple[Item, ...] = ()) -> Order:
         """See :func:`ordered_items`, after those that everybody judges ``first``; kept, since it
         takes long for many items."""
-        key = (project.order, annotator, first)
-        held = self._orders.get(key)
-        if held is None:
-            ahead = [self[item] for item in sorted(first, key=_of_all)]
-            others = [pooled for pooled in self.items if pooled.item not in {*first}]
-            items = (*ahead, *ordered_items(project, others, annotator))
-            places = array("l", bytes(array("l").itemsize * len(items)))
+
+        def made() -> Order:
+            # those for everybody: queries together, in a random order
+            ahead = sorted(first, key=lambda item: (key_of("", item[0]), key_of("", *item)))
+            everybody = {*first}
+            others = [pooled for pooled in self.items if pooled.item not in everybody]
+            items = (*map(self.__getitem__, ahead), *ordered_items(project, others, annotator))
+            places = array("l", [0]) * len(items)
             for place, pooled in enumerate(items):
                 places[self.numbers[pooled.item]] = place
-            held = Order(items, places)
-            self._orders = {**dict([*self._orders.items()][1 - MOST_ORDERS :]), key: held}
-        return held
+            return Order(items, places)
 
-
-def _of_all(item: Item) -> tuple[str, str]:
-    """Where an item is among those for everybody: queries together, in a random order."""
-    return key_of("", item[0]), key_of("", *item)
+        return self._orders.one((project.order, annotator, first), made)
 
 
 class Queue:
@@ -208,11 +202,9 @@ class Queue:
         self.project, self.annotator, self.pool = project, annotator, pool
         self._first, self.everybody = first, frozenset(first)
         self.annotated = current.annotated
+        own, self._spread = current.of(annotator, pool)
         # own judgments by item, without adjudications, in order of arrival
-        self.said, self._own, self._all = current.of(annotator, pool)
-        if self._own["audit"] and not audit:
-            self.said = {item: j for item, j in self.said.items() if j.origin != "audit"}
-            self._own = tally(self.said.values(), pool, self.annotated)
+        self.said = {item: j for item, j in own.items() if audit or j.origin != "audit"}
 
     @property
     def items(self) -> Sequence[PoolItem]:
@@ -234,7 +226,7 @@ class Queue:
         """How many annotations the pool lacks, but for items that everybody judges."""
         needed, annotated = self.project.per_item, self.annotated
         first = sum(max(0, needed - annotated.get(item, 0)) for item in self._first)
-        return sum((needed - n) * self._all[n] for n in range(needed)) - first
+        return sum((needed - n) * self._spread[n] for n in range(needed)) - first
 
     @property
     def first_due(self) -> list[Item]:
@@ -257,16 +249,17 @@ class Queue:
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        own, lacking = self._own, range(self.project.per_item)
-        done = own["grade"] + own["skip"] + own["unsure"]
-        enough = sum(self.annotated.get(i, 0) >= self.project.per_item for i in self.first_due)
-        last = (j for item, j in reversed(self.said.items()) if item in self.pool)
+        own, needed = [j for j in self.said.values() if j.item in self.pool], self.project.per_item
+        enough = sum(self.annotated.get(i, 0) >= needed for i in self.first_due)
+        lacking = sum(self._spread[n] for n in range(needed))
+        lacking -= sum(self.annotated.get(j.item, 0) < needed for j in own)
+        verdicts = Counter(judgment.verdict for judgment in own)
         return QueueProgress(
-            done=done,
-            total=done + enough + sum(self._all[n] - own[n] for n in lacking),
-            skipped=own["skip"],
-            unsure=own["unsure"],
-            per_minute=pace(itertools.islice(last, PACE_OVER + 1)),
+            done=len(own),
+            total=len(own) + enough + lacking,
+            skipped=verdicts["skip"],
+            unsure=verdicts["unsure"],
+            per_minute=pace(own[-PACE_OVER - 1 :]),
         )
 
 
@@ -362,21 +355,18 @@ def find_progress(
     here = {judgment.annotator for judgment in own if judgment.origin == "person"}
     judging = project.annotators or tuple(p.annotator for p in people if p.annotator in here)
     by_all = Counter(j.item for j in own if j.annotator in judging)
-    needs = {item: _needed(project, item) for item in pool}
-    needs |= {item: max(project.per_item, len(judging)) for item in first}
+    needed = project.per_item
+    # no more than people whom an item is assigned to
+    assigned = {q: min(needed, len(people)) for q, people in project.assigned.items() if people}
+    needs = {item: assigned.get(item[0], needed) for item in pool}
+    needs |= {item: max(needed, len(judging)) for item in first}
     judged = sum(by_all[item] >= max(1, len(judging)) for item in first)
     return ProjectProgress(
         people=tuple(people),
         items=len(needs),
-        complete=sum(annotated[item] >= needed for item, needed in needs.items()),
-        annotations=sum(min(annotated[item], needed) for item, needed in needs.items()),
+        complete=sum(annotated[item] >= many for item, many in needs.items()),
+        annotations=sum(min(annotated[item], many) for item, many in needs.items()),
         needed=sum(needs.values()),
         extra=sum(max(0, n - needs[item]) for item, n in annotated.items()),
         first=FirstItems(len(first), judged, judging) if first else None,
     )
-
-
-def _needed(project: Project, item: Item) -> int:
-    """How many annotations an item needs: no more than people whom it is assigned to."""
-    people = project.assigned.get(item[0], ())
-    return min(project.per_item, len(people)) if people else project.per_item

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import rispy
@@ -21,7 +22,7 @@ from bibtexparser.model import Entry, Field
 from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of, first_last, web_address
 from engine.collections.judgment_formats import csv_lines, json_lines
 from engine.config import ASSETS
-from engine.errors import BadInputError, SeedLensError, UnknownNameError
+from engine.errors import BadInputError, SeedLensError, check_known
 from engine.queries import query_to_dict
 from engine.text import escaped_address, plain
 from engine.types.documents import Document, reference
@@ -68,7 +69,7 @@ _OWN = ("doc_id", "title", "text", "year", "authors", "url")
 
 
 class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
-    def set_header(self, count: int) -> str:  # noqa: ARG002 - theirs
+    def set_header(self, _: int) -> str:
         """Records are not numbered."""
         return ""
 
@@ -101,12 +102,8 @@ def csl_item(document: Document) -> CslItem:
         for name, value in document.metadata.items()
     }
     container = _first(known, _CONTAINERS)
-    undivided = [
-        name
-        for kind in ("family_names", "organisations")
-        for name in known.get(kind, "").split("; ")
-        if name
-    ]
+    kinds = ("family_names", "organisations")
+    undivided = [name for kind in kinds for name in known.get(kind, "").split("; ") if name]
     dois = (doi_in(known.get(name)) for name in DOIS)
     editors = _first(known, ("editor", "editors", "secondary_authors"))
     item: CslItem = {
@@ -295,20 +292,15 @@ def to_citations(kept: Kept, style: str, *, page: bool = False) -> str:
             f"Take at most {MOST_CITED:,}, or export BibTeX, RIS or CSL-JSON.",
         )
 
-    items = [
-        {name: value for name, value in item.items() if name not in ("abstract", "note")}
-        for item in csl_items(kept)
-    ]
+    left_out = ("abstract", "note")
+    items = [{k: v for k, v in item.items() if k not in left_out} for item in csl_items(kept)]
     sheet = ASSETS / "citations" / f"{style}.csl"
     as_page = ["--standalone", "--metadata=pagetitle:References"] if page else []
+    options = ["--citeproc", f"--csl={sheet}", "--wrap=none", *as_page]
+    how: Any = {"format": "csljson", "verify_format": False, "sandbox": True}
     try:
         text = pypandoc.convert_text(
-            json.dumps(items),
-            "html" if page else "plain",
-            format="csljson",
-            verify_format=False,
-            sandbox=True,
-            extra_args=["--citeproc", f"--csl={sheet}", "--wrap=none", *as_page],
+            json.dumps(items), "html" if page else "plain", extra_args=options, **how
         )
     except (OSError, RuntimeError) as error:
         raise SeedLensError(
@@ -360,23 +352,27 @@ Titles = Mapping[Query, str]
 """Of the seeds of searches."""
 
 
-def to_markdown(heading: str, steps: Sequence[Query] | None, kept: Kept, titles: Titles) -> str:
-    """A readable account."""
+def to_markdown(
+    kept: Kept,
+    titles: Titles,
+    steps: Sequence[Query] | None,
+    heading: str,
+    corpora: Mapping[str, str],
+) -> str:
+    """A readable account, in which corpora have their titles."""
     lines = [f"# {plain(heading)}", ""]
     if steps is not None:
         lines += ["## Searches", ""]
-    for number, query in enumerate(steps or (), start=1):
-        lines.append(
-            f"{number}. {_searched(query, titles)}, {query.system}, "
-            f"steer {query.steer:g}, corpus {plain(query.corpus)}"
-        )
-        if query.instruction:
-            lines.append(f"   > {plain(query.instruction)}")
-    if steps is not None:
+        for number, query in enumerate(steps, start=1):
+            where = plain(corpora.get(query.corpus, query.corpus))
+            searched = f"{_searched(query, titles)}, {query.system}, steer {query.steer:g}"
+            lines.append(f"{number}. {searched}, corpus {where}")
+            if query.instruction:
+                lines.append(f"   > {plain(query.instruction)}")
         lines += ["", "## Reading list", ""]
     for one in kept:
-        corpus, document = one.corpus, one.document
-        where = f"({plain(corpus)}: {plain(document.doc_id)})"
+        document, corpus = one.document, plain(corpora.get(one.corpus, one.corpus))
+        where = f"({corpus}: {plain(document.doc_id)})"
         lines.append(f"- {reference(document, document.url)} {where}")
         if one.note:
             lines.append(f"  > {plain(one.note)}")
@@ -401,7 +397,7 @@ def _searched(query: Query, titles: Titles) -> str:
     return f"{plain(seed)} — similar in {plain(wanted)}"
 
 
-def to_jsonl(heading: str, steps: Sequence[Query] | None, kept: Kept, titles: Titles) -> str:  # noqa: ARG001
+def to_jsonl(kept: Kept, titles: Titles, steps: Sequence[Query] | None) -> str:
     """One JSON object a line: the searches (``"type": "search"``), then the kept documents."""
     rows: list[dict[str, object]] = [
         {"type": "search", "title": titles.get(q), **query_to_dict(q)} for q in steps or ()
@@ -428,32 +424,25 @@ _REFERENCES: dict[str, Callable[[Kept], str]] = {
 }
 
 
-_ACCOUNTS = {"markdown": to_markdown, "jsonl": to_jsonl}
-
-
 def export_kept(
     kind: str,
     kept: Kept,
     titles: Titles,
     steps: Sequence[Query] | None = None,
     heading: str = "Exploration",
+    corpora: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Kept documents, after the searches of a trail, in one of :data:`EXPORT_FORMATS`."""
-    if kind in _REFERENCES:
-        return _REFERENCES[kind](kept)
-    if kind in _ACCOUNTS:
-        return _ACCOUNTS[kind](heading, steps, kept, titles)
-    raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(EXPORT_FORMATS)}.")
+    check_known("format", kind, EXPORT_FORMATS)
+    if kind == "markdown":
+        return to_markdown(kept, titles, steps, heading, corpora)
+    return to_jsonl(kept, titles, steps) if kind == "jsonl" else _REFERENCES[kind](kept)
 
 
 def export_documents(kind: str, kept: Callable[[], Iterable[KeptDocument]]) -> Iterator[str]:
-    """Documents with all fields in one of :data:`DOCUMENT_FORMATS`, part by part.
-
-    JSONL and CSV, which import reads back, hold one document at a time.
-
-    Args:
-        kept: called repeatedly: the columns of a CSV need all documents.
-    """
+    """Documents with all fields in one of :data:`DOCUMENT_FORMATS`, part by part: JSONL and CSV,
+    which import reads back, hold one at a time. ``kept`` is called again for the columns of a
+    CSV."""
     if kind == "jsonl":
         yield from json_lines(document_fields(one.document) for one in kept())
     elif kind == "csv":

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
+from operator import attrgetter
+from typing import Any
 
 from engine.annotate.annotation import Annotation
 from engine.annotate.projects import one_line
@@ -16,7 +18,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.explorations.reading_lists import ReadingLists, Trail, check_owner
 from engine.permissions import check_sees
 from engine.queries import check_text, query_id
-from engine.types.annotating import Judgment
+from engine.types.annotating import Judgment, Verdict
 from engine.types.limits import LONGEST_TRAIL, MOST_NAME, MOST_REFERENCES
 from engine.types.people import ForPerson
 from engine.types.searches import KeptDocument, Query, SavedSearch, TrailInfo
@@ -30,13 +32,8 @@ MOST_TRAILS = 50
 
 
 class Notebook(ForPerson):
-    """The ledger as explorers use it.
-
-    An ``owner`` is whose a trail or search is without login; with login it is the person.
-
-    Args:
-        annotator: whose grades are stored by default.
-    """
+    """The ledger as explorers use it. An ``owner`` is whose a trail or search is without login;
+    with login it is the person."""
 
     def __init__(
         self,
@@ -63,19 +60,14 @@ class Notebook(ForPerson):
     ) -> Judgment:
         """Store a grade of the corpus's scale, or None to take one back; see
         :meth:`Annotation.judge`."""
-        judgment = Judgment(
-            query_id(query),
-            doc_id,
-            annotator or self._own(self._annotator),
-            relevance,
-            "withdrawn" if relevance is None else "grade",
-            note,
-            rank=rank,
-            system=query.system,
-        )
-        annotation = self._annotation
+        who: str = annotator or self._own(self._annotator)
+        verdict: Verdict = "withdrawn" if relevance is None else "grade"
+        given = (relevance, verdict, note)
+        shown: Any = {"rank": rank, "system": query.system}
+        judgment = Judgment(query_id(query), doc_id, who, *given, **shown)
         query = replace(query, corpus=self._library.stored_name(query.corpus))
-        return annotation.judge(annotation.project(query.corpus), judgment, query)
+        project = self._annotation.project(query.corpus)
+        return self._annotation.judge(project, judgment, query)
 
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
         """The annotator's current grades for a query, by doc_id, without adjudications."""
@@ -95,15 +87,14 @@ class Notebook(ForPerson):
         """Change one's own trail; with login, all others are read-only."""
 
         def changed(stored: Stored[Trail] | None) -> Trail | None:
-            owner = "" if stored is None else stored.owner
+            whose, before = (stored.owner, stored.value) if stored else ("", Trail())
             remedy = "Start a trail of your own from a search of it."
-            check_owner(self.person.name, owner, "trail", remedy)
-            before = Trail() if stored is None else stored.value
+            check_owner(self.person.name, whose, "trail", remedy)
             after = change(before)
             return None if after == before else after
 
         known = self._trails.get(trail_id)
-        first = self._own(owner) if known is None or not known.owner else ""
+        first = "" if known and known.owner else self._own(owner)
         self._trails.change(trail_id, changed, first)
 
     def add_step(self, trail_id: str, query: Query) -> None:
@@ -122,33 +113,22 @@ class Notebook(ForPerson):
 
     def trails(self, owner: str | None = None) -> list[TrailInfo]:
         """The trails that were used last, the latest search first, without single searches that
-        keep no document.
-
-        Args:
-            owner: "" for those made without login; None for everybody's.
-        """
+        keep no document; ``owner`` "" for those made without login, None for everybody's."""
         owner = self.person.name or owner
         kept = Counter(self._reading_lists.trails_of_items(owner))
 
         def is_listed(one: Stored[Trail]) -> bool:
             trail, many = one.value, len(one.value.searches)
-            return not trail.deleted and (
-                many > 1 or (many == 1 and bool(kept[one.key] or trail.name))
-            )
+            alone = many == 1 and not kept[one.key] and not trail.name
+            return not trail.deleted and many > 0 and not alone
 
-        listed = islice(filter(is_listed, self._trails.newest(owner)), MOST_TRAILS)
-        found = [
-            TrailInfo(
-                one.key,
-                one.value.name,
-                tuple(dict.fromkeys(self.seed_titles(one.value.searches))),
-                len(one.value.searches),
-                kept[one.key],
-                one.value.searched or one.time,
-            )
-            for one in list(listed)
-        ]
-        return sorted(found, key=lambda trail: trail.time, reverse=True)
+        found = []
+        for one in [*islice(filter(is_listed, self._trails.newest(owner)), MOST_TRAILS)]:
+            trail, time = one.value, one.value.searched or one.time
+            seeds = tuple(dict.fromkeys(self.seed_titles(trail.searches)))
+            about = trail.name, seeds, len(trail.searches), kept[one.key], time
+            found.append(TrailInfo(one.key, *about))
+        return sorted(found, key=attrgetter("time"), reverse=True)
 
     def trail_name(self, trail_id: str) -> str:
         """What the trail is called; "" when it has no name."""
@@ -191,9 +171,8 @@ class Notebook(ForPerson):
 
     def export_trail(self, trail_id: str, kind: str) -> str:
         """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/searches.py``)."""
-        return self._reading_lists.exported(
-            kind, self._reading_lists.kept_on(trail_id), self.trail(trail_id)
-        )
+        lists = self._reading_lists
+        return lists.exported(kind, lists.kept_on(trail_id), self.trail(trail_id))
 
     def export_documents(self, corpus: str, doc_ids: Sequence[str], kind: str) -> str:
         """Documents of a corpus in one of the forms of ``EXPORT_FORMATS``, in their order."""
@@ -203,8 +182,7 @@ class Notebook(ForPerson):
                 f"Take at most {MOST_REFERENCES:,}; a CSV file has all.",
             )
         documents = self._library.open(corpus).documents(doc_ids)
-        kept = [KeptDocument(corpus, one) for one in documents]
-        return self._reading_lists.exported(kind, kept, ())
+        return self._reading_lists.exported(kind, [KeptDocument(corpus, d) for d in documents], ())
 
     def export_corpus(
         self, corpus: str, kind: str = "jsonl", doc_ids: Sequence[str] | None = None

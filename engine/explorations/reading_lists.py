@@ -39,7 +39,6 @@ class Item:
 
     @property
     def place(self) -> Place:
-        """Corpus and doc_id."""
         return (self.corpus, self.doc_id)
 
     @property
@@ -121,13 +120,8 @@ class ReadingLists(ForPerson):
     # Lists
 
     def lists(self, owner: str | None = "") -> list[ReadingListInfo]:
-        """The first list, then the others by name.
-
-        Args:
-            owner: None for everybody's; with login it is the person.
-        """
-        first = self.info()
-        found = map(_info, self._all(self.person.name or owner))
+        """The first list, then the others by name; ``owner`` None for everybody's."""
+        first, found = self.info(), map(_info, self._all(self.person.name or owner))
         others = [one for one in found if not one.deleted and one.list_id != first.list_id]
         return [first, *sorted(others, key=lambda one: one.name.casefold())]
 
@@ -137,13 +131,10 @@ class ReadingLists(ForPerson):
 
     def named(self, name: str, owner: str | None = None) -> ReadingListInfo:
         """The list of this id or name, one's own first; BadInputError where several have the name.
-
-        Args:
-            owner: of lists to be known by their names, as for :meth:`lists`.
-        """
-        lists, own = self.lists(owner), self.lists()
+        ``owner`` as for :meth:`lists`."""
+        lists = self.lists(owner)
         known = [one for one in lists if one.list_id == name]
-        for some in (own, lists):
+        for some in (self.lists(), lists):
             known = known or [one for one in some if one.name.casefold() == name.casefold()]
         if len(known) > 1:
             ids = ", ".join(one.list_id for one in known)
@@ -178,12 +169,8 @@ class ReadingLists(ForPerson):
     def documents(
         self, list_id: str = "", tag: str = "", order: str = LIST_ORDERS[0]
     ) -> list[KeptDocument]:
-        """The documents of a list; those of a corpus that is gone are left out.
-
-        Args:
-            tag: only those with this tag.
-            order: one of ``LIST_ORDERS``: "hand", "year" (newest first) or "title".
-        """
+        """The documents of a list, or those with a tag, in one of ``LIST_ORDERS``; those of a
+        corpus that is gone are left out."""
         items = (one for one in self._find(list_id).value.kept if not tag or tag in one.tags)
         found = self._documents(items)
         if order == "year":
@@ -227,11 +214,7 @@ class ReadingLists(ForPerson):
         evidence: tuple[str, str] | None = None,
     ) -> None:
         """Keep documents at the end of a list; one that was removed is back at its place.
-
-        Args:
-            query: the search that they were found by.
-            evidence: passages of the seed and of the document.
-        """
+        ``query`` found them; ``evidence`` has passages of the seed and of the document."""
         opened = self._library.open(corpus)
         known = map(opened.known, doc_ids)
         new = [Item(opened.name, one, "", True, (), query, evidence, trail) for one in known]
@@ -244,11 +227,8 @@ class ReadingLists(ForPerson):
     def annotate(
         self, list_id: str, corpus: str, doc_id: str, note: str, before: str | None = None
     ) -> None:
-        """Set the reader's note; BadInputError when it is too long.
-
-        Args:
-            before: the note that was changed: where it is another one by now, both are kept.
-        """
+        """Set the reader's note; BadInputError when it is too long. ``before`` is the note that
+        was changed: where it is another one by now, both are kept."""
         note = checked_note(note).strip()
 
         def change(one: Item) -> Item:
@@ -275,7 +255,8 @@ class ReadingLists(ForPerson):
             items = [item for item in one.items if item.place != (corpus, doc_id)]
             places = [item.place for item in items]
             at = places.index(before) if before in places else len(items)
-            return replace(one, items=(*items[:at], *moved, *items[at:]))
+            items[at:at] = moved
+            return replace(one, items=tuple(items))
 
         self._change(list_id, change)
 
@@ -295,9 +276,8 @@ class ReadingLists(ForPerson):
         def undo() -> None:
             if not copy:
                 self._change_item(list_id, place, lambda one: replace(one, kept=True))
-            self._change_item(
-                target, place, lambda one: there[0] if there else replace(one, kept=False)
-            )
+            before = there[0] if there else None
+            self._change_item(target, place, lambda one: before or replace(one, kept=False))
 
         return undo
 
@@ -319,24 +299,10 @@ class ReadingLists(ForPerson):
         """Kept documents as a file, after the searches of a trail."""
         from engine.explorations.exports import export_kept
 
-        names = self._library.titles() if kind == "markdown" else {}  # that is for people
-
-        def called(query: Query) -> Query:
-            return replace(query, corpus=names.get(query.corpus, query.corpus))
-
         queries = [*(steps or ()), *(one.query for one in kept if one.query is not None)]
         pairs = zip(queries, self.seed_titles(queries), strict=True)
-        titles = {called(query): title for query, title in pairs if query.seed}
-        kept = [
-            replace(
-                one,
-                corpus=names.get(one.corpus, one.corpus),
-                query=one.query and called(one.query),
-            )
-            for one in kept
-        ]
-        steps = None if steps is None else list(map(called, steps))
-        return export_kept(kind, kept, titles, steps, heading)
+        titles = {query: title for query, title in pairs if query.seed}
+        return export_kept(kind, kept, titles, steps, heading, self._library.titles())
 
     def seed_titles(self, queries: Sequence[Query]) -> list[str]:
         """What to call the seed of each query: its title, or the beginning of its text."""
@@ -359,13 +325,11 @@ class ReadingLists(ForPerson):
         first = self._first.value(self.person.name) or ""
         key = list_id or first
         found = self._stored.get(key) or self._of_trail(key)
-        if found is None and key == first:
-            return Stored(key, ReadingList(), self.person.name, datetime.now(UTC))
-        if found is None:
+        if found is None and key != first:
             raise UnknownNameError(
                 f"There is no reading list '{list_id}'.", "List them: seedlens reading-list list"
             )
-        return found
+        return found or Stored(key, ReadingList(), self.person.name, datetime.now(UTC))
 
     def _of_trail(self, trail_id: str) -> Stored[ReadingList] | None:
         trail = self._trails.get(trail_id)
@@ -418,13 +382,10 @@ class ReadingLists(ForPerson):
         self._check_own(known)
         key = known.key
         if not key:  # an id that nobody guesses: it is a link
-            self._first.change(
-                person, lambda one: None if one else secrets.token_urlsafe(9), person
-            )
+            new = secrets.token_urlsafe(9)
+            self._first.change(person, lambda one: None if one else new, person)
             key = self._first.value(person) or ""
-        self._stored.change(
-            key, lambda stored: change((known if stored is None else stored).value), known.owner
-        )
+        self._stored.change(key, lambda stored: change((stored or known).value), known.owner)
 
     def _change_item(self, list_id: str, place: Place, change: Callable[[Item], Item]) -> None:
         def changed(one: ReadingList) -> ReadingList:
@@ -447,7 +408,7 @@ class ReadingLists(ForPerson):
 
 
 def _info(found: Stored[ReadingList]) -> ReadingListInfo:
-    kept, owner, time = found.value.kept, found.owner, found.time
-    tags = sorted({tag for one in kept for tag in one.tags}, key=str.casefold)
-    name, deleted = found.value.name, found.value.deleted
-    return ReadingListInfo(found.key, name, len(kept), tuple(tags), owner, time, deleted)
+    one, kept = found.value, found.value.kept
+    tags = tuple(sorted({tag for item in kept for tag in item.tags}, key=str.casefold))
+    about = found.owner, found.time, one.deleted
+    return ReadingListInfo(found.key, one.name, len(kept), tags, *about)

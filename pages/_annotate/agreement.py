@@ -18,7 +18,6 @@ from engine.types.annotating import (
     AgreementMeasure,
     AgreementPoint,
     ModelCheck,
-    PersonProgress,
     Project,
     Scale,
 )
@@ -98,11 +97,10 @@ def _pairs(result: Agreement, scale: Scale) -> None:
         for pair in sorted(result.pairs, key=result.with_model)  # people first
     }
     pair = select("Pair", names, "annotate_pair", label_visibility="collapsed")
-    cells = _cells(result.pairs[pair])
-    frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
+    rows = [{"Measure": what, "Value": value} for what, value in _cells(result.pairs[pair]).items()]
     left, right = st.columns(2, gap="small")
     with left:
-        table(frame, "annotate_pair_table", f"Agreement of {names[pair]}", {})
+        grid(rows, "annotate_pair_table", f"Agreement of {names[pair]}")
     with right:
         st.html(confusion_html(pair, result.grades, result.confusion[pair], scale))
 
@@ -121,7 +119,7 @@ def _human(explorer: Explorer, project: Project) -> None:
     if not rows:
         return
     st.header("Leave-one-out", anchor=False, help=HUMAN)
-    frame = pd.DataFrame(
+    measured = [
         {
             "Annotator": who,
             NDCG: scores.metrics[NDCG],
@@ -131,13 +129,10 @@ def _human(explorer: Explorer, project: Project) -> None:
             "Queries": len(scores.per_query),
         }
         for who, scores in rows.items()
-    ).astype({NDCG: "float64", "p-MRR": "float64"})
-    text = st.column_config.TextColumn
-    config = {
-        "95 % interval": text(help=f"Of {NDCG}, over queries."),
-        "p-MRR interval": text(help="Of p-MRR, over queries."),
-    }
-    table(frame, "annotate_human", "Leave-one-out measures of each annotator", config)
+    ]
+    frame, what = floats(measured, NDCG, "p-MRR"), "Leave-one-out measures of each annotator"
+    config = {"95 % interval": f"Of {NDCG}, over queries."}
+    table(frame, "annotate_human", what, config | {"p-MRR interval": "Of p-MRR, over queries."})
 
 
 def confusion_html(
@@ -148,19 +143,17 @@ def confusion_html(
 ) -> Html:
     """Counts of items by the two grades that they got; the darker, the more."""
     most = max((n for row in counts for n in row), default=0) or 1
-    names = {grade.value: grade.name for grade in scale.grades}
-
-    def cell(items: int, same: bool) -> Html:
-        share = f"--share:{100 * items / most:.0f}%"
-        return el("td.same" if same else "td", f"{items:,}" if items else "·", style=share)
-
-    rows = [
-        (
-            f"{grade} {names.get(grade, '')}",
-            *(cell(n, at == grade) for at, n in zip(grades, row, strict=True)),
-        )
-        for grade, row in zip(grades, counts, strict=True)
-    ]
+    names, rows = {grade.value: grade.name for grade in scale.grades}, []
+    for grade, row in zip(grades, counts, strict=True):
+        cells = [
+            el(
+                "td.same" if at == grade else "td",
+                f"{items:,}" if items else "·",
+                style=f"--share:{100 * items / most:.0f}%",
+            )
+            for at, items in zip(grades, row, strict=True)
+        ]
+        rows.append((f"{grade} {names.get(grade, '')}", *cells))
     words = f"Rows: grades of {pair[0]}. Columns: grades of {pair[1]}. They agree on the diagonal."
     heads = [el("td"), *(el("th", g, scope="col", title=names.get(g)) for g in grades)]
     label = f"Grades of {pair[0]} and {pair[1]}"
@@ -187,47 +180,45 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         empty(f"No items to judge yet. Fill the pool.{stored}")
         return
     share = progress.annotations / progress.needed if progress.needed else 0.0
+    extra = f"; {progress.extra:,} extra" if progress.extra else ""
     words = (
         f" {progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
-        f"{progress.complete:,} of {counted(progress.items, 'item')} complete"
-        + (f"; {progress.extra:,} extra" if progress.extra else "")
-        + (f". {progress.first}" if progress.first else ".")
+        f"{progress.complete:,} of {counted(progress.items, 'item')} complete{extra}. "
+        f"{progress.first or ''}"
     )
     bar = el("span", style=f"width:{100 * share:.0f}%")
     name = f"{share:.0%} of the annotations"
     facts(el("span.sl-meter", bar, role="img", aria_label=name), words)
     st.header("People", anchor=False)
     if progress.people:
+        rows = [
+            {
+                "Annotator": person.annotator,
+                "Share": round(100 * person.share),
+                "Progress": person.queue.done / (person.queue.total or 1),
+                "Assigned": person.queue.total,
+                "Done": person.queue.done,
+                "Graded": person.graded,
+                "Skipped": person.queue.skipped,
+                "Unsure": person.queue.unsure,
+                "Pace": person.queue.per_minute,
+                "Last active": person.last,
+            }
+            for person in progress.people
+        ]
+        frame = floats(rows, "Pace").astype({"Last active": "datetime64[ns, UTC]"})
         column = st.column_config
         config: dict[str, Any] = {name: column.Column(help=words) for name, words in _HELP.items()}
         config["Share"] = column.NumberColumn(format="%d %%", help=_HELP["Share"])
         config["Progress"] = column.ProgressColumn(format="percent", min_value=0, max_value=1)
         config["Pace"] = column.NumberColumn(format="%.1f", help=_HELP["Pace"])
         config["Last active"] = column.DatetimeColumn(format="distance")
-        rows = map(_person, progress.people)
-        frame = floats([*rows], "Pace").astype({"Last active": "datetime64[ns, UTC]"})
         look: Any = {"column_config": config, "placeholder": "–", "height": "content"}
         grid(frame, "annotate_people", "Progress of each person", **look)
     else:
         empty("No judgments yet.")
     st.header("Agreement over time", anchor=False, help=WORDS)
     _over_time(explorer, view, project)
-
-
-def _person(person: PersonProgress) -> dict[str, object]:
-    queue = person.queue
-    return {
-        "Annotator": person.annotator,
-        "Share": round(100 * person.share),
-        "Progress": queue.done / queue.total if queue.total else 0.0,
-        "Assigned": queue.total,
-        "Done": queue.done,
-        "Graded": person.graded,
-        "Skipped": queue.skipped,
-        "Unsure": queue.unsure,
-        "Pace": queue.per_minute,
-        "Last active": person.last,
-    }
 
 
 def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None:
@@ -237,10 +228,9 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
         empty(no_agreement_words(project))
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        look: Any = {"format_func": AGREEMENT_MEASURES.__getitem__, "width": 260}
-        control(view, "measure", st.selectbox, "Measure", MEASURES, **look)
-        look = {"format_func": STEPS.__getitem__, "required": True}
-        control(view, "step", st.segmented_control, "Points", list(STEPS), **look)
+        measures = {name: AGREEMENT_MEASURES[name] for name in MEASURES}
+        control(view, "measure", st.selectbox, "Measure", measures, width=260)
+        control(view, "step", st.segmented_control, "Points", STEPS, required=True)
     found = [(p, next(m for m in p.measures if m.name == view.measure)) for p in points]
     title, undefined = AGREEMENT_MEASURES[view.measure], undefined_words(found)
     heads, numbers = ("items", "until", title, "low", "high"), (title, "low", "high")
@@ -249,10 +239,9 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     point, measure = found[-1]
     over = f"over {counted(point.items, 'item')} with two or more grades"
     words = f"Now {number(measure.value)} {over}. {undefined}"
-    name, about = f"{title} over time", f"Project {project.name}. {undefined}".strip()
-    draw = partial(agreement_chart, title=title, by_day=by_day)
-    at: Any = {"alt": f"{name}. {words}", "key": "annotate_over_time"}
-    frame_chart(frame, draw, "agreement-over-time", name, about, **at)
+    name, draw = f"{title} over time", partial(agreement_chart, title=title, by_day=by_day)
+    about = ("agreement-over-time", name, f"Project {project.name}. {undefined}".strip())
+    frame_chart(frame, draw, *about, alt=f"{name}. {words}", key="annotate_over_time")
     facts(words)
     with st.expander("Points as table"):
         table(frame, "annotate_points", name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,10 +10,10 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import Disagreement, Judgment, Project, Scale
+from engine.types.annotating import Disagreement, Project, Scale
 from engine.types.searches import Query
 from pages._annotate.annotate_url import found, is_lead
-from pages._annotate.judging_data import DocumentCache, is_plain, seed_data, seeds_of
+from pages._annotate.judging_data import is_plain, seed_data, seed_of
 from pages._common.components import component
 from pages._common.document_view import by_role
 from pages._common.kit import Fields, Html, button, el, empty, facts, html, submit
@@ -52,8 +52,7 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
     document = explorer.library.open(project.corpus).document(item.doc_id)
     seed_card = None
     if query is not None:
-        cache = DocumentCache(project.corpus)
-        seed = seeds_of(explorer, cache, {item.query_id: query})[item.query_id]
+        seed = seed_of(explorer, query, {})
         asked = seed_data(item.query_id, query, seed, lens)
         on = {number for number, row in enumerate(asked["sentences"]) if row["on"]}
         seed_card = by_role(kicker_of(query, asked), seed, lens, on)
@@ -63,7 +62,10 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
         for span in at.keys() & judgment.marks:
             marked.setdefault(at[span], []).append(judgment.annotator)
     st.html(el("div.sl-papers", seed_card, by_role("Candidate", document, lens, marked, marked)))
-    st.html(said_html(judgment_rows(item.said, project.scale)))
+    names = [f"{j.annotator}{' (a model)' * (j.origin == 'model')}" for j in item.said]
+    grades = (j.verdict if j.relevance is None else j.relevance for j in item.said)
+    notes = (judgment.note for judgment in item.said)
+    st.html(said_html(zip(names, grades, notes, strict=True), project.scale))
     _decision(explorer, project, who, item)
 
 
@@ -117,22 +119,14 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         button("Undo decision", f"annotate_decide_back_{place}", back, type="tertiary")
 
 
-def judgment_rows(said: Sequence[Judgment], scale: Scale) -> Iterable[tuple[str, str, str]]:
-    """Who judged, the grade in words, and the note."""
+def said_html(rows: Iterable[tuple[str, str | int, str]], scale: Scale) -> Html:
+    """What each one said, side by side: who, the grade or a verdict without one, and a note."""
     names = {grade.value: grade.name for grade in scale.grades}
-    for judgment in said:
-        grade: str = judgment.verdict
-        if judgment.relevance is not None:
-            name = names.get(judgment.relevance, "not of this scale")
-            grade = f"{judgment.relevance} · {name}"
-        origin = " (a model)" if judgment.origin == "model" else ""
-        yield f"{judgment.annotator}{origin}", grade, judgment.note
 
+    def box(who: str, grade: str | int, note: str) -> Html:
+        if isinstance(grade, int):
+            grade = f"{grade} · {names.get(grade, 'not of this scale')}"
+        about = el("div.who", who), el("div.grade", grade)
+        return el("div", *about, note and el("p.note", note))
 
-def said_html(rows: Iterable[tuple[str, str, str]]) -> Html:
-    """What each one said, side by side. ``rows``: who, the grade, and a note."""
-    boxes = (
-        el("div", el("div.who", who), el("div.grade", grade), note and el("p.note", note))
-        for who, grade, note in rows
-    )
-    return html(el("div.sl-said", boxes))
+    return html(el("div.sl-said", (box(*row) for row in rows)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -61,10 +61,6 @@ def _parts(node: SyntaxTreeNode) -> list[Node | str]:
     return [made]
 
 
-MOST_HELD, HELD_CHARS = 2_000, 10_000_000
-"""Documents kept ready for one visit, and the characters of their texts together: some 50 MB."""
-
-
 def to_key(item: Item) -> str:
     """An item as one string.
 
@@ -81,43 +77,6 @@ def from_key(key: object) -> Item | None:
     except (TypeError, ValueError):
         return None
     return (query_id, doc_id) if isinstance(query_id, str) and isinstance(doc_id, str) else None
-
-
-@dataclass
-class DocumentCache:
-    """Documents of one corpus, kept for a visit: the same ones are shown again and again."""
-
-    corpus: str
-    held: dict[str, Document] = field(default_factory=dict)
-    version: str = ""  # of the corpus that they are from; "" before the first
-
-    def is_old(self, explorer: Explorer) -> bool:
-        """Whether the corpus was changed since: what is kept may be said otherwise there."""
-        return self.version not in ("", explorer.library.open(self.corpus).identity)
-
-    def renew(self, explorer: Explorer) -> bool:
-        """Forget documents of another version; returns whether there was one."""
-        old = self.is_old(explorer)
-        if old:
-            self.held.clear()
-        self.version = explorer.library.open(self.corpus).identity
-        return old
-
-    def get(self, explorer: Explorer, doc_ids: Iterable[str]) -> dict[str, Document]:
-        """doc_id -> document; UnknownNameError for one that the corpus does not hold."""
-        wanted = list(dict.fromkeys(doc_ids))
-        missing = [doc_id for doc_id in wanted if doc_id not in self.held]
-        if missing:
-            chars = sum(len(document.text) for document in self.held.values())
-            if len(self.held) + len(missing) > MOST_HELD or chars > HELD_CHARS:
-                self.held.clear()
-                missing = wanted
-            opened = explorer.library.open(self.corpus)
-            for doc_id in missing:
-                if doc_id not in opened.row_of:
-                    opened.document(doc_id)  # says that it is not there
-            self.held.update((d.doc_id, d) for d in opened.documents(missing))
-        return {doc_id: self.held[doc_id] for doc_id in wanted}
 
 
 def item_data(
@@ -193,22 +152,14 @@ def _asked(query: Query, lens: Lens, aspect: Aspect | None) -> str:
     return " ".join([*(words or [usual]), *without, *marks])
 
 
-def seeds_of(
-    explorer: Explorer, documents: DocumentCache, queries: Mapping[str, Query]
-) -> dict[str, Document]:
-    """query_id -> its seed; a pasted text is split into sentences as one."""
-    stored = documents.get(explorer, [q.seed for q in queries.values() if q.seed is not None])
-    seeds = {}
-    for query_id, query in queries.items():
-        if query.seed is not None:
-            seeds[query_id] = stored[query.seed]
-        else:
-            key = f"\x00{query_id}"  # no doc_id begins so
-            if key not in documents.held:
-                text = explorer.searcher(documents.corpus).encode_text(query.text or "")
-                documents.held[key] = text.document
-            seeds[query_id] = documents.held[key]
-    return seeds
+def seed_of(explorer: Explorer, query: Query, texts: dict[str, Document]) -> Document:
+    """The seed of a query; a pasted text is split into sentences once, and kept in ``texts``."""
+    if query.seed is not None:
+        return explorer.document(query.corpus, query.seed)
+    text = query.text or ""
+    if text not in texts:
+        texts[text] = explorer.searcher(query.corpus).encode_text(text).document
+    return texts[text]
 
 
 def evidence_data(
@@ -217,14 +168,13 @@ def evidence_data(
     """The passages of seed and candidate that are alike, the best first; None without a query."""
     if item[0] not in queries:
         return None
-    sent: dict[str, Any] = {"key": to_key(item), "pairs": [], "message": ""}
-    query = queries[item[0]]
+    query, pairs, message = queries[item[0]], list[dict[str, Any]](), ""
     searcher = explorer.searcher(query.corpus)
     try:
         stage = searcher.first_stage(replace(query, offset=0, k=1, filters=()))
         only = [ranked._replace(doc_id=item[1]) for ranked in stage.ranking[:1]]
-        results = searcher.page(stage, only).results if only else ()
+        for result in searcher.page(stage, only).results if only else ():
+            pairs += [document_view.evidence(pair, lens) for pair in result.evidence]
     except SeedLensError as error:  # judging goes on without it
-        return {**sent, "message": str(error)}
-    pairs = (pair for result in results for pair in result.evidence)
-    return {**sent, "pairs": [document_view.evidence(pair, lens) for pair in pairs]}
+        message = str(error)
+    return {"key": to_key(item), "pairs": pairs, "message": message}

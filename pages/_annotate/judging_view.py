@@ -18,16 +18,16 @@ import streamlit as st
 from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
 from engine.types.annotating import Item, Judgment, Project
+from engine.types.documents import Document
 from engine.types.limits import LONGEST_NOTE
 from pages._annotate.annotate_url import is_lead, step_button
 from pages._annotate.judging_data import (
-    DocumentCache,
     evidence_data,
     from_key,
     item_data,
     nodes,
     seed_data,
-    seeds_of,
+    seed_of,
     spans_of,
     to_key,
 )
@@ -41,7 +41,6 @@ _ANSWER, _LAST = "annotate_answer", "annotate_last"
 
 
 _COMPONENT = component("annotate", "keys")
-
 # Outside the fragment, so that what it sends runs the whole page.
 _RUN_PAGE = st.components.v2.component(
     "seedlens_annotate_run",
@@ -57,7 +56,6 @@ class JudgingSession:
 
     project: Project
     who: str
-    documents: DocumentCache
     at: Item | None = None  # the item shown
     evidence: Item | None = None  # the item for which evidence was asked
     done: set[str] = field(default_factory=set)  # events that were stored or refused
@@ -67,6 +65,8 @@ class JudgingSession:
     shown: frozenset[Item] = frozenset()  # that the browser may show before the next answer
     unstored: frozenset[Item] = frozenset()  # of which it said what could not be stored yet
     leased: bool = False  # items are leased to it, or it waits for some
+    version: str = ""  # of the corpus as shown; "" before the first item
+    texts: dict[str, Document] = field(default_factory=dict)  # pasted ones that are seeds
 
     @property
     def id(self) -> str:
@@ -104,7 +104,7 @@ def judging_view(
     """The queue under the keys, and what runs the page where the browser gets no answer."""
     _RUN_PAGE(key="annotate_run_page", on_run_change=lambda: None)
     # Where somebody is in a project; the first time, at the item of the link.
-    new = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
+    new = JudgingSession(project, who, at=start, only=only)
     session = _sessions().setdefault(new.id, new)
     leave(explorer, but=session)
     _judging_view(explorer, session)
@@ -135,14 +135,13 @@ def _judging_view(explorer: Explorer, session: JudgingSession) -> None:
         # Leads may change it at any time.
         session.project = explorer.annotation.at(*session.project.key)
         try:
-            data = view_data(explorer, session)
+            st.session_state[_LAST] = view_data(explorer, session)
         except StorageError as error:
-            data = st.session_state.get(_LAST, {})
-            if data.get("id") != session.id:
+            if st.session_state.get(_LAST, {}).get("id") != session.id:
                 raise
             # What is shown stays; the next answer brings what comes after it.
             answer = replace(answer, message=str(error), retry=True)
-        st.session_state[_LAST] = data
+        data = st.session_state[_LAST]
         is_over = not data["next"] and data["waiting"] is None and session.only is None
         leads = is_over and is_lead(session.project, session.who)
         with st.container():  # always there: the queue below it keeps its place
@@ -177,8 +176,7 @@ def receive(explorer: Explorer, session: JudgingSession, sent: Mapping[str, Any]
             message, retry = f"Not saved yet: {error}", True
             break
         except (SeedLensError, KeyError, TypeError, ValueError) as error:
-            known = isinstance(error, SeedLensError)
-            message = str(error) if known else "Invalid judgment."
+            message = str(error) if isinstance(error, SeedLensError) else "Invalid judgment."
             refused.append(str(event.get("key", "")))
         session.done.add(name)
         settled.append(name)
@@ -208,33 +206,28 @@ def _judge(
     explorer: Explorer, session: JudgingSession, name: str, event: Mapping[str, Any]
 ) -> None:
     query_id, doc_id = str(event["query_id"]), str(event["doc_id"])
-    if event["marks"] and session.documents.is_old(explorer):
+    opened = explorer.library.open(session.project.corpus)
+    if event["marks"] and session.version not in ("", opened.identity):
         raise BadInputError(
             f"Document '{doc_id}' was marked before its corpus was imported again.",
             "Reload it, then mark again.",
         )
-    document = session.documents.get(explorer, [doc_id])[doc_id]
-    judgment = Judgment(
-        query_id,
-        doc_id,
-        session.who,
-        event["relevance"],
-        event["verdict"],
-        str(event["note"]),
-        tuple(spans_of(event["marks"], document)),
-        origin="person" if session.only is None else "audit",
-        seconds=float(event["seconds"]),
-        event=name,
-    )
+    marks = spans_of(event["marks"], opened.document(doc_id))
+    said = (event["relevance"], event["verdict"], str(event["note"]), marks)
+    how: Any = {"origin": "person" if session.only is None else "audit", "event": name}
+    how["seconds"] = float(event["seconds"])
+    judgment = Judgment(query_id, doc_id, session.who, *said, **how)
     explorer.annotation.judge(session.project, judgment)
 
 
 def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
     """All that is shown: the item at hand, what comes, what was before."""
     annotation, project, who = explorer.annotation, session.project, session.who
-    if session.documents.renew(explorer):
+    opened = explorer.library.open(project.corpus)
+    if session.version not in ("", opened.identity):
         session.held = frozenset()  # of before
-    lens = explorer.library.lens(project.corpus)
+        session.texts.clear()
+    session.version, lens = opened.identity, opened.lens
     unsettled = session.shown | session.unstored
     share = annotation.share(project, who, session.visit, session.at, unsettled, session.only)
     queue, due, queries = share.queue, list(share.next), annotation.queries(project)
@@ -247,9 +240,10 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
     }
     at = session.at if session.at in pool else None
     wanted = _wanted(at, [i for i in due if i not in session.held], past, later.values())
-    documents = session.documents.get(explorer, [doc_id for _, doc_id in wanted])
+    found = opened.documents([opened.known(doc_id) for _, doc_id in wanted])
+    documents = {document.doc_id: document for document in found}
     asked = {query_id: queries[query_id] for query_id, _ in wanted}
-    seeds = seeds_of(explorer, session.documents, asked)
+    seeds = {name: seed_of(explorer, query, session.texts) for name, query in asked.items()}
     evidence, session.evidence = session.evidence, None  # it is sent once
 
     def sent(item: Item) -> dict[str, Any]:
@@ -258,7 +252,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
 
     return {
         "id": session.id,
-        "version": session.documents.version,
+        "version": session.version,
         "annotator": who,
         "scale": [asdict(grade) for grade in project.scale.grades],
         "guidelines": {key: nodes(text) for key, text in project.guidelines.items()},
@@ -286,10 +280,8 @@ def waiting_words(elsewhere: int, minutes: float) -> dict[str, str] | None:
     if not elsewhere:
         return None
     last = "The last item is" if elsewhere == 1 else f"The last {elsewhere:,} items are"
-    return {
-        "title": f"{last} with other annotators",
-        "words": f"Released after {minutes:g} minutes of inactivity.",
-    }
+    words = f"Released after {minutes:g} minutes of inactivity."
+    return {"title": f"{last} with other annotators", "words": words}
 
 
 def _wanted(

@@ -17,7 +17,7 @@ from engine.types.annotating import DEEPEST_POOL, PoolJob, PoolRequest, Project,
 from engine.types.searches import Query
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.judging_data import is_plain
-from pages._common.document_view import seed_finder, shortened, title_of
+from pages._common.document_view import seed_finder
 from pages._common.filter_panel import PageFilters
 from pages._common.kit import button, facts, grid, line, select, submit
 from pages._common.shared import error_boundary, note, system_label, with_marks
@@ -45,8 +45,7 @@ SAID = "annotate_pool_said"
 
 def pool(explorer: Explorer, project: Project, who: str) -> None:
     """Queries on the left, the pool on the right; what is in it, and who judges it, below."""
-    said = st.session_state.pop(SAID, "")
-    jobs = explorer.annotation.filling.jobs
+    jobs, what_stays = explorer.annotation.filling.jobs, "The pool and its judgments are kept."
     job = jobs.latest(project.key)
 
     def how_far(job: PoolJob) -> str:
@@ -61,33 +60,20 @@ def pool(explorer: Explorer, project: Project, who: str) -> None:
         new = counted(job.report.added, "document is", "documents are")
         return f"{new} new in the pool." + f" {left} not reached." * bool(job.report.left)
 
-    JobCard(
-        lambda: jobs.latest(project.key),
-        key="annotate_fill",
-        label="Filling the pool",
-        line=how_far,
-        cancel=jobs.cancel,
-        ended=outcome,
-        dismiss=jobs.dismiss,
-        what_stays="The pool and its judgments are kept.",
-        poll=0.5,
-    ).show(job)
-    busy = job is not None and job.running
+    look: Any = {"key": "annotate_fill", "label": "Filling the pool", "what_stays": what_stays}
+    look |= {"line": how_far, "ended": outcome, "cancel": jobs.cancel, "dismiss": jobs.dismiss}
+    JobCard(lambda: jobs.latest(project.key), poll=0.5, **look).show(job)
     queries = explorer.annotation.queries(project)
-    if said:
+    if said := st.session_state.pop(SAID, ""):
         note(said)
     left, right = st.columns(2, gap="large")
     with left, error_boundary():
         _add_queries(explorer, project)
     with right, error_boundary():
-        _fill(explorer, project, list(queries), busy=busy)
-    if queries:
+        _fill(explorer, project, [*queries], busy=job is not None and job.running)
+    for part in (_table, _people, _unjudged) if queries else ():
         with error_boundary():
-            _table(explorer, project, queries)
-        with error_boundary():
-            _people(explorer, project, list(queries), who)
-        with error_boundary():
-            _unjudged(explorer, project, list(queries))
+            part(explorer, project, queries, who)
 
 
 # -- queries -------------------------------------------------------------------------------------
@@ -116,15 +102,10 @@ def _add_queries(explorer: Explorer, project: Project) -> None:
             label = "Document IDs or Explore links, one per line"
             look: Any = {"placeholder": seed, "key": "annotate_seeds", "height": 104}
             st.text_area(label, help="Links include aspect, instruction and sentences.", **look)
-        st.multiselect(
-            "Aspects",
-            list(names),
-            [usual] if usual else None,
-            format_func=lambda key: with_marks(names[key]),
-            key="annotate_aspects",
-            placeholder="None: whole document",
-            help="Adds a query per ID and aspect. None: similarity of whole documents.",
-        )
+        look = {"key": "annotate_aspects", "placeholder": "None: whole document"}
+        look["format_func"] = lambda key: with_marks(names[key])
+        look["help"] = "Adds a query per ID and aspect. None: similarity of whole documents."
+        st.multiselect("Aspects", list(names), [usual] if usual else None, **look)
         submit("Add queries", "annotate_add_queries", add)
     others = {  # other projects among them
         info.key: f"{info.name}: {counted(info.queries, 'query', 'queries')}"
@@ -156,11 +137,6 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
         for name in (f"{key}_options", key):
             state[name] = list(dict.fromkeys((*state.get(name, ()), query)))
 
-    def title(query: Query) -> str:
-        if query.seed is None:
-            return with_marks(shortened(query.text or ""))
-        return with_marks(title_of(explorer.document(corpus, query.seed)))
-
     seed_finder(
         *(explorer, corpus),
         key="annotate_finder",
@@ -168,8 +144,9 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
         on_document=lambda doc_id: choose(Query(corpus, seed=doc_id)),
         on_text=lambda text_id: choose(Query(corpus, text=explorer.notebook.text(text_id))),
     )
-    shown = "None yet. Find some above."
-    st.multiselect("Chosen seeds", options, key=key, placeholder=shown, format_func=title)
+    look: Any = {"key": key, "placeholder": "None yet. Find some above."}
+    look["format_func"] = lambda query: with_marks(explorer.notebook.seed_title(query))
+    st.multiselect("Chosen seeds", options, **look)
 
 
 def _in_aspects(query: Query, aspects: Sequence[str]) -> list[Query]:
@@ -226,9 +203,8 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
 
     def fill() -> None:
         state, where = st.session_state, explorer.parse_filters(AnnotateView.read().where)
-        chosen = (state[f"annotate_{one}"] for one in ("systems", "depth", "variants"))
-        systems, depth, variants = chosen
-        request = PoolRequest(tuple(systems), int(depth), tuple(variants), filters=where)
+        systems, variants = (tuple(state[f"annotate_{one}"]) for one in ("systems", "variants"))
+        request = PoolRequest(systems, int(state["annotate_depth"]), variants, filters=where)
         _start(explorer, project, request, query_ids)
 
     with st.form("annotate_pool", border=False, clear_on_submit=False):
@@ -252,7 +228,7 @@ def _start(
     st.session_state.pop(UNJUDGED, None)
 
 
-def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
+def _table(explorer: Explorer, project: Project, queries: dict[str, Query], _: str) -> None:
     annotation = explorer.annotation
     counts = Counter(item.query_id for item in annotation.pool(project))
     by_people = (j for j in annotation.judgments(project) if j.origin not in ("model", "audit"))
@@ -277,20 +253,20 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
     grid(rows, "annotate_queries_table", "Queries and their pools", height=height)
 
 
-def _people(explorer: Explorer, project: Project, query_ids: Sequence[str], who: str) -> None:
+def _people(explorer: Explorer, project: Project, queries: dict[str, Query], who: str) -> None:
     """Who judges which queries, and the link that annotators open."""
     annotation, state = explorer.annotation, st.session_state
     keys = "annotate_assign_queries", "annotate_assign_people"
     st.header("People", anchor=False)
 
     def assign() -> None:
-        queries, people = (state[key] for key in keys)
-        annotation.assign(project, dict.fromkeys(queries or query_ids, people), who)
+        chosen, people = (state[key] for key in keys)
+        annotation.assign(project, dict.fromkeys(chosen or queries, people), who)
 
     with st.form("annotate_assign", border=False):
         left, right = st.columns(2, gap="large")
         look: Any = {"format_func": with_marks, "placeholder": "All"}
-        left.multiselect("Queries to assign", query_ids, key=keys[0], **look)
+        left.multiselect("Queries to assign", [*queries], key=keys[0], **look)
         look = {"accept_new_options": not project.annotators, "placeholder": "Everybody"}
         right.multiselect("Assign to", project.annotators, key=keys[1], **look)
         with line():
@@ -304,7 +280,7 @@ def _people(explorer: Explorer, project: Project, query_ids: Sequence[str], who:
     st.code(f"{address}?{params}", language=None, wrap_lines=True)
 
 
-def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
+def _unjudged(explorer: Explorer, project: Project, queries: dict[str, Query], _: str) -> None:
     """What a system ranks high that nobody judged: evaluating it now would be unfair to it."""
     st.header("Unjudged documents", anchor=False)
     st.caption("Unjudged documents count as not relevant.")
@@ -317,16 +293,15 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
     key, unjudged = st.session_state.get(UNJUDGED, (None, ()))
     if key != project.key or not unjudged:
         return
-    pooled = {i.item for i in explorer.annotation.pool(project)}
-    rows = []
+    pooled, rows, judged = explorer.annotation.pooled(project), [], f"Judged@{unjudged[0].k}"
     for one in unjudged:
-        missing = {(q, d) for q, ids in one.missing.items() for d in ids}
-        counts = {"Unjudged": len(missing), "Not in pool": len(missing - pooled)}
-        rows.append({"System": one.system, f"Judged@{one.k}": one.judged, **counts})
-    config = {f"Judged@{unjudged[0].k}": st.column_config.NumberColumn(format="%.2f")}
+        missing = [(q, d) in pooled for q, ids in one.missing.items() for d in ids]
+        counts = {"Unjudged": len(missing), "Not in pool": missing.count(False)}
+        rows.append({"System": one.system, judged: one.judged, **counts})
+    config = {judged: st.column_config.NumberColumn(format="%.2f")}
     alt = "Unjudged documents by system"
     grid(rows, "annotate_unjudged_table", alt, column_config=config)
     if any(row["Not in pool"] for row in rows):
-        request = PoolRequest(tuple(h.system for h in unjudged), unjudged[0].k)
-        start: Any = (_start, explorer, project, request, query_ids)
+        request = PoolRequest(tuple(one.system for one in unjudged), unjudged[0].k)
+        start: Any = (_start, explorer, project, request, [*queries])
         button("Add missing documents", "annotate_fill_unjudged", *start)

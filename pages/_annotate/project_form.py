@@ -36,9 +36,10 @@ def scale_lines(scale: Scale) -> str:
     0 Not relevant
     1 Relevant
     """
-    meanings = (f": {grade.meaning}" if grade.meaning else "" for grade in scale.grades)
-    pairs = zip(scale.grades, meanings, strict=True)
-    return "\n".join(f"{grade.value} {grade.name}{meaning}" for grade, meaning in pairs)
+    return "\n".join(
+        f"{grade.value} {': '.join(filter(None, (grade.name, grade.meaning)))}"
+        for grade in scale.grades
+    )
 
 
 def read_scale(lines: str) -> Scale:
@@ -66,6 +67,11 @@ def read_names(text: str) -> tuple[str, ...]:
     """
     parts = text.replace("\n", ",").split(",")
     return tuple(dict.fromkeys(name.strip() for name in parts if name.strip()))
+
+
+def joined(name: str) -> str:
+    """What was entered as a name, without spaces."""
+    return "-".join(name.split())
 
 
 def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool) -> None:
@@ -112,7 +118,7 @@ def _whole(explorer: Explorer, project: Project, who: str) -> None:
     annotation = explorer.annotation
 
     def named(do: Callable[[Project, str, str], Project], done: str) -> None:
-        made = do(project, "-".join(st.session_state["annotate_other_name"].split()), who)
+        made = do(project, joined(st.session_state["annotate_other_name"]), who)
         open_project(made, "project")
         st.session_state[_SAVED] = f"{done} {made.name}."
 
@@ -143,7 +149,7 @@ def _restore(explorer: Explorer, corpus: str, who: str) -> None:
     """One line for every deleted project; with a field where another one has its name."""
 
     def restore(gone: Project, key: str) -> None:
-        name = "-".join(str(st.session_state.get(key, "")).split())
+        name = joined(st.session_state.get(key, ""))
         open_project(explorer.annotation.restore(gone, who, name), "judge")
 
     taken = {project.name for project in explorer.annotation.projects(corpus)}
@@ -174,9 +180,8 @@ def _basics(project: Project, fields: Fields, *, is_new: bool) -> None:
     words = "Can edit, adjudicate and see others' grades. Empty: everyone."
     leads.text_input("Leads", ", ".join(project.leads), key=fields("leads"), help=words)
     number, first, order = st.columns([2, 2, 3], vertical_alignment="bottom")
-    words = "Annotators per item. Agreement needs at least 2."
-    label, key = "Annotations per item", fields("per_item")
-    number.number_input(label, 1, 20, project.per_item, key=key, help=words)
+    words, bounds = "Annotators per item. Agreement needs at least 2.", (1, 20, project.per_item)
+    number.number_input("Annotations per item", *bounds, key=fields("per_item"), help=words)
     words = "Everybody judges this random sample first, so that agreement is known early."
     bounds = ("First items for everybody", 0, MOST_FIRST, project.first)
     first.number_input(*bounds, key=fields("first"), help=words)
@@ -205,14 +210,9 @@ def _guidelines(explorer: Explorer, project: Project, lens: Lens, fields: Fields
         # Set in the session, it would replace what a page that was open at a restart holds.
         begun = "" if key in st.session_state else project.guidelines.get(aspect, "")
         with tab:
-            st.text_area(
-                f"Guidelines: {name}",
-                begun,
-                330,
-                key=key,
-                label_visibility="collapsed",
-                placeholder="What makes a document relevant here, and what does not?",
-            )
+            words = "What makes a document relevant here, and what does not?"
+            look: Any = {"label_visibility": "collapsed", "placeholder": words}
+            st.text_area(f"Guidelines: {name}", begun, 330, key=key, **look)
             label = f"Insert template: {escape_label(name)}"
             words = "Adds headings, a table of the grades and places for examples."
             at = f"annotate_template_{aspect}_{fields.place}"
@@ -231,19 +231,12 @@ def _scale(project: Project, kind: str, lines: str) -> Scale:
 
 def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
     """What the form says, as a project."""
-    scale = _scale(project, given["scale"], given["grades"])
-    name = project.name or "-".join(str(given["name"]).split())
-    guides = {a: given[f"guide_{a}"] for a in ("", *(aspect.key for aspect in lens.aspects))}
+    as_given = ("per_item", "first", "order", "blind", "model_grades")
     return replace(
         project,
-        name=name,
-        guidelines={aspect: text for aspect, text in guides.items() if text.strip()},
-        scale=scale,
-        annotators=read_names(given["annotators"]),
-        leads=read_names(given["leads"]),
-        per_item=int(given["per_item"]),
-        first=int(given["first"]),
-        order=given["order"],
-        blind=bool(given["blind"]),
-        model_grades=bool(given["model_grades"]),
+        name=project.name or joined(given["name"]),
+        guidelines={a: given[f"guide_{a}"] for a in ("", *(aspect.key for aspect in lens.aspects))},
+        scale=_scale(project, given["scale"], given["grades"]),
+        **{name: read_names(given[name]) for name in ("annotators", "leads")},
+        **{name: given[name] for name in as_given},
     )

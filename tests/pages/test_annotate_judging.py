@@ -10,7 +10,7 @@ from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.decide import kicker_of
-from pages._annotate.judging_data import DocumentCache, from_key, seed_data, to_key
+from pages._annotate.judging_data import from_key, seed_data, to_key
 from pages._annotate.judging_view import JudgingSession, receive, view_data
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
@@ -27,7 +27,7 @@ def project(small_copy):
 
 
 def sit_down(project, who="Ada"):
-    return JudgingSession(project, who, DocumentCache(project.corpus))
+    return JudgingSession(project, who)
 
 
 def message(turn, *events, **more):

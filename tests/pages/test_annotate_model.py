@@ -5,7 +5,7 @@ import pytest
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate import assessor
-from pages._annotate.judging_data import DocumentCache, from_key
+from pages._annotate.judging_data import from_key
 from pages._annotate.judging_view import JudgingSession, receive, view_data
 from tests.fakes.model_answers import MODEL, Knowledge, grades_by
 from tests.fakes.model_server import serving
@@ -80,7 +80,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(gr
     assert "hidden until you finish" in shown(page)
     assert "exports and agreement leave them out" in shown(page)
     _, items = page.session_state[assessor._SAMPLE]
-    place = JudgingSession(project, "Ada", DocumentCache("small"), only=items)
+    place = JudgingSession(project, "Ada", only=items)
     data = view_data(graded, place)
     assert data["progress"]["total"] == 4
     assert {from_key(key) for key in data["next"]} == set(items)
