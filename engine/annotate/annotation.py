@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
-from engine.annotate.adjudication import find_disagreements
-from engine.annotate.agreement import agreement_over_time, find_agreement
+from engine.annotate.adjudication import agreement_over_time, find_agreement, find_disagreements
 from engine.annotate.judgment_io import JudgmentFiles
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
+    Pool,
     PoolFilling,
+    Queue,
     Searcher,
+    Share,
     but_seed,
     check_pool,
+    find_progress,
+    find_share,
     find_unjudged,
     graded,
     retrieved,
@@ -30,7 +34,6 @@ from engine.annotate.projects import (
     guideline_template,
     store,
 )
-from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, check_length

@@ -15,8 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, create_model
 
-from engine.annotate.adjudication import Decision, decide, graded_by_model
-from engine.annotate.agreement import check_model, models_of
+from engine.annotate.adjudication import Decision, check_model, decide, graded_by_model, models_of
 from engine.annotate.pool import Searcher, unaskable
 from engine.annotate.projects import (
     BUILT,

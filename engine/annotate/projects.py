@@ -16,7 +16,7 @@ from typing import get_args
 
 from pydantic import TypeAdapter
 
-from engine.annotate.queueing import Pool, first_items, shared_out
+from engine.annotate.pool import Pool, first_items, shared_out
 from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus

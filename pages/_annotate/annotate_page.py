@@ -10,7 +10,8 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from pages._annotate import agreement, assessor, decide, exchange_files, pool_form, project_form
+from pages._annotate import agreement, assessor, exchange_files
+from pages._annotate import project as project_page
 from pages._annotate.annotate_url import (
     FOR_LEADS,
     NEW,
@@ -26,7 +27,7 @@ from pages._annotate.annotate_url import (
     set_annotator,
     step_button,
 )
-from pages._annotate.judging_view import judging_view, leave
+from pages._annotate.judging import judging_view, leave
 from pages._common.kit import button, dim, empty, line, select
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.state import corpus_box
@@ -164,14 +165,14 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     if view.part != "judge":
         leave(explorer)
     if view.part == NEW:
-        project_form.project_form(explorer, Project(view.corpus), who, is_new=True)
+        project_page.project_form(explorer, Project(view.corpus), who, is_new=True)
     elif view.part == "project" and project.name:
-        project_form.project_form(explorer, project, who, is_new=False)
+        project_page.project_form(explorer, project, who, is_new=False)
     elif view.part == "agreement":
         with st.container(key="annotate_agreement"):
             agreement.agreement(explorer, project)
     elif view.part == "disagreements":
-        decide.disagreements(explorer, project, who)
+        agreement.disagreements(explorer, project, who)
     elif view.part == "files":
         exchange_files.files(explorer, project, who)
     elif not project.name and may_lead():
@@ -183,7 +184,7 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     elif view.part == "progress":
         agreement.dashboard(explorer, view, project)
     elif view.part == "pool":
-        pool_form.pool(explorer, project, who)
+        project_page.pool(explorer, project, who)
     elif view.part == "model":
         assessor.model(explorer, project, who)
     else:

@@ -21,10 +21,9 @@ from engine.types.annotating import (
     Project,
 )
 from engine.types.models import Estimate
-from pages._annotate.agreement import WORDS, aspects_table, confusion_html
+from pages._annotate.agreement import WORDS, aspects_table, confusion_html, said_html
 from pages._annotate.annotate_url import AnnotateView
-from pages._annotate.decide import said_html
-from pages._annotate.judging_view import judging_view
+from pages._annotate.judging import judging_view
 from pages._common.document_view import by_role, title_of
 from pages._common.kit import button, dim, el, empty, facts, line, select
 from pages._common.shared import error_boundary, show_problem, with_marks

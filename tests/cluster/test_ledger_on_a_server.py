@@ -11,7 +11,7 @@ from engine.errors import CorpusBusyError
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from pages._annotate.judging_view import JudgingSession, receive, view_data
+from pages._annotate.judging import JudgingSession, receive, view_data
 from tests.cli.command_line import assert_refused, run_inside, write_lines
 from tests.pages.test_annotate_judging import grade, message
 from tests.support import make_explorer, wait_until

@@ -9,9 +9,8 @@ from engine.errors import BadInputError
 from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
 from engine.types.people import Person
 from engine.types.searches import Query
-from pages._annotate.judging_data import nodes
-from pages._annotate.pool_form import CHOSEN, read_seeds
-from pages._annotate.project_form import read_scale, scale_lines
+from pages._annotate.judging import nodes
+from pages._annotate.project import CHOSEN, read_scale, read_seeds, scale_lines
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.visits import address, click, judged_on, param, run, shown, visit
 from tests.support import wait_until
@@ -372,7 +371,7 @@ def holes_page(explorer, key):
 
 
 def decide_page(explorer, project):
-    from pages._annotate.decide import disagreements
+    from pages._annotate.agreement import disagreements
 
     disagreements(explorer, project, "Ada")
 

@@ -9,9 +9,8 @@ from engine.lenses.definitions import POSTS
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from pages._annotate.decide import kicker_of
-from pages._annotate.judging_data import from_key, seed_data, to_key
-from pages._annotate.judging_view import JudgingSession, receive, view_data
+from pages._annotate.agreement import kicker_of
+from pages._annotate.judging import JudgingSession, from_key, receive, seed_data, to_key, view_data
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 

@@ -5,8 +5,7 @@ import pytest
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate import assessor
-from pages._annotate.judging_data import from_key
-from pages._annotate.judging_view import JudgingSession, receive, view_data
+from pages._annotate.judging import JudgingSession, from_key, receive, view_data
 from tests.fakes.model_answers import MODEL, Knowledge, grades_by
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import SEED

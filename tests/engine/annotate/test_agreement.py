@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from engine.annotate.agreement import (
+from engine.annotate.adjudication import (
     ALPHA,
     FLEISS,
     KAPPAS,

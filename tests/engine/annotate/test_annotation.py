@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.annotate.queueing import Pool, Queue, pace
+from engine.annotate.pool import Pool, Queue, pace
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import (
     BINARY,

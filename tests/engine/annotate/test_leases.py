@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engine.annotate.queueing import MOST_AHEAD, Pool, Queue, find_share
+from engine.annotate.pool import MOST_AHEAD, Pool, Queue, find_share
 from engine.types.annotating import Item, Judgment, PoolItem, Project, Source
 from storage import people as storage_people
 from storage.judgment_events import CurrentJudgments

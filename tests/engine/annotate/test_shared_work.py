@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.annotate.queueing import first_items, shared_out
+from engine.annotate.pool import first_items, shared_out
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import FirstItems, Judgment, PoolRequest, Project
 from engine.types.searches import Query
