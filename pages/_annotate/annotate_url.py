@@ -39,6 +39,9 @@ COOKIE = "seedlens_annotator"
 colleague's link judges under a name of their own."""
 
 
+_NOWHERE = {"query": "", "doc": "", "sample": ""}
+
+
 @dataclass(frozen=True)
 class AnnotateView(PageView):
     """A part of a project's page."""
@@ -64,9 +67,8 @@ class AnnotateView(PageView):
 
 def of_project(project: Project, part: str = "judge") -> AnnotateView:
     """A part of a project's page, as links from other pages open it."""
-    return AnnotateView.elsewhere(
-        corpus=project.corpus, project=project.name, part=part, query="", doc="", sample=""
-    )
+    about = {"corpus": project.corpus, "project": project.name, "part": part}
+    return AnnotateView.elsewhere(**about, **_NOWHERE)
 
 
 def go(part: str) -> None:
@@ -74,10 +76,14 @@ def go(part: str) -> None:
     AnnotateView.change(lambda now: replace(now, part=part))
 
 
+def change(fields: Callable[[AnnotateView], dict[str, str]]) -> None:
+    """Change who judges what: nothing is judged at first."""
+    AnnotateView.change(lambda now: replace(now, **{**_NOWHERE, **fields(now)}))
+
+
 def open_project(project: Project, part: str) -> None:
     """Show a part of another project of the corpus."""
-    new: Any = {"project": project.name, "part": part, "query": "", "doc": "", "sample": ""}
-    AnnotateView.change(lambda now: replace(now, **new))
+    change(lambda _: {"project": project.name, "part": part})
 
 
 def found(explorer: Explorer, project: Project, what: str) -> Any:
@@ -91,10 +97,8 @@ def found(explorer: Explorer, project: Project, what: str) -> Any:
 
 def next_step(explorer: Explorer, project: Project, part: str) -> tuple[str, str] | None:
     """What a lead does after a part of the page, and the part in which it is done."""
-    annotation = explorer.annotation
-    progress = found(explorer, project, "progress")
-    step = ("export grades", "files")
-    if not annotation.queries(project):
+    progress, step = found(explorer, project, "progress"), ("export grades", "files")
+    if not explorer.annotation.queries(project):
         step = ("add queries", "pool")
     elif not progress.items:
         step = ("fill the pool", "pool")
@@ -117,10 +121,8 @@ def step_button(explorer: Explorer, project: Project, part: str) -> bool:
 
 
 def annotator(explorer: Explorer) -> str:
-    """Who is judging: whoever is logged in.
-
-    Without login, the name given on this visit, or on one before it in this browser.
-    """
+    """Who is judging: whoever is logged in, else the name given on this visit, or on one before it
+    in this browser."""
     person = login.person()
     if person is not None:
         return person.name
@@ -179,8 +181,6 @@ def may_lead() -> bool:
 
 
 def is_lead(project: Project, who: str) -> bool:
-    """Whether somebody may see and change what is for the leads of a project.
-
-    With login, they have to be a lead there, and one of this project if it names any.
-    """
+    """Whether somebody may see and change what is for the leads of a project; with login, they
+    have to be a lead there, and one of this project if it names any."""
     return may_lead() and (not project.leads or who in project.leads)
