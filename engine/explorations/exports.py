@@ -8,7 +8,7 @@ import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from types import MappingProxyType
 from typing import Any
 
@@ -41,21 +41,18 @@ _FIELDS = [
     (csl, names["bibtex"], names["ris"], names["others"].split())
     for csl, names in _RECORDS["fields"].items()
 ]
-_JOURNALS = re.compile(
-    r"proceedings of the (national academy|royal|ieee$|vldb endowment|acm on|aaas|combustion)",
-    re.IGNORECASE,
-)
-_CONFERENCES = re.compile(
-    r"\b(proceedings|proc\.|conference|workshop|symposium|congress|meeting|neural information "
-    r"processing systems)\b|^(\w*ACL|EMNLP|COLING|CoNLL|LREC|SIGIR|CIKM|WSDM|WWW|KDD|NeurIPS|NIPS|"
-    r"ICML|ICLR|AAAI|IJCAI|CVPR|ICCV|ECCV|CHI|ECIR|CHIIR|ICTIR|RecSys|TREC|SemEval|JCDL|TPDL|"
-    r"AISTATS|UAI|ICASSP|Interspeech|SIGMOD|ICDM|ISWC|ESWC)\b(?!.*\bjournal\b)",
-    re.IGNORECASE,
-)
-_PREPRINTS = re.compile(r"\b(arxiv|corr|biorxiv|medrxiv|ssrn|preprints?|osf)\b", re.IGNORECASE)
-_ORGANISATION = re.compile(
-    rf"\b({'|'.join(_RECORDS['organisations'].split())})\b|[&/@]|\d", re.IGNORECASE
-)
+
+
+def _named(pattern: str) -> re.Pattern[str]:
+    """A pattern in which the names of lists of words stand for any of these."""
+    words = {name: "|".join(_RECORDS[name].split()) for name in _WORDS}
+    return re.compile(pattern.format(**words), re.IGNORECASE)
+
+
+_WORDS = ("organisations", "conferences", "conference_names", "society_journals", "preprints")
+_JOURNALS = _named(r"proceedings of the ({society_journals})")
+_CONFERENCES = _named(r"\b({conferences})\b|^({conference_names})\b(?!.*\bjournal\b)")
+_PREPRINTS, _ORGANISATION = _named(r"\b({preprints})\b"), _named(r"\b({organisations})\b|[&/@]|\d")
 _EDITORS = re.compile(r";\s*|\s+and\s+")
 _GENRES = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 _SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
@@ -83,11 +80,9 @@ def csl_items(kept: Kept) -> list[CslItem]:
     items, used = [], set[str]()
     for one in kept:
         item = csl_item(one.document)
-        key = base = _own_key(one.document) or _key(item)
-        number = 1
-        while key.lower() in used:
-            number += 1
-            key = f"{base}-{number}"
+        base = _own_key(one.document) or _key(item)
+        keys = (base if number == 1 else f"{base}-{number}" for number in count(1))
+        key = next(key for key in keys if key.lower() not in used)
         used.add(key.lower())
         words = "; ".join(filter(None, (item.get("keyword"), *one.tags))) if one.tags else ""
         own = {"note": one.note, "keyword": words}
@@ -139,17 +134,15 @@ def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
 
 
 def _type(known: Mapping[str, str], container: str) -> str:
-    for name in _TYPE_FIELDS:
-        word = re.sub(r"[^a-z]", "", known.get(name, "").lower())
-        if word in _TYPE_WORDS:
-            return _TYPE_WORDS[word]
+    words = (re.sub(r"[^a-z]", "", known.get(name, "").lower()) for name in _TYPE_FIELDS)
+    if kind := next((_TYPE_WORDS[word] for word in words if word in _TYPE_WORDS), ""):
+        return kind
     if known.get("school"):
         return "thesis"
     if _PREPRINTS.search(container):
         return "article"
-    if known.get("booktitle") or known.get("conference"):
-        return "paper-conference"
-    if _CONFERENCES.search(container) and not _JOURNALS.search(container):
+    named = _CONFERENCES.search(container) and not _JOURNALS.search(container)
+    if named or known.get("booktitle") or known.get("conference"):
         return "paper-conference"
     if container and not known.get("howpublished"):
         return "article-journal"
@@ -200,8 +193,7 @@ def _key(item: CslItem) -> str:
 def _ascii(text: str) -> str:
     # One by one: to sort the marks of a whole text takes the square of their number.
     parts = "".join(unicodedata.normalize("NFKD", character) for character in text)
-    plain = parts.encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]", "", plain.lower())
+    return re.sub(r"[^a-z0-9]", "", parts.lower())
 
 
 # -- the forms ---------------------------------------------------------------------------
@@ -217,9 +209,8 @@ def to_bibtex(kept: Kept) -> str:
     print."""
     entries = []
     for item in csl_items(kept):
-        kind = _TYPES[item["type"]]["bibtex"]
-        if item.get("genre", "").startswith("Master"):
-            kind = "mastersthesis"
+        is_masters = item.get("genre", "").startswith("Master")
+        kind = "mastersthesis" if is_masters else _TYPES[item["type"]]["bibtex"]
         fields = [Field(name, value) for name, value in _bibtex_fields(item, kind)]
         entries.append(Entry(kind, item["id"], fields))
     in_place = default_unparse_stack(allow_inplace_modification=True)
@@ -228,10 +219,9 @@ def to_bibtex(kept: Kept) -> str:
 
 def _bibtex_fields(item: CslItem, kind: str) -> Iterator[tuple[str, str]]:
     yield "title", _protected(item.get("title", ""))
-    if "author" in item:
-        yield "author", " and ".join(map(_bibtex_name, item["author"]))
-    if "editor" in item:
-        yield "editor", " and ".join(map(_bibtex_name, item["editor"]))
+    for people in ("author", "editor"):
+        if people in item:
+            yield people, " and ".join(map(_bibtex_name, item[people]))
     if "issued" in item:
         yield "year", str(item["issued"]["date-parts"][0][0])
     if "container-title" in item:
@@ -360,16 +350,13 @@ def to_markdown(
     corpora: Mapping[str, str],
 ) -> str:
     """A readable account, in which corpora have their titles."""
-    lines = [f"# {plain(heading)}", ""]
-    if steps is not None:
-        lines += ["## Searches", ""]
-        for number, query in enumerate(steps, start=1):
-            where = plain(corpora.get(query.corpus, query.corpus))
-            searched = f"{_searched(query, titles)}, {query.system}, steer {query.steer:g}"
-            lines.append(f"{number}. {searched}, corpus {where}")
-            if query.instruction:
-                lines.append(f"   > {plain(query.instruction)}")
-        lines += ["", "## Reading list", ""]
+    lines = [f"# {plain(heading)}", "", *["## Searches", ""] * (steps is not None)]
+    for number, query in enumerate(steps or (), start=1):
+        where = plain(corpora.get(query.corpus, query.corpus))
+        searched = f"{_searched(query, titles)}, {query.system}, steer {query.steer:g}"
+        lines.append(f"{number}. {searched}, corpus {where}")
+        lines += [f"   > {plain(query.instruction)}"] if query.instruction else []
+    lines += ["", "## Reading list", ""] if steps is not None else []
     for one in kept:
         document, corpus = one.document, plain(corpora.get(one.corpus, one.corpus))
         where = f"({corpus}: {plain(document.doc_id)})"
@@ -404,14 +391,16 @@ def to_jsonl(kept: Kept, titles: Titles, steps: Sequence[Query] | None) -> str:
     ]
     for one in kept:
         own = {name: getattr(one.document, name) for name in _OWN}
-        why: dict[str, object] = {"note": one.note, "tags": one.tags}
-        if one.query is not None:
-            why["found_by"] = {"title": titles.get(one.query), **query_to_dict(one.query)}
-        if one.evidence is not None:
-            why["evidence"] = dict(zip(("seed", "document"), one.evidence, strict=True))
-        metadata = dict(one.document.metadata)
+        own["metadata"] = dict(one.document.metadata)
+        query, passages = one.query, zip(("seed", "document"), one.evidence or (), strict=False)
+        why = {
+            "note": one.note,
+            "tags": one.tags,
+            "found_by": query and {"title": titles.get(query), **query_to_dict(query)},
+            "evidence": dict(passages),
+        }
         more = {name: value for name, value in why.items() if value}
-        rows.append({"type": "document", "corpus": one.corpus, **own, "metadata": metadata, **more})
+        rows.append({"type": "document", "corpus": one.corpus, **own, **more})
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
