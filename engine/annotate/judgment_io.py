@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import zipfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -59,7 +58,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError, check_known
 from engine.permissions import all_for_leads
 from engine.queries import check_query, query_from_dict, query_to_dict, query_to_json
-from engine.text import counted
+from engine.text import counted, noted
 from engine.types.annotating import (
     ADJUDICATED,
     JUDGMENT_FORMATS,
@@ -443,9 +442,9 @@ def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
             about = row.get("metadata") or {}
             asked = {name: about.get(name) for name in ("seed", "aspect", "instruction")}
             if asked["seed"] is None:
-                asked["text"] = str(row.get("text") or "")
                 words = asked["instruction"] or wording_of(row) or ""
                 asked["instruction"] = words if len(words) <= LONGEST_INSTRUCTION else None
+                asked["text"] = str(row.get("text") or "")
             if asked["seed"] is not None or asked["text"]:
                 yield str(row["_id"]), _as_query(asked, corpus)
         except (BadInputError, ValueError, KeyError, AttributeError):
@@ -536,28 +535,23 @@ class JudgmentFiles(ForPerson):
         who = check_annotator(annotator, "model")
         events = _of_annotator(project, self._projects.history(project), who)
         asked = {row.query_id for row in events}
-        described = [
+        rows = [
             {"query_id": i, "query": query_to_dict(q)} for i, q in queries.items() if i in asked
         ]
         first = {
             **{"format": HAND_OVER, "version": 1, "annotator": who, "corpus": project.corpus},
-            **{"queries": len(described), "events": len(events)},
+            **{"queries": len(rows), "events": len(events)},
             "project": asdict(replace(project, place="")),
         }
-        lines = json_lines(itertools.chain([first], described, map(to_fields, events)))
+        lines = json_lines([first, *rows, *map(to_fields, events)])
         name = f"{project.name or project.corpus}.{plain_name(who)}.jsonl"
         return Exported({name: lines}, len(events), counts=_counts(events))
 
     def qrels(self, project: Project, *, median: bool = False, audit: bool = False) -> DecidedQrels:
         """The adjudicated grades of active queries, in the project's scale; see :func:`decide`."""
-        return decide(
-            self._projects.judgments(project),
-            median=median,
-            model_grades=project.model_grades,
-            audit=audit,
-            retired=self._projects.retired(project),
-            scale=project.scale,
-        )
+        counting: Any = {"model_grades": project.model_grades, "audit": audit, "median": median}
+        judgments, retired = self._projects.judgments(project), self._projects.retired(project)
+        return decide(judgments, retired=retired, scale=project.scale, **counting)
 
     # -- in --------------------------------------------------------------------------------
 
@@ -591,38 +585,33 @@ class JudgmentFiles(ForPerson):
             raise BadInputError("The model that gave these grades is not named.", "Name it.")
         target, is_new = self._target(corpus, path, project, kind)
         history = self._projects.history(target)
-        incoming = JudgmentImport(
-            path.name,
-            target,
-            self._library.open(target.corpus),
-            self._projects.queries(target, retired=True),
-            self._library.every_system,
-            frozenset(own_name(row.annotator) for row in history if row.origin == "model"),
-            by_model,
-        )
+        models = frozenset(own_name(row.annotator) for row in history if row.origin == "model")
+        opened = self._library.open(target.corpus)
+        queries = self._projects.queries(target, retired=True)
+        known = opened, queries, self._library.every_system, models
+        incoming = JudgmentImport(path.name, target, *known, by_model)
         self._read(incoming, kind, path, annotator, adjudicated=adjudicated)
         incoming.check()
         last, judging = [rows[-1][1] for rows in incoming.rows.values()], self._ledger.judging
         if is_new and not dry_run:
             self._projects.put(target, last[0].annotator)
-        if incoming.new_queries and dry_run:
-            self._projects.checked_queries(target, incoming.new_queries)
-        elif incoming.new_queries:
-            self._projects.add_queries(target, incoming.new_queries)
+        if new_queries := incoming.new_queries:
+            add = self._projects.checked_queries if dry_run else self._projects.add_queries
+            add(target, new_queries)
         taken = judging.known(row.event for row in last)
-        new, known, conflicts = list[Judgment](), 0, tuple[str, ...]()
+        new, same, conflicts = list[Judgment](), 0, tuple[str, ...]()
 
         def change(stored: Changed) -> Iterable[Judgment]:
-            nonlocal new, known, conflicts
-            new, known, conflicts = incoming.compared(stored, taken, overwrite=overwrite)
+            nonlocal new, same, conflicts
+            new, same, conflicts = incoming.compared(stored, taken, overwrite=overwrite)
             return new
 
         if dry_run:
             change(judging.stored(*target.key))
         else:
             judging.change(*target.key, change)
-        about = _counts(last), len(incoming.new_queries), target.name
-        return ImportedJudgments(len(new), known, conflicts, incoming.warnings, *about)
+        about = _counts(last), len(new_queries), target.name
+        return ImportedJudgments(len(new), same, conflicts, incoming.warnings, *about)
 
     def _read(
         self, incoming: JudgmentImport, kind: str, path: Path, annotator: str, *, adjudicated: bool
@@ -641,9 +630,8 @@ class JudgmentFiles(ForPerson):
             if kind in ("trec", "beir"):
                 annotator = check_annotator(annotator, "model")
             table = self._beir_table(path, incoming) if kind == "beir" else path
-            is_json = kind == "jsonl" or table.name == DECISIONS
-            rows = (json_rows if is_json else judgment_rows)(text_of(table))
-            incoming.read(rows, annotator, adjudicated=adjudicated)
+            read = json_rows if kind == "jsonl" or table.name == DECISIONS else judgment_rows
+            incoming.read(read(text_of(table)), annotator, adjudicated=adjudicated)
 
     def _beir_table(self, path: Path, incoming: JudgmentImport) -> Path:
         """The judgments of a BEIR folder (or zip), or the one file of it that was given; its
@@ -682,12 +670,13 @@ class JudgmentFiles(ForPerson):
         if about is None:
             raise BadInputError(f"{path.name} is no hand-over.", "Leave the format to SeedLens.")
         try:
-            settings = replace(PROJECTS.validate_python(about.get("project")), corpus=corpus)
+            settings: Project = PROJECTS.validate_python(about.get("project"))
         except ValidationError as error:
             raise BadInputError(
                 f"{path.name}, line 1: the project cannot be read.", "Export it again."
             ) from error
-        settings = check_project(settings if name is None else replace(settings, name=name))
+        named = settings.name if name is None else name
+        settings = check_project(replace(settings, corpus=corpus, name=named))
         with suppress(UnknownNameError):
             return self._projects.project(corpus, settings.name), False
         return self._projects.placed(replace(settings, place="", deleted=False, former=())), True
@@ -701,12 +690,12 @@ def _of_annotator(
     project: Project, judgments: Sequence[Judgment], annotator: str
 ) -> Sequence[Judgment]:
     """The judgments of one annotator, all for ""; UnknownNameError when there are none."""
-    own = [row for row in judgments if row.annotator == annotator] if annotator else judgments
+    own = [row for row in judgments if annotator in ("", row.annotator)]
     if annotator and not own:
-        names = sorted({row.annotator for row in judgments})
+        names = ", ".join(sorted({row.annotator for row in judgments}))
         raise UnknownNameError(
             f"'{annotator}' has judged nothing in project '{project.name or project.corpus}'.",
-            f"Those who did are {', '.join(names)}." if names else "Nobody did yet.",
+            f"Those who did are {names}." if names else "Nobody did yet.",
         )
     return own
 
@@ -741,15 +730,14 @@ class Form:
         for all with every field and adjudication, which can be imported again."""
         models = sorted({j.annotator for j in judgments if j.origin == "model"})
         by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
-        notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
-        left = sum(j.verdict in ("skip", "unsure") for j in judgments)
-        if left and self.kind not in TABLES:
-            notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
+        notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] * bool(by_models)
         rows, grades = [*map(to_fields, judgments)], own_grades(judgments, models=True)
-        exported = self._written(rows, FIELDS, grades, notes)
         if self.kind not in TABLES:
+            left = sum(j.verdict in ("skip", "unsure") for j in judgments)
+            words = f"{left:,} skips and unsure verdicts have no place in this format."
+            notes += [words] * bool(left)
             judgments = [j for j in judgments if j.relevance is not None and j.origin in GRADERS]
-        return replace(exported, counts=_counts(judgments))
+        return replace(self._written(rows, FIELDS, grades, notes), counts=_counts(judgments))
 
     def _written(
         self,
@@ -760,11 +748,11 @@ class Form:
     ) -> Exported:
         """A table of rows, or grades by annotator ("": adjudicated) as TREC files or a BEIR
         folder."""
+        corpus, queries = self.corpus, self.queries
         if self.kind in TABLES:
             in_csv = csv_lines(rows, columns, spreadsheet=self.spreadsheet)
             lines = in_csv if self.kind == "csv" else json_lines(rows)
             return Exported({f"{self.name}.{self.kind}": lines}, len(rows), tuple(notes))
-        corpus, queries = self.corpus, self.queries
         count = sum(len(of_query) for qrels in grades.values() for of_query in qrels.values())
         names = file_names(filter(None, grades))
         files: dict[str, Iterable[str]]
@@ -785,11 +773,9 @@ class Form:
         }
         seeds = {i: queries[i].seed for i in asked if i in queries}
         gone = sorted(i for i, s in seeds.items() if s is not None and s not in corpus.row_of)
-        if gone:
-            which = counted(len(gone), "query has", "queries have")
-            why = f"as the seed is not in the corpus '{corpus.name}' any more"
-            named = ", ".join(gone[:MOST_NAMED]) + ", ..." * (len(gone) > MOST_NAMED)
-            notes = [*notes, f"{which} no text, {why}: {named}."]
+        named = ", ".join(gone[:MOST_NAMED]) + ", ..." * (len(gone) > MOST_NAMED)
+        why = f"no text, as the seed is not in the corpus '{corpus.name}' any more: {named}."
+        notes = [*notes, *noted((len(gone), "query has/queries have", why))]
         return Exported(files, count, tuple(notes))
 
 
@@ -797,10 +783,10 @@ def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[
     """The query as its seed's text; without text where the seed has left the corpus."""
     if query is None:  # judged while exploring, in words that nobody kept
         return {"_id": query_id, "text": "", "metadata": {}}
-    there = query.seed if query.seed in corpus.row_of else None
-    seed = None if there is None else corpus.document(there)
-    text = query.text or "" if seed is None else f"{seed.title} {seed.text}".strip()
-    aspects = {aspect.key: aspect.instruction for aspect in corpus.lens.aspects}
+    text, aspects = query.text or "", {one.key: one.instruction for one in corpus.lens.aspects}
+    if query.seed is not None and query.seed in corpus.row_of:
+        seed = corpus.document(query.seed)
+        text = f"{seed.title} {seed.text}".strip()
     about = {"seed": query.seed, "aspect": query.aspect, "instruction": query.instruction}
     return {
         "_id": query_id,
