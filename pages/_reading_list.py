@@ -31,11 +31,9 @@ from pages._explore.explore_state import View
 UNDO, GO = "reading_list_undo", "reading_list_go"
 """Keys of the session: words that tell what was removed last, and what brings it back; the view of
 Explore that a click asked for."""
-PREVIEW = 3000
-"""Characters of an export that are shown."""
+PREVIEW = 3000  # characters of an export that are shown
 ORDERS = dict(zip(LIST_ORDERS, ("By hand", "Year", "Title"), strict=True))
-Place = tuple[str, str, str]
-"""A list's id, corpus and doc_id."""
+Place = tuple[str, str, str]  # a list's id, corpus and doc_id
 Do = Callable[[Place, Mapping[str, Any]], object]
 _ITEMS = component("reading_list")
 
@@ -78,9 +76,6 @@ def list_choice(explorer: Explorer) -> ReadingListInfo:
     look["format_func"] = lambda one: names.get(one, one)
     st.selectbox("Keep in", list(names), key=key, **look)
     return current
-
-
-# -- the page ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,7 @@ _UNDONE = exists().where(
     _UNDOS.c.corpus == EVENTS.c.corpus,
     _UNDOS.c.project == EVENTS.c.project,
 )
-_COUNTS = and_(~_IS_UNDO, ~_UNDONE)
-"""An event that was not undone."""
+_COUNTS = and_(~_IS_UNDO, ~_UNDONE)  # an event that was not undone
 _DECIDED = EVENTS.c.origin == "adjudication"
 CURRENT = table("current_judgments", CurrentRow, key=(*_KEY, "decided"))
 Index("current_judgments_changed", CURRENT.c.corpus, CURRENT.c.project, CURRENT.c.changed)

@@ -185,8 +185,7 @@ def _adjudication(said: Iterable[Judgment]) -> Judgment | None:
     return next(reversed([j for j in said if j.origin == "adjudication"]), None)
 
 
-GRADERS = ("person", "import", "model")
-"""Origins of grades that annotators gave."""
+GRADERS = ("person", "import", "model")  # origins of grades that annotators gave
 
 
 def own_grades(
@@ -226,8 +225,7 @@ KAPPAS: dict[str, Weighting] = {
     "cohen_kappa_quadratic": "quadratic",
 }
 DRAWS = 1000
-FEWEST = 10
-"""Items that an interval is made from: of fewer, resamples say nothing."""
+FEWEST = 10  # items that an interval is made from: of fewer, resamples say nothing
 LEVEL = 0.95
 _EXACT = 1e-12
 
@@ -259,9 +257,6 @@ def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
     alpha = krippendorff_alpha(np.tensordot(stack, _coincidences(patterns), axes=1))
     named = {RAW: raw, FLEISS: fleiss, ALPHA: alpha}
     return tuple(_measure(name, values, items) for name, values in named.items())
-
-
-# -- coefficients ----------------------------------------------------------------------------
 
 
 def cohen_kappa(tables: NDArray[np.float64], weighting: Weighting = None) -> Values:
@@ -336,8 +331,7 @@ def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Values:
     return ratios
 
 
-Grades = Mapping[Item, Mapping[str, int]]
-"""(query_id, doc_id) -> annotator -> grade."""
+Grades = Mapping[Item, Mapping[str, int]]  # (query_id, doc_id) -> annotator -> grade
 
 
 def find_agreement(

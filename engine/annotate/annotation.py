@@ -77,8 +77,6 @@ class Annotation(ProjectStore):
         # pools filled in the background
         self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
-    # -- pools -------------------------------------------------------------------------------
-
     @leads_only
     def fill_pool(
         self,
@@ -125,8 +123,6 @@ class Annotation(ProjectStore):
                 if r.query_id in queries
             }
         return find_unjudged(tops, graded(project, self.judgments(project)), k)
-
-    # -- judging -----------------------------------------------------------------------------
 
     def judge(
         self,
@@ -191,8 +187,6 @@ class Annotation(ProjectStore):
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
         return self._ledger.judging.known(events)
-
-    # -- the queue ---------------------------------------------------------------------------
 
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
@@ -269,8 +263,6 @@ class Annotation(ProjectStore):
         lens = self._library.lens(project.corpus)
         own = next((one for one in lens.aspects if one.key == aspect), None)
         return guideline_template(project.scale, lens, own)
-
-    # -- results -----------------------------------------------------------------------------
 
     @leads_only
     def progress(self, project: Project) -> ProjectProgress:

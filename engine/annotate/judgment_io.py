@@ -77,15 +77,11 @@ from storage.judgment_events import Changed
 from storage.ledger import Ledger
 from storage.records import new_event
 
-HAND_OVER = "seedlens-judgments"
-"""What the first line of a hand-over has as its ``format``."""
-DECISIONS = "decisions.jsonl"
-"""In a BEIR folder of ours: whose grades are in its tables."""
+HAND_OVER = "seedlens-judgments"  # what the first line of a hand-over has as its ``format``
+DECISIONS = "decisions.jsonl"  # in a BEIR folder of ours: whose grades are in its tables
 CSFCUBE_FILES = "test-pid2anns-csfcube-*.json"
-MOST_LISTED = 20
-"""Broken lines, or conflicts, that are listed one by one."""
-HIGHEST = 10**9
-"""Of ranks and seconds; far beyond any."""
+MOST_LISTED = 20  # broken lines, or conflicts, that are listed one by one
+HIGHEST = 10**9  # of ranks and seconds; far beyond any
 Key = tuple[str, str, str, bool]
 """(query_id, doc_id, annotator, False), or (query_id, doc_id, "", True) of a decision, which is the
 item's: the last judgment of a key counts."""
@@ -141,11 +137,9 @@ class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
     annotators: Annotated[list[Text], BeforeValidator(_from_json)] = []
 
 
-GRADED = ("agreed", "single", "model")
-"""What our adjudicated grades rest on where nobody decided."""
+GRADED = ("agreed", "single", "model")  # what our adjudicated grades rest on where nobody decided
 _ALL_FIELDS = tuple(JudgmentLine.model_fields)
-FIELDS = _ALL_FIELDS[: _ALL_FIELDS.index("event") + 1]
-"""The columns of a judgment, in their order."""
+FIELDS = _ALL_FIELDS[: _ALL_FIELDS.index("event") + 1]  # the columns of a judgment, in their order
 
 
 def to_fields(judgment: Judgment) -> dict[str, Any]:
@@ -302,8 +296,6 @@ class JudgmentImport:
             _named(j, taken) for key, (_, j) in others.items() if overwrite or key not in current
         ]
         return new, len(last) - len(others), tuple(_listed(conflicts))
-
-    # -- inside ----------------------------------------------------------------------------
 
     def _query(self, given: Judgment) -> Query | None:
         """The query; None for wordings that were judged while exploring."""
@@ -474,8 +466,7 @@ def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:
             yield number, f"The query cannot be read: {error}"
 
 
-TABLES = ("csv", "jsonl")
-"""Formats with all fields of a judgment."""
+TABLES = ("csv", "jsonl")  # formats with all fields of a judgment
 BATCH = 1000
 MOST_NAMED = 5
 """Queries that a note names."""
@@ -487,8 +478,6 @@ class JudgmentFiles(ForPerson):
 
     def __init__(self, projects: ProjectStore, ledger: Ledger, library: Library) -> None:
         self._projects, self._ledger, self._library = projects, ledger, library
-
-    # -- out -------------------------------------------------------------------------------
 
     def export(
         self,
@@ -552,8 +541,6 @@ class JudgmentFiles(ForPerson):
         counting: Any = {"model_grades": project.model_grades, "audit": audit, "median": median}
         judgments, retired = self._projects.judgments(project), self._projects.retired(project)
         return decide(judgments, retired=retired, scale=project.scale, **counting)
-
-    # -- in --------------------------------------------------------------------------------
 
     def import_(
         self,

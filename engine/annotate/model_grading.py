@@ -51,8 +51,7 @@ from engine.types.searches import Query
 from storage.documents import key_of
 from storage.ledger import Ledger
 
-Anchor = tuple[str, int]
-"""A document known to be relevant to a query, and its grade."""
+Anchor = tuple[str, int]  # a document known to be relevant to a query, and its grade
 
 
 def known_positives(
@@ -89,18 +88,13 @@ def known_positives(
 
 
 GRADING = "annotating/1"
-CANDIDATE_TOKENS = 1600
-"""Of the candidate; longer documents are cut."""
+CANDIDATE_TOKENS = 1600  # of the candidate; longer documents are cut
 ANCHOR_SHARE = 4
 """An anchor gets so many times less room than the candidate."""
-GUIDE_TOKENS = 1500
-"""Of the guidelines for all aspects, and of those for the query's own."""
-FEWEST_TOKENS = 100
-"""A candidate is never cut below this."""
-MOST_TOKENS = 250
-"""Of an answer."""
-MOST_REASON = 600
-"""Characters of a reason that are kept."""
+GUIDE_TOKENS = 1500  # of the guidelines for all aspects, and of those for the query's own
+FEWEST_TOKENS = 100  # a candidate is never cut below this
+MOST_TOKENS = 250  # of an answer
+MOST_REASON = 600  # characters of a reason that are kept
 SYSTEM = PROMPTS["annotating"]
 
 
@@ -184,10 +178,8 @@ def grading(
     return json_prompt(GRADING, SYSTEM, user, graded_on(asked.scale), **more)
 
 
-BATCH = 32
-"""Candidates that are graded together; what a kill costs at most."""
-SAMPLE = 100
-"""Candidates whose lengths an estimate is made from."""
+BATCH = 32  # candidates that are graded together; what a kill costs at most
+SAMPLE = 100  # candidates whose lengths an estimate is made from
 
 
 class GradePool(ModelTask[GradeCounts]):
@@ -370,8 +362,6 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
     def models(self, project: Project) -> list[str]:
         """The names by which models graded in a project, the latest to do so last."""
         return models_of(self._projects.judgments(project))
-
-    # -- checking --------------------------------------------------------------------------
 
     def sample(
         self, project: Project, count: int, seed: int = 0, annotator: str = ""

@@ -49,8 +49,7 @@ from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow
 from storage.records import new_event
 
-PROJECTS = TypeAdapter(Project)
-"""Projects as JSON has them."""
+PROJECTS = TypeAdapter(Project)  # projects as JSON has them
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 HIGHEST = 9
 """The highest grade: one key is one grade."""
@@ -372,8 +371,6 @@ class ProjectStore(ForPerson):
         self._first = ledger.documents("first items", tuple[Item, ...])
         self._pools_lock = threading.Lock()
 
-    # -- settings --------------------------------------------------------------------------
-
     def projects(self, corpus: str | None = None) -> list[Project]:
         """Projects that were saved, by corpus and name; a corpus's own only once it was."""
         stored = (one.value for one in self._stored.all(corpus) if not one.value.deleted)
@@ -568,8 +565,6 @@ class ProjectStore(ForPerson):
                 "Keep these grades in the scale, or judge by another one in a new project.",
             )
 
-    # -- queries ---------------------------------------------------------------------------
-
     def queries(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
         """query_id -> query, in order of addition; with ``retired`` also those. Of the corpus's own
         project, an annotator sees those that they judged or that are pooled."""
@@ -663,8 +658,6 @@ class ProjectStore(ForPerson):
     def retired(self, project: Project) -> frozenset[str]:
         """The retired queries of a project, by id."""
         return self._ledger.projects.retired(*project.key)
-
-    # -- pools and judgments ---------------------------------------------------------------
 
     def pool(self, project: Project) -> list[PoolItem]:
         """The items to judge with their sources, in order of arrival."""

@@ -568,8 +568,7 @@ def import_(
 # -- agreement, and a model that grades ------------------------------------------------------------
 
 HUMAN_MEASURES = (NDCG, "p-MRR")
-LISTED = 20
-"""Differences that are listed in words; --json has them all."""
+LISTED = 20  # differences that are listed in words; --json has them all
 
 
 @command()

@@ -30,8 +30,7 @@ from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 CslItem = dict[str, Any]
-Kept = Sequence[KeptDocument]
-"""In the order of the reading list."""
+Kept = Sequence[KeptDocument]  # in the order of the reading list
 
 _RECORDS = tomllib.loads((ASSETS / "citations" / "records.toml").read_text("utf-8"))
 _TYPES: dict[str, dict[str, str]] = _RECORDS["types"]
@@ -69,9 +68,6 @@ class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
     def set_header(self, _: int) -> str:
         """Records are not numbered."""
         return ""
-
-
-# -- one document ------------------------------------------------------------------------
 
 
 def csl_items(kept: Kept) -> list[CslItem]:
@@ -194,9 +190,6 @@ def _ascii(text: str) -> str:
     # One by one: to sort the marks of a whole text takes the square of their number.
     parts = "".join(unicodedata.normalize("NFKD", character) for character in text)
     return re.sub(r"[^a-z0-9]", "", parts.lower())
-
-
-# -- the forms ---------------------------------------------------------------------------
 
 
 def to_csl_json(kept: Kept) -> str:
@@ -338,8 +331,7 @@ def _particle(person: Mapping[str, str]) -> str:
     return f"{person.get('non-dropping-particle', '')} ".lstrip()
 
 
-Titles = Mapping[Query, str]
-"""Of the seeds of searches."""
+Titles = Mapping[Query, str]  # of the seeds of searches
 
 
 def to_markdown(

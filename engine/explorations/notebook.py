@@ -36,8 +36,7 @@ from engine.types.searches import (
 from storage.documents import Stored
 from storage.ledger import Ledger
 
-Place = tuple[str, str]
-"""Corpus and doc_id."""
+Place = tuple[str, str]  # corpus and doc_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +133,6 @@ class ReadingLists(ForPerson):
         self._trails = ledger.documents("trail", Trail)
         self._old_trails: dict[str | None, list[Stored[ReadingList]]] = {}  # by owner
 
-    # Lists
-
     def lists(self, owner: str | None = "") -> list[ReadingListInfo]:
         """The first list, then the others by name; ``owner`` None for everybody's."""
         first, found = self.info(), map(_info, self._all(self.person.name or owner))
@@ -180,8 +177,6 @@ class ReadingLists(ForPerson):
         """Store what a trail of an earlier version kept as a list of its own."""
         if self._stored.get(trail_id) is None and self._of_trail(trail_id) is not None:
             self._change(trail_id, lambda one: one)
-
-    # Documents of a list
 
     def documents(
         self, list_id: str = "", tag: str = "", order: str = LIST_ORDERS[0]
@@ -298,8 +293,6 @@ class ReadingLists(ForPerson):
 
         return undo
 
-    # Files
-
     def export(self, list_id: str, kind: str, tag: str = "", order: str = LIST_ORDERS[0]) -> str:
         """The documents of a list, or those with a tag, in one of ``EXPORT_FORMATS``
         (``engine/types/searches.py``)."""
@@ -334,8 +327,6 @@ class ReadingLists(ForPerson):
             return corpus.titles[corpus.row_of[seed]] if corpus and seed in corpus.row_of else ""
 
         return [title(query) or query.seed or "" for query in queries]
-
-    # What is stored
 
     def _find(self, list_id: str) -> Stored[ReadingList]:
         """A list as it is stored; UnknownNameError where there is none."""
@@ -431,10 +422,8 @@ def _info(found: Stored[ReadingList]) -> ReadingListInfo:
     return ReadingListInfo(found.key, one.name, len(kept), tags, *about)
 
 
-_AT_ONCE = 500
-"""Documents that an export reads at once."""
-MOST_TRAILS = 50
-"""In the list of trails."""
+_AT_ONCE = 500  # documents that an export reads at once
+MOST_TRAILS = 50  # in the list of trails
 
 
 class Notebook(ForPerson):
@@ -483,8 +472,6 @@ class Notebook(ForPerson):
         rows = self._ledger.judging.latest(corpus, "", query_id(query), who)
         own = (row for row in rows if row.origin != "adjudication")
         return {row.doc_id: row.relevance for row in own if row.relevance is not None}
-
-    # Trails
 
     def _trail(self, trail_id: str) -> Trail:
         return self._trails.value(trail_id) or Trail()
@@ -607,8 +594,6 @@ class Notebook(ForPerson):
 
         return export_documents(kind, kept)
 
-    # Saved searches
-
     def saved_searches(self, owner: str = "") -> list[SavedSearch]:
         """The searches that ``owner`` saved, the latest first."""
         return [search.value for search in self._saved.newest(self._own(owner))]
@@ -622,8 +607,6 @@ class Notebook(ForPerson):
             self._saved.put(link, SavedSearch(name, link), owner, scope=owner)
         else:
             self._saved.remove(link, scope=owner)
-
-    # Pasted texts
 
     def put_text(self, text: str) -> str:
         """Store a pasted text under a short id for links; BadInputError as for a search by it."""

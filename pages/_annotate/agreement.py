@@ -166,8 +166,6 @@ def confusion_html(
     return html_table(label, heads, rows, "sl-confusion", el("caption", words))
 
 
-# -- progress and agreement over time ------------------------------------------------------------
-
 STEPS = {"items": "By items", "day": "By day"}
 _HELP = {
     "Share": "Share of all judgments in this project.",

@@ -34,12 +34,9 @@ from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.state import control, corpus_box
 
 ABOUT = "Judge documents together, see how far people agree, and export the grades."
-EXPLORING = "judgments from Explore"
-"""What a corpus's own project, which has no name, is called."""
-FOR_EXPLORING = ("agreement", "disagreements", "files")
-"""What there is to see of it."""
-MOST_NAMED = 12
-"""Annotators that somebody without a name can come as by a click."""
+EXPLORING = "judgments from Explore"  # what a corpus's own project, which has no name, is called
+FOR_EXPLORING = ("agreement", "disagreements", "files")  # what there is to see of it
+MOST_NAMED = 12  # annotators that somebody without a name can come as by a click
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:

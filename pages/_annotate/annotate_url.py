@@ -31,8 +31,7 @@ FOR_LEADS = ("progress", "pool", "agreement", "disagreements", "model", "files",
 """Parts that show what others said, or change what is asked."""
 MEASURES = ("krippendorff_alpha", "fleiss_kappa", "raw")
 """What agreement over time can be measured by."""
-NEW = "new"
-"""The part in which a project is made."""
+NEW = "new"  # the part in which a project is made
 _WHO = "annotate_who"
 COOKIE = "seedlens_annotator"
 """Holds the name over a reload and for a second tab. A link does not carry it: who opens a

@@ -32,13 +32,11 @@ from pages._model.model_settings import endpoint, folded_panel
 
 ABOUT = "Model grades are stored as a separate annotator, with a rationale."
 ALL = 0
-LIMITS = (10, 100, 1000)
-"""Candidates that one may begin with, to see what comes of it."""
+LIMITS = (10, 100, 1000)  # candidates that one may begin with, to see what comes of it
 _KEY = "annotate_model"
 _CHOSEN = tuple(f"{_KEY}_{one}_" for one in ("queries", "limit", "anchors", "judged", "again"))
 """Keys of what is chosen of it; see :func:`as_drawn`."""
-USUAL = 20
-"""Items of a sample."""
+USUAL = 20  # items of a sample
 PER_PAGE = 10
 _SAMPLE = "annotate_sample"
 _ASKED = re.compile(r"(\d{1,6})-(\d{1,9})")
@@ -67,9 +65,6 @@ def model(explorer: Explorer, project: Project, who: str) -> None:
     if comparison is not None and comparison.items:
         with error_boundary():
             differences(explorer, project, comparison)
-
-
-# -- grading -------------------------------------------------------------------------------------
 
 
 def _grading(explorer: Explorer, project: Project) -> None:
@@ -150,9 +145,6 @@ def outcome(made: GradeCounts) -> list[str]:
         f"{graded} ({each})" if each else graded,
         *[f"{made.changed:,} changed"] * bool(made.changed),
     ]
-
-
-# -- people against it ---------------------------------------------------------------------------
 
 
 def sample_of(explorer: Explorer, project: Project, who: str) -> frozenset[Item]:

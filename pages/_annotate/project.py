@@ -53,15 +53,12 @@ WORDINGS = {
 }
 """Sets of wordings that can retrieve more, by what they are."""
 SYSTEMS = PoolRequest().systems
-MOST_ROWS = 10
-"""Rows of a table that is shown whole."""
+MOST_ROWS = 10  # rows of a table that is shown whole
 UNJUDGED = "annotate_unjudged"
-CHOSEN = "annotate_chosen"
-"""Begins the key of the seeds that were found for queries, by corpus."""
+CHOSEN = "annotate_chosen"  # begins the key of the seeds that were found for queries, by corpus
 ASKED = ("seed", "aspect", "q", "focus", "reading")
 """Of the parameters of Explore, those that say what is asked for."""
-SAID = "annotate_pool_said"
-"""What the last change to queries or pool came to; shown once."""
+SAID = "annotate_pool_said"  # what the last change to queries or pool came to; shown once
 
 
 def pool(explorer: Explorer, project: Project, who: str) -> None:
@@ -95,9 +92,6 @@ def pool(explorer: Explorer, project: Project, who: str) -> None:
     for part in (_table, _people, _unjudged) if queries else ():
         with error_boundary():
             part(explorer, project, queries, who)
-
-
-# -- queries -------------------------------------------------------------------------------------
 
 
 def _add_queries(explorer: Explorer, project: Project) -> None:
@@ -211,9 +205,6 @@ def _add(explorer: Explorer, project: Project, queries: Sequence[Query] | dict[s
     added = len(explorer.annotation.queries(project)) - before
     new = counted(added, "query is", "queries are")
     st.session_state[SAID] = f"{new} new." + (" Fill the pool for them next." if added else "")
-
-
-# -- the pool ------------------------------------------------------------------------------------
 
 
 def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, busy: bool) -> None:
