@@ -172,17 +172,15 @@ def read_query_id(query_id: str, corpus: OpenCorpus) -> Query | None:
 def read_queries(text: str, file: str, corpus: OpenCorpus) -> dict[str, Query]:
     """query_id -> query, of a file with one id on each line; empty lines are skipped."""
     queries, broken = {}, []
-    for number, line in enumerate(text.splitlines(), start=1):
-        query_id = line.strip()
-        if (query := read_query_id(query_id, corpus)) is not None:
-            queries[query_id] = query
-        elif query_id:
-            broken.append(f"line {number:,} ('{query_id[:60]}')")
+    for number, name in enumerate(map(str.strip, text.splitlines()), start=1):
+        if (query := read_query_id(name, corpus)) is not None:
+            queries[name] = query
+        elif name:
+            broken.append(f"line {number:,} ('{name[:60]}')")
     if broken or not queries:
         which = f"no seed and aspect in {', '.join(broken[:20])}" if broken else "no queries"
-        raise BadInputError(
-            f"{file}: {which}.", f"Write one id a line, like <seed>_{corpus.aspects[0]}."
-        )
+        remedy = f"Write one id a line, like <seed>_{corpus.aspects[0]}."
+        raise BadInputError(f"{file}: {which}.", remedy)
     return queries
 
 
@@ -193,9 +191,8 @@ def is_free(query_id: str) -> bool:
     (True, True, False)
     """
     name, _, digest = query_id.rpartition("~")
-    if name and len(digest) == 8:
-        return True
-    return query_id.startswith("text-") and "_" in query_id
+    is_text = query_id.startswith("text-") and "_" in query_id
+    return is_text or bool(name and len(digest) == 8)
 
 
 def guideline_template(scale: Scale, lens: Lens, aspect: Aspect | None = None) -> str:
@@ -403,10 +400,8 @@ class ProjectStore(ForPerson):
         named |= {p.name: p for p in projects}
         if name and name not in named:
             known = ", ".join(project.name for project in projects if project.name)
-            raise UnknownNameError(
-                f"Corpus '{corpus}' has no project '{name}'.",
-                f"It has {known}." if known else "Make it first.",
-            )
+            remedy = f"It has {known}." if known else "Make it first."
+            raise UnknownNameError(f"Corpus '{corpus}' has no project '{name}'.", remedy)
         return named.get(name, Project(corpus))
 
     @leads_only
@@ -419,10 +414,8 @@ class ProjectStore(ForPerson):
     def copy(self, project: Project, name: str, author: str) -> Project:
         """A new project with the settings, queries and pool of one, without its judgments."""
         self._check_free(project.corpus, name)
-        made = self.put(
-            _named(replace(_named(project), name=name, place="", former=())),
-            check_annotator(author),
-        )
+        new = _named(replace(_named(project), name=name, place="", former=()))
+        made = self.put(new, check_annotator(author))
         rows, (corpus, place) = self._ledger.projects, made.key
         rows.add_queries(replace(row, project=place) for row in rows.queries(*project.key))
         rows.set_asked(corpus, place, self.retired(project), asked=False, author=author)
@@ -450,11 +443,9 @@ class ProjectStore(ForPerson):
         """Refuse a name that a project at another place has, or had before it was renamed."""
         for other in self.projects(corpus):
             if other.key[1] != place and name in (other.name, other.key[1], *other.former):
-                was = "" if other.name == name else f", now called '{other.name}'"
-                raise BadInputError(
-                    f"Corpus '{corpus}' has a project '{name}' already{was}.",
-                    "Choose another name.",
-                )
+                now = "" if other.name == name else f", now called '{other.name}'"
+                what = f"Corpus '{corpus}' has a project '{name}' already{now}."
+                raise BadInputError(what, "Choose another name.")
 
     def placed(self, project: Project) -> Project:
         """The project with the place of the one of its name; a new one gets a place of its own,
@@ -554,10 +545,8 @@ class ProjectStore(ForPerson):
     def _check_grades(self, current: Project, scale: Scale) -> None:
         """Refuse a scale that lacks a current grade."""
         gone = set(current.scale.values) - set(scale.values)
-        if not gone:
-            return
-        lacking = Counter(j.relevance for j in self.judgments(current) if j.relevance in gone)
-        if lacking:
+        judgments = self.judgments(current) if gone else ()
+        if lacking := Counter(j.relevance for j in judgments if j.relevance in gone):
             which = counted(lacking.total(), "grade stands", "grades stand")
             grades = ", ".join(f"{grade} ({count:,})" for grade, count in sorted(lacking.items()))
             raise BadInputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -222,10 +223,8 @@ def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
     runs: dict[str, Sequence[Ranking]] = {}
     for path in paths:
         run = read_run(text_of(path), path.name)
-        name, number = run.tag if run.tag not in runs else path.stem, 2
-        while name in runs:
-            name, number = f"{path.stem}-{number}", number + 1
-        runs[name] = run.rankings
+        names = chain([run.tag, path.stem], (f"{path.stem}-{n}" for n in count(2)))
+        runs[next(name for name in names if name not in runs)] = run.rankings
     return runs
 
 

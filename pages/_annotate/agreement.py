@@ -27,7 +27,7 @@ from engine.types.evaluations import NDCG, SystemScores
 from engine.types.searches import Query
 from pages._annotate.annotate_url import MEASURES, AnnotateView, found, is_lead
 from pages._annotate.judging import is_plain, seed_data, seed_of
-from pages._common.charts import ACCENT, INK, number, styled
+from pages._common.charts import ACCENT, number, styled
 from pages._common.components import component
 from pages._common.document_view import by_role
 from pages._common.kit import Fields, Html, button, el, empty, facts, grid, html, select, submit
@@ -252,12 +252,11 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
 
 
 def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool) -> go.Figure:
-    """A line with its interval as a band; where the measure is undefined, the line has a gap and a
-    cross stands at the bottom. ``by_day``: days along the axis, not numbers of items."""
+    """A line with its interval as a band, and a gap where the measure is undefined; ``by_day``:
+    days along the axis, not numbers of items."""
     at = frame["until"].str[:10] if by_day else frame["items"]
     floor = min(0.0, frame[["low", title]].min(axis=None, skipna=True))
-    band, lacking = frame.dropna(subset="low"), frame[frame[title].isna()]
-    figure = go.Figure()
+    band, figure = frame.dropna(subset="low"), go.Figure()
     figure.add_scatter(
         x=[*at[band.index].tolist(), *at[band.index][::-1].tolist()],
         y=[*band["low"].tolist(), *band["high"][::-1].tolist()],
@@ -278,16 +277,6 @@ def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool
         customdata=frame["items"],
         showlegend=False,
         hovertemplate="%{y:.2f}, n = %{customdata}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=at[lacking.index].tolist(),  # Streamlit sends no empty array
-        y=[floor] * len(lacking),
-        mode="markers",
-        name="undefined",
-        showlegend=not lacking.empty,
-        marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
-        customdata=lacking["items"].tolist(),
-        hovertemplate="undefined, n = %{customdata}<extra></extra>",
     )
     across = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
     across["title"] = "Day (UTC)" if by_day else "Items graded by two or more (n)"

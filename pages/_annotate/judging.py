@@ -95,10 +95,10 @@ def item_data(
     item: Item, document: Document, lens: Lens, said: Judgment | None, sources: Sequence[Source]
 ) -> dict[str, Any]:
     """A candidate with what its annotator said of it; marks are indices of sentences."""
-    at, sent = {sentence.span: i for i, sentence in enumerate(document.sentences)}, None
+    sent = None
     if said is not None:
         sent = {name: getattr(said, name) for name in ("verdict", "relevance", "note")}
-        sent["marks"] = [at[span] for span in said.marks if span in at]
+        sent["marks"] = [i for i, s in enumerate(document.sentences) if s.span in said.marks]
     return {
         "key": to_key(item),
         "query_id": item[0],
@@ -397,7 +397,11 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         for name in ("skip", "unsure")
     }
     at = session.at if session.at in pool else None
-    wanted = _wanted(at, [i for i in due if i not in session.held], past, later.values())
+    # whose documents the browser may need before its next message
+    around = past.index(at) if at in past else len(past)
+    near = [*past[max(0, around - BEHIND) : around], *later["skip"][:BEHIND]]
+    ahead = [*filter(None, [at]), *(item for item in due if item not in session.held)]
+    wanted = list(dict.fromkeys([*ahead, *near, *later["unsure"][:BEHIND]]))
     found = opened.documents([opened.known(doc_id) for _, doc_id in wanted])
     documents = {document.doc_id: document for document in found}
     asked = {query_id: queries[query_id] for query_id, _ in wanted}
@@ -408,6 +412,11 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         sources = () if project.blind else pool[item].sources
         return item_data(item, documents[item[1]], lens, queue.said.get(item), sources)
 
+    last = "item is" if share.elsewhere == 1 else f"{share.elsewhere:,} items are"
+    waiting = {
+        "title": f"The last {last} with other annotators",
+        "words": f"Released after {share.minutes:g} minutes of inactivity.",
+    }
     return {
         "id": session.id,
         "version": session.version,
@@ -423,30 +432,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         "later": {name: [*map(to_key, items)] for name, items in later.items()},
         "progress": asdict(share.progress),
         "people": share.people,
-        "waiting": waiting_words(share.elsewhere, share.minutes) if not due else None,
+        "waiting": waiting if share.elsewhere and not due else None,
         "beyond": to_key(at) if at is not None and share.beyond else None,
         "evidence": evidence and evidence_data(explorer, evidence, queries, lens),
     }
-
-
-def waiting_words(elsewhere: int, minutes: float) -> dict[str, str] | None:
-    """What is said to an annotator while others have all that is left; None when nothing is.
-
-    >>> waiting_words(2, 5.0)["title"]
-    'The last 2 items are with other annotators'
-    """
-    if not elsewhere:
-        return None
-    last = "The last item is" if elsewhere == 1 else f"The last {elsewhere:,} items are"
-    words = f"Released after {minutes:g} minutes of inactivity."
-    return {"title": f"{last} with other annotators", "words": words}
-
-
-def _wanted(
-    at: Item | None, due: list[Item], past: list[Item], later: Iterable[list[Item]]
-) -> list[Item]:
-    """Items whose documents the browser may need before its next message."""
-    around = past.index(at) if at in past else len(past)
-    before = past[max(0, around - BEHIND) : around]
-    again = [item for items in later for item in items[:BEHIND]]
-    return list(dict.fromkeys([*([at] if at else []), *due, *before, *again]))

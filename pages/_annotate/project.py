@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import streamlit as st
 
@@ -56,7 +56,7 @@ SYSTEMS = PoolRequest().systems
 MOST_ROWS = 10  # rows of a table that is shown whole
 UNJUDGED = "annotate_unjudged"
 CHOSEN = "annotate_chosen"  # begins the key of the seeds that were found for queries, by corpus
-ASKED = ("seed", "aspect", "q", "focus", "reading")
+ASKED = ("corpus", "seed", "aspect", "q", "focus", "reading")
 """Of the parameters of Explore, those that say what is asked for."""
 SAID = "annotate_pool_said"  # what the last change to queries or pool came to; shown once
 
@@ -183,28 +183,27 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
             queries += _in_aspects(Query(corpus, seed=row), aspects)
             continue
         asked = {key: values[0] for key, values in parse_qs(urlsplit(row).query).items()}
-        if not asked.get("seed"):
-            raise BadInputError(f"The link '{row[:200]}' has no seed.", "Copy it from Explore.")
-        if asked.get("corpus", corpus) != corpus:
-            raise BadInputError(
-                f"The link '{row[:200]}' is for corpus '{asked['corpus']}'.",
-                f"This project uses '{corpus}'.",
-            )
-        view = View.from_params({name: asked[name] for name in ASKED if name in asked})
-        query = Query(corpus, seed=view.seed, aspect=view.aspect or None)
-        words = view.instruction or None
-        queries.append(replace(query, instruction=words, focus=view.focus, reading=view.reading))
+        view, link = View.from_params({n: asked[n] for n in ASKED if n in asked}), row[:200]
+        if not view.seed:
+            raise BadInputError(f"The link '{link}' has no seed.", "Copy it from Explore.")
+        if view.corpus not in ("", corpus):
+            where = f"This project uses '{corpus}'."
+            raise BadInputError(f"The link '{link}' is for corpus '{view.corpus}'.", where)
+        wish: Any = {
+            name: getattr(view, name) or None for name in ("seed", "aspect", "instruction")
+        }
+        queries.append(Query(corpus, **wish, focus=view.focus, reading=view.reading))
     if not queries:
         raise BadInputError("No seed chosen.", "Find one by title, or enter a document ID.")
     return queries
 
 
 def _add(explorer: Explorer, project: Project, queries: Sequence[Query] | dict[str, Query]) -> None:
-    before = len(explorer.annotation.queries(project))
-    explorer.annotation.add_queries(project, queries)
-    added = len(explorer.annotation.queries(project)) - before
-    new = counted(added, "query is", "queries are")
-    st.session_state[SAID] = f"{new} new." + (" Fill the pool for them next." if added else "")
+    annotation, before = explorer.annotation, len(explorer.annotation.queries(project))
+    annotation.add_queries(project, queries)
+    added = len(annotation.queries(project)) - before
+    then = " Fill the pool for them next." if added else ""
+    st.session_state[SAID] = f"{counted(added, 'query is', 'queries are')} new.{then}"
 
 
 def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, busy: bool) -> None:
@@ -287,9 +286,8 @@ def _people(explorer: Explorer, project: Project, queries: dict[str, Query], who
             label, share = "Share out evenly", annotation.share_out
             submit(label, "annotate_share_out", share, project, who, help=words)
     st.caption("Link for annotators")
-    address = (st.context.url or "").partition("?")[0]
-    params = urlencode(AnnotateView(project.corpus, project.name).to_params())
-    st.code(f"{address}?{params}", language=None, wrap_lines=True)
+    link = AnnotateView(project.corpus, project.name).link()
+    st.code(f"{(st.context.url or '').partition('?')[0]}{link}", language=None, wrap_lines=True)
 
 
 def _unjudged(explorer: Explorer, project: Project, queries: dict[str, Query], _: str) -> None:
@@ -346,17 +344,13 @@ def scale_lines(scale: Scale) -> str:
 def read_scale(lines: str) -> Scale:
     """``1 Related: touches on it`` per line as a scale; BadInputError for another line."""
     grades = []
-    for number, row in enumerate(lines.splitlines(), start=1):
-        if not row.strip():
-            continue
-        value, _, words = row.strip().partition(" ")
+    for number, row in enumerate(map(str.strip, lines.splitlines()), start=1):
+        value, _, words = row.partition(" ")
         name, _, meaning = words.partition(":")
-        if not value.isdecimal() or not name.strip():
-            raise BadInputError(
-                f"Line {number} of the scale is '{row.strip()}'.",
-                "Write value, name and description: 1 Related: touches on it.",
-            )
-        grades.append(GradeMeaning(int(value), name.strip(), meaning.strip()))
+        if row and not (value.isdecimal() and name.strip()):
+            words = "Write value, name and description: 1 Related: touches on it."
+            raise BadInputError(f"Line {number} of the scale is '{row}'.", words)
+        grades += [GradeMeaning(int(value), name.strip(), meaning.strip())] if row else []
     return Scale(CUSTOM, tuple(grades))
 
 
