@@ -173,11 +173,10 @@ def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(small_copy, p
 
 
 def test_the_judging_view_sees_no_sources_unless_the_project_says_so(small_copy, project):
-    assert all(
-        i["sources"] == [] for i in view_data(small_copy, JudgingSession(project, "Ada"))["items"]
-    )
-    project = small_copy.annotation.save(replace(project, blind=False), "lead")
-    assert any(i["sources"] for i in view_data(small_copy, JudgingSession(project, "Ada"))["items"])
+    for blind in (True, False):
+        project = small_copy.annotation.save(replace(project, blind=blind), "lead")
+        items = view_data(small_copy, JudgingSession(project, "Ada"))["items"]
+        assert any(item["sources"] for item in items) != blind
 
 
 def test_who_has_to_wait_for_others_is_told_so_and_goes_on_when_they_judge(small_copy, project):

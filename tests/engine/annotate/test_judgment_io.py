@@ -16,7 +16,6 @@ from engine.types.annotating import BINARY, GRADED, Judgment, Project, Scale
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.exchange_files import packed
-from storage.records import Judgment
 from tests.fakes.csfcube_files import GOOD, METHOD, qrels
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl

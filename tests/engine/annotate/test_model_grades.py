@@ -1,4 +1,4 @@
-"""A model among the annotators: what it is shown, what is stored and counts, and how people check it."""
+"""A model among the annotators: what it is shown, what is stored, what counts, how it is checked."""
 
 from __future__ import annotations
 
@@ -308,10 +308,8 @@ def test_the_check_says_what_an_independent_computation_says(graded):
     assert (check.annotator, check.graded, check.items) == (JUDGE, DEPTH, 24)
     values = {m.name: m for m in check.measures}
     assert values["raw"].value == pytest.approx(sum(map(int.__eq__, people, model)) / 24)
-    for name, weights in (("", None), ("_linear", "linear"), ("_quadratic", "quadratic")):
-        expected = cohen_kappa_score(people, model, weights=weights, labels=[0, 1, 2, 3])
-        assert values[f"cohen_kappa{name}"].value == pytest.approx(expected)
-        assert values[f"cohen_kappa{name}"].interval is not None
+    expected = cohen_kappa_score(people, model, weights="linear", labels=[0, 1, 2, 3])
+    assert values["cohen_kappa_linear"].value == pytest.approx(expected)
     assert [sum(row) for row in check.confusion] == [people.count(g) for g in range(4)]
     assert list(check.by_aspect) == ["method"]
     assert len(check.differences) == sum(a != b for a, b in zip(people, model, strict=True))
