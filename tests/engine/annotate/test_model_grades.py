@@ -1,4 +1,4 @@
-"""A model among the annotators: what it is shown, what is stored, what counts, how it is checked."""
+"""A model among annotators: what it is shown, what is stored, what counts, how it is checked."""
 
 from __future__ import annotations
 
