@@ -243,10 +243,10 @@ class Judging(LedgerTables):
             )
             _append(connection, [undo])
             key = tuple(getattr(undone, name) for name in _KEY)
-            own = (EVENTS.c[name] == value for name, value in zip(_KEY, key, strict=True))
+            same = (EVENTS.c[name] == value for name, value in zip(_KEY, key, strict=True))
             last = select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin)
-            last = last.where(*own, ~_DECIDED, _COUNTS).order_by(EVENTS.c.id.desc()).limit(1)
-            before = connection.execute(last).first() or (None, "undo", undone.origin)
+            last = last.where(*same, ~_DECIDED, _COUNTS).order_by(EVENTS.c.id.desc()).limit(1)
+            before: Any = connection.execute(last).first() or (None, "undo", undone.origin)
             event_id, *what = before
             changed = connection.scalar(_LAST) or 0
             upsert(connection, CURRENT, [CurrentRow(*key, False, event_id, changed, *what)])
@@ -277,7 +277,8 @@ class Judging(LedgerTables):
         with self._database.read() as connection:
             key = (self._database.place, corpus, project)
             with self._held_lock:
-                held = self._held[key] = self._held.pop(key, None) or CurrentJudgments()
+                held = self._held.pop(key, CurrentJudgments())
+                self._held[key] = held
                 if len(self._held) > MOST_HELD:
                     del self._held[next(iter(self._held))]
             held.take(_changed(connection, corpus, project, held.last))

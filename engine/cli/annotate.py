@@ -184,9 +184,7 @@ def pool(
         annotation.add_queries(opened, new)
     known = annotation.queries(opened)
     if not known:
-        raise BadInputError(
-            "The project has no queries yet.", "Give --queries FILE or --collection PATH."
-        )
+        raise BadInputError("The project has no queries yet.", "Give --queries or --collection.")
     # documents of runs that cannot be judged, and queries that no system can rank for
     lacking = not_held(explorer.library.open(name).row_of, known, request.runs, depth)
     say(

@@ -475,8 +475,8 @@ def _basics(project: Project, fields: Fields, *, is_new: bool) -> None:
     words = "Can edit, adjudicate and see others' grades. Empty: everyone."
     leads.text_input("Leads", ", ".join(project.leads), key=fields("leads"), help=words)
     number, first, order = st.columns([2, 2, 3], vertical_alignment="bottom")
-    words, bounds = "Annotators per item. Agreement needs at least 2.", (1, 20, project.per_item)
-    number.number_input("Annotations per item", *bounds, key=fields("per_item"), help=words)
+    words, many = "Annotators per item. Agreement needs at least 2.", project.per_item
+    number.number_input("Annotations per item", 1, 20, many, key=fields("per_item"), help=words)
     words = "Everybody judges this random sample first, so that agreement is known early."
     bounds = ("First items for everybody", 0, MOST_FIRST, project.first)
     first.number_input(*bounds, key=fields("first"), help=words)
@@ -527,11 +527,12 @@ def _scale(project: Project, kind: str, lines: str) -> Scale:
 def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
     """What the form says, as a project."""
     as_given = ("per_item", "first", "order", "blind", "model_grades")
+    people: Any = {name: read_names(given[name]) for name in ("annotators", "leads")}
     return replace(
         project,
         name=project.name or joined(given["name"]),
         guidelines={a: given[f"guide_{a}"] for a in ("", *(aspect.key for aspect in lens.aspects))},
         scale=_scale(project, given["scale"], given["grades"]),
-        **{name: read_names(given[name]) for name in ("annotators", "leads")},
+        **people,
         **{name: given[name] for name in as_given},
     )
