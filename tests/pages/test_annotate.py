@@ -236,10 +236,8 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page):
     annotation = home_page.annotation
     project = project_with_pool(home_page, per_item=2)
     for number, item in enumerate(annotation.pool(project)):
-        annotation.judge(
-            project, Judgment(item.query_id, item.doc_id, "Ada", 1, note="<b>bold</b>")
-        )
-        annotation.judge(project, Judgment(item.query_id, item.doc_id, "Grace", 1 + (number == 0)))
+        annotation.judge(project, Judgment(*item.item, "Ada", 1, note="<b>bold</b>"))
+        annotation.judge(project, Judgment(*item.item, "Grace", 1 + (number == 0)))
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Rows: grades of Ada" in shown(page)
     own = page.dataframe[-1].value
@@ -251,17 +249,11 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page):
     assert "&lt;b&gt;bold&lt;/b&gt;" in shown(page)
     button = next(b for b in page.button if str(b.key).startswith("annotate_decide_button"))
     place = str(button.key).removeprefix("annotate_decide_button_")
-    page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
-    button.click()
-    run(page)
-    assert "The decision has no reason." in shown(page)
-    page.text_input(key=f"annotate_reason_{place}").set_value("2")
-    click(page, f"annotate_decide_button_{place}")
-    assert "is no reason" in shown(page)
-    page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
-    page.text_input(key=f"annotate_reason_{place}").set_value("both count bees")
-    click(page, f"annotate_decide_button_{place}")
-    assert "0 to decide, 1 decided" in shown(page)
+    for reason, says in (("2", "is no reason"), ("both count bees", "0 to decide, 1 decided")):
+        page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
+        page.text_input(key=f"annotate_reason_{place}").set_value(reason)
+        click(page, f"annotate_decide_button_{place}")
+        assert says in shown(page)
     page.segmented_control(key="annotate_part").set_value("files")
     run(page)
     assert any(p.proto.label == "Download p\\.qrels" for p in page.get("download_button"))

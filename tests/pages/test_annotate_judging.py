@@ -5,8 +5,6 @@ from dataclasses import replace
 import pytest
 from filelock import FileLock
 
-from engine.lenses.definitions import POSTS
-from engine.types.annotating import PoolRequest
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.agreement import kicker_of
@@ -112,34 +110,6 @@ def test_after_an_import_documents_are_judged_as_they_are_now(small_copy, projec
     receive(small_copy, place, message(2, grade("e3", first, 2, marks=[0])))
     (*_, last) = small_copy.annotation.judgments(project)
     assert last.marks == (small_copy.document("small", doc_id).sentences[0].span,)
-
-
-@pytest.mark.nightly
-def test_what_a_corpus_cannot_be_asked_any_more_is_in_nobody_s_queue(small_copy, project, tmp_path):
-    annotation, library = small_copy.annotation, small_copy.library
-    (gone,) = annotation.queries(project)
-    (whole,) = annotation.add_queries(project, [Query("small", seed="tides-network")])
-    annotation.fill_pool(project, PoolRequest(("bm25",), 3), [whole])
-    place, lens = JudgingSession(project, "Ada"), library.lens("small")
-
-    def asked():
-        data = view_data(small_copy, place)
-        words = {seed["query_id"]: seed["asked"] for seed in data["seeds"]}
-        assert {(from_key(key) or ("",))[0] for key in data["next"]} == words.keys()
-        return words
-
-    before = asked()
-    assert before.keys() == {gone, whole}
-    library.set_lens("small", POSTS)
-    assert asked().keys() == {whole}, "the lens has no method: nothing else is asked in its place"
-    assert annotation.unaskable(project) == (gone,)
-    library.set_lens("small", lens)
-    assert asked() == before
-    seed = annotation.queries(project)[gone].seed
-    left = write_jsonl(tmp_path / "left.jsonl", (d for d in DOCUMENTS if d["doc_id"] != seed))
-    library.delete("small")
-    library.import_documents(ImportRequest(left, "small"))
-    assert asked().keys() == {whole}, "whose seed is there is judged all the same"
 
 
 def test_annotators_are_told_what_a_corrected_reading_asks_for(small):

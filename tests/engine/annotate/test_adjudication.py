@@ -166,22 +166,6 @@ def test_a_decision_that_cannot_be_is_refused(small_copy):
     assert annotation.save(replace(project, per_item=2), "lead").per_item == 2
 
 
-def test_one_annotator_is_held_against_what_the_others_decided(small_copy):
-    annotation = small_copy.annotation
-    project = annotation.project("small")
-    right = {"bread-network": 3, "tides-network": 3, "maps-survey": 0, "bread-sensor": 0}
-    for who, flip in (("ann", False), ("bob", False), ("eve", True)):
-        for doc_id, grade in right.items():
-            annotation.judge(project, Judgment(QUERY, doc_id, who, 3 - grade if flip else grade))
-    for doc_id, grade in right.items():
-        annotation.adjudicate(project, QUERY, doc_id, grade, "known", "lead")
-    annotation.judge(project, Judgment("bread-survey_method", "maps-survey", "solo", 3))
-    rows = small_copy.human_rows(project)
-    assert set(rows) == {"ann", "bob", "eve"}
-    assert rows["ann"].metrics["nDCG@10"] == pytest.approx(1.0)
-    assert rows["eve"].metrics["nDCG@10"] < 0.8  # type: ignore[operator]
-
-
 def test_nobody_s_grades_are_held_against_their_own_decisions(small_copy):
     annotation = small_copy.annotation
     project = annotation.project("small")

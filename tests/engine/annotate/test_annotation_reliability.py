@@ -2,14 +2,12 @@
 
 import multiprocessing
 import shutil
-import sqlite3
 import statistics
 import sys
 
 import pytest
 
 from benchmarks.annotators import KEY_EVERY, MOST_CPU, MOST_WAITED, PEOPLE, _at_work, filled
-from engine.errors import LedgerBusyError
 from engine.types.annotating import Judgment
 from engine.types.searches import Query
 from tests.fakes.small_corpus import METHODS, PROBLEMS
@@ -85,19 +83,6 @@ def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(shared, ho
     for who in people:
         mine = [j.event for j in history if j.annotator == who]
         assert mine == acknowledged(home, who) == [f"{who}-{n}" for n in range(EACH)]
-
-
-def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(shared, home):
-    annotation = make_explorer(home, ledger_wait_seconds=0.3).annotation
-    project = shared.annotation.project("small")
-    annotation.queries(project)
-    other = sqlite3.connect(home / "ledger.sqlite", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LedgerBusyError, match=r"stayed locked.*nothing was changed.*Try again"):
-        annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "ann", 1, event="once"))
-    other.close()
-    annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "ann", 1, event="once"))
-    assert [j.event for j in annotation.history(project)] == ["once"]
 
 
 @pytest.mark.nightly

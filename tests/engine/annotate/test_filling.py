@@ -75,8 +75,10 @@ def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
     assert annotation.fill_pool(project, brought) == 1, "a run needs no seed"
     (bm25,) = annotation.unjudged(project, ("bm25",))
     assert {*bm25.missing} == {*others}
+    assert {q for q, _ in annotation.share(project, "Ada", "tab").next} == {*others}
     small_copy.library.set_lens("small", POSTS)
     assert annotation.unaskable(project) == (gone, *others), "nor an aspect that left the lens"
+    assert annotation.share(project, "Ada", "tab").next == []
 
 
 def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(small_copy, project):

@@ -180,21 +180,17 @@ def test_a_beir_folder_is_a_collection_with_its_documents(judged, tmp_path):
 def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(judged, tmp_path):
     left = [one for one in DOCUMENTS if one["doc_id"] != "bees-network"]
     judged.library.delete("small")
-    judged.library.import_documents(
-        ImportRequest(write_jsonl(tmp_path / "left.jsonl", left), "small")
-    )
-    project = judged.annotation.project("small", "p")
+    source = write_jsonl(tmp_path / "left.jsonl", left)
+    judged.library.import_documents(ImportRequest(source, "small"))
+    project, out = judged.annotation.project("small", "p"), tmp_path / "beir"
     exported = judged.annotation.exchange.export(project, "beir")
-    out = tmp_path / "beir"
     exported.write(out)
     assert [note for note in exported.notes if "seed" in note] == [
         f"1 query has no text, as the seed is not in the corpus 'small' any more: {METHOD}."
     ]
     queries = map(json.loads, (out / "queries.jsonl").read_text("utf-8").splitlines())
     texts = {query["_id"]: query["text"] for query in queries}
-    assert texts[METHOD] == ""
-    assert texts["own"].startswith("Maps")
-    assert len((out / "corpus.jsonl").read_text("utf-8").splitlines()) == 39
+    assert (texts[METHOD], texts["own"][:4]) == ("", "Maps")
     assert f"{METHOD}\tbread-network" in (out / "qrels" / "test.tsv").read_text("utf-8")
     read = read_collection(out)
     assert METHOD not in {topic.query_id for topic in read.topics}
