@@ -23,9 +23,6 @@ def home_page(small_copy, serve):
     return serve(small_copy)
 
 
-# -- the page -----------------------------------------------------------------------------------
-
-
 def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(home_page):
     project = project_with_pool(home_page)
     page = visit("annotate", corpus="small", project="p", part="project")
@@ -378,9 +375,6 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(home_page, m
     page = run(AppTest.from_function(holes_page, args=(home_page, "small:p")))
     assert "1 not in the corpus." in shown(page)
     assert [b.label for b in page.button] == ["Add 1 to the pool"] * (role == "lead")
-
-
-# -- small parts -----------------------------------------------------------------------------------
 
 
 def test_a_scale_reads_as_it_is_written_and_a_broken_line_is_named():

@@ -10,6 +10,7 @@ import pytest
 
 from engine.annotate.pool import Pool, Queue, pace
 from engine.errors import BadInputError, UnknownNameError
+from engine.lenses.definitions import POSTS
 from engine.types.annotating import (
     BINARY,
     GRADED,
@@ -21,9 +22,12 @@ from engine.types.annotating import (
     Scale,
     Source,
 )
+from engine.types.corpora import ImportRequest
 from engine.types.searches import Query, Ranking
 from storage.judgment_events import CurrentJudgments
 from tests.engine.annotate.grading_steps import QUERY, project_with_pool
+from tests.fakes.small_corpus import DOCUMENTS
+from tests.support import ended, write_jsonl
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]
@@ -40,9 +44,6 @@ def queue(judgments=(), annotator="ann", items=ITEMS, **project):
     return Queue(project_, annotator, Pool(items), CurrentJudgments(judgments))
 
 
-# -- what is said --------------------------------------------------------------------------
-
-
 def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstored(small_copy):
     annotation = small_copy.annotation
     project, query_id = annotation.project("small"), "bees-network_method"
@@ -54,9 +55,6 @@ def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstore
     with pytest.raises(BadInputError, match="another content"):
         annotation.adjudicate(project, query_id, "bread-network", 1, "so", "ann", event="e")
     assert [(j.annotator, j.relevance) for j in annotation.history(project)] == [("ann", 1)]
-
-
-# -- the queue -----------------------------------------------------------------------------
 
 
 def test_everybody_is_asked_for_everything_in_an_order_of_their_own():
@@ -105,9 +103,6 @@ def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace():
     assert pace([said("d0"), said("d1", seconds=3600)]) is None
 
 
-# -- projects ------------------------------------------------------------------------------
-
-
 NO_PROJECTS: list[tuple[dict[str, Any], str]] = [
     ({"name": "no spaces"}, "letters, digits"),
     ({"per_item": 0}, "at least 1"),
@@ -138,9 +133,6 @@ def test_a_project_comes_back_as_it_was_saved_without_control_characters(small_c
     assert saved.scale.values == (0, 1, 2)
     with pytest.raises(UnknownNameError, match=r"no project 'q'.*It has p"):
         annotation.project("small", "q")
-
-
-# -- from a query to judgments -----------------------------------------------------------------
 
 
 def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(small_copy):
@@ -237,3 +229,86 @@ def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy):
     (judgment,) = annotation.judgments(project)
     assert (judgment.note, judgment.marks) == ("<b>why</b>[31m", ((0, 9),))
     assert (judgment.rank, judgment.system, judgment.blind) == (None, "", True)
+
+
+SEEDS = ("bees-network", "bread-network", "tides-network", "maps-survey")
+REQUEST = PoolRequest(("bm25", "dense"), 5)
+
+
+def filled(explorer, project):
+    return ended(lambda: explorer.annotation.filling.jobs.latest(project.key))
+
+
+@pytest.fixture
+def project(small_copy):
+    project = small_copy.annotation.save(Project("small", "p"), "lead")
+    asked = [Query("small", seed=seed, aspect="method") for seed in SEEDS]
+    small_copy.annotation.add_queries(project, asked)
+    return project
+
+
+def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(small_copy, project):
+    filling, ids = small_copy.annotation.filling, list(small_copy.annotation.queries(project))
+    assert filling.jobs.latest(project.key) is None
+    filling.start(project, REQUEST, ids)
+    job = filled(small_copy, project)
+    assert (job.state, job.progress.done) == ("done", len(SEEDS))
+    assert job.report is not None
+    assert job.report.added == len(small_copy.annotation.pool(project)) > 0
+    filling.start(project, PoolRequest(("nonsense",), 5), ids)
+    job = filled(small_copy, project)
+    assert job.state == "failed"
+    assert "nonsense" in job.error
+
+
+def test_a_kill_costs_the_query_at_hand_and_no_queries_are_not_all(small_copy, project):
+    annotation, ids = small_copy.annotation, list(small_copy.annotation.queries(project))
+    assert annotation.fill_pool(project, REQUEST, []) == 0
+    assert annotation.pool(project) == []
+
+    def die():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        annotation.fill_pool(project, REQUEST, on_query=die)
+    assert {item.query_id for item in annotation.pool(project)} == {ids[0]}
+
+
+def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
+    small_copy, project, tmp_path
+):
+    annotation = small_copy.annotation
+    gone, *others = annotation.queries(project)
+    left = [one for one in DOCUMENTS if one["doc_id"] != SEEDS[0]]
+    small_copy.library.delete("small")
+    source = write_jsonl(tmp_path / "left.jsonl", left)
+    small_copy.library.import_documents(ImportRequest(source, "small"))
+    assert annotation.unaskable(project) == (gone,)
+    annotation.filling.start(project, REQUEST, [gone, *others])
+    job = filled(small_copy, project)
+    assert job.report is not None
+    assert (job.state, job.report.left) == ("done", 0)
+    assert {item.query_id for item in annotation.pool(project)} == {*others}
+    assert annotation.fill_pool(project, replace(REQUEST, depth=6)) > 0
+    brought = PoolRequest((), runs={"mine": [Ranking(gone, ("emoji",), (1.0,))]})
+    assert annotation.fill_pool(project, brought) == 1, "a run needs no seed"
+    (bm25,) = annotation.unjudged(project, ("bm25",))
+    assert {*bm25.missing} == {*others}
+    assert {q for q, _ in annotation.share(project, "Ada", "tab").next} == {*others}
+    small_copy.library.set_lens("small", POSTS)
+    assert annotation.unaskable(project) == (gone, *others), "nor an aspect that left the lens"
+    assert annotation.share(project, "Ada", "tab").next == []
+
+
+def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(small_copy, project):
+    filling = small_copy.annotation.filling
+    first, *_ = small_copy.annotation.queries(project)
+    job_id = filling.start(project, REQUEST, [first] * 5_000)
+    with pytest.raises(BadInputError, match="being filled already"):
+        filling.start(project, REQUEST, [first])
+    filling.jobs.cancel(job_id)
+    job = filled(small_copy, project)
+    assert job.state == "cancelled"
+    assert job.report is not None
+    assert job.report.left > 0
+    assert job.report.left + job.report.queries == 5_000

@@ -91,9 +91,6 @@ def contents(folder):
     return {p.name: p.read_text("utf-8") for p in folder.rglob("*") if p.is_file()}
 
 
-# -- round trips -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_all_annotators_in_one_file_come_back_exactly_and_once(judged, other, tmp_path, kind):
     project = judged.annotation.project("small", "p")
@@ -209,9 +206,6 @@ def test_a_file_per_annotator_says_what_it_has_no_place_for(judged, tmp_path):
     assert any("2 skips and unsure verdicts" in note for note in found.notes)
 
 
-# -- bad input -------------------------------------------------------------------------------------
-
-
 def test_of_two_lines_about_an_item_the_last_one_counts(judged, other, tmp_path):
     project = judged.annotation.project("small", "p")
     file = write(judged, project, tmp_path / "a.jsonl", "jsonl", annotator="bob B.")
@@ -259,9 +253,6 @@ def test_what_cannot_be_exported_says_why(judged, tmp_path):
     annotation.judge(project, Judgment("my query", "bread-network", "ann", 1))
     with pytest.raises(BadInputError, match=r"'my query' holds white space.*csv or jsonl"):
         "".join(next(iter(annotation.exchange.export(project, "trec").files.values())))
-
-
-# -- queries and sizes -----------------------------------------------------------------------------
 
 
 def beir_folder(folder, text, **about):
