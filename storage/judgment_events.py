@@ -108,11 +108,7 @@ _REPEATED = tuple(_NAMES.index(name) for name in (*_KEY, "verdict", "origin", "i
 
 
 class CurrentJudgments:
-    """The current judgments of a project, in memory; thread-safe.
-
-    Args:
-        judgments: to begin with, in order of arrival.
-    """
+    """The current judgments of a project, in memory; thread-safe. Begins with ``judgments``."""
 
     def __init__(self, judgments: Iterable[Judgment] = ()) -> None:
         self.last = 0  # id of the last event that changed one; 0 before the first
@@ -161,12 +157,8 @@ class CurrentJudgments:
     def of(
         self, annotator: str, pool: Collection[Item]
     ) -> tuple[dict[Item, Judgment], Counter[int]]:
-        """The annotator's judgments in order of arrival, without adjudications; numbers of
-        annotations, and how many items of the pool have each.
-
-        Args:
-            pool: counted once per object, which must not change.
-        """
+        """The annotator's judgments in order of arrival, without adjudications; number of annotations ->
+        how many items of the pool, which must not change, have it."""
         with self._lock:
             if pool not in self._spread:
                 self._spread[pool] = Counter(self.annotated.get(item, 0) for item in pool)
@@ -182,8 +174,7 @@ class Judging(LedgerTables):
         self._held_lock = threading.Lock()
 
     def add(self, rows: Iterable[Judgment]) -> int:
-        """Append events in the given order, all or none, and return how many were new; stored
-        events are skipped."""
+        """Append events in order, all or none; stored ones are skipped. Returns how many were new."""
         rows = list(rows)
         if not rows:
             return 0
@@ -210,16 +201,9 @@ class Judging(LedgerTables):
         only: Collection[Item] | None = None,
         undo_event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last current judgment, adjudications aside; the one before
-        counts again.
-
-        Args:
-            only: these (query_id, doc_id); None for all.
-            undo_event: the undo's id: sent twice, it counts once; "" for a new one.
-
-        Returns:
-            the judgment taken back, now or earlier by this undo; None when there is none.
-        """
+        """Take back an annotator's last judgment, or that of ``only`` these items, adjudications aside;
+        the one before counts again. Returns what this undo took back, now or earlier under the same
+        ``undo_event`` ("" for a new one); None for nothing."""
         own = _CURRENT.where(CURRENT.c.annotator == annotator, ~CURRENT.c.decided)
         own = own.order_by(EVENTS.c.id.desc())
         place = {"corpus": corpus, "project": project}
@@ -259,10 +243,8 @@ class Judging(LedgerTables):
         query_id: str | None = None,
         annotator: str | None = None,
     ) -> list[Judgment]:
-        """The last event per query, document and annotator, in order of arrival (not by ``time``).
-
-        Without undone and withdrawn ones; skips, unsure verdicts and adjudications are included.
-        """
+        """The last event per query, document and annotator, in order of arrival (not by ``time``);
+        skips, unsure verdicts and adjudications too, undone and withdrawn ones not."""
         if query_id is None and annotator is None:
             return self.current(corpus, project).judgments()
         query = _CURRENT.where(CURRENT.c.verdict.not_in(_TAKEN_BACK)).order_by(EVENTS.c.id)

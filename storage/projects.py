@@ -71,8 +71,7 @@ class Projects(LedgerTables):
     def queries(
         self, corpus: str, project: str, make: Callable[[list[ProjectQueryRow]], Any] = list
     ) -> Any:
-        """What ``make`` makes of the queries of a project in order of addition, retired ones too;
-        the same object while they are the same."""
+        """What ``make`` makes of a project's queries, retired ones too; kept while they are the same."""
 
         def read(connection: Connection) -> Any:
             return make(_rows(connection, QUERIES, ProjectQueryRow, corpus, project))
@@ -103,8 +102,7 @@ class Projects(LedgerTables):
         return frozenset() if stored is None else stored.value
 
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
-        """Add documents to pools, keeping earlier ones; returns how many (query, document, source)
-        were new."""
+        """Add documents to pools; returns how many (query, document, source) were new."""
         return self._insert(POOLS, rows, skip_known=True)
 
     def was_pooled(self, corpus: str, project: str, query_id: str, doc_id: str) -> bool:
@@ -114,8 +112,7 @@ class Projects(LedgerTables):
         return bool(self._database.values(query))
 
     def pool(self, corpus: str, project: str, make: Callable[[list[PoolRow]], Any] = list) -> Any:
-        """What ``make`` makes of the pools of a project without retired queries, in order of
-        arrival; the same object while they are the same."""
+        """As :meth:`queries`, of the pools without retired queries, in order of arrival."""
 
         def read(connection: Connection) -> Any:
             rows = _rows(connection, POOLS, PoolRow, corpus, project)

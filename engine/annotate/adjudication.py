@@ -160,8 +160,7 @@ def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: 
 
 
 def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
-    """Grades that differ, the widest spread first, then unsure ones; decided items last, in that
-    order."""
+    """Grades that differ, the widest spread first, then unsure ones; decided items last."""
     differing = []
     for (query_id, doc_id), everything in _by_item(judgments).items():
         said = [j for j in everything if j.origin not in ("adjudication", "audit")]
@@ -191,8 +190,7 @@ GRADERS = ("person", "import", "model")  # origins of grades that annotators gav
 def own_grades(
     judgments: Sequence[Judgment], *, models: bool = False
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """annotator -> query_id -> doc_id -> grade of people, with ``models`` also of models, before
-    adjudication."""
+    """annotator -> query_id -> doc_id -> grade of people, with ``models`` also of models."""
     origins = GRADERS if models else GRADERS[:2]
     by_annotator: dict[str, dict[str, dict[str, int]]] = {}
     for judgment in judgments:
@@ -481,8 +479,7 @@ def models_of(judgments: Iterable[Judgment]) -> list[str]:
 def check_model(
     annotator: str, judgments: Iterable[Judgment], scale: Scale, aspects: Mapping[str, str]
 ) -> ModelCheck:
-    """People against one model, on the items that both graded; ``aspects`` as for
-    :func:`find_agreement`."""
+    """People against one model on items that both graded; otherwise as :func:`find_agreement`."""
     judgments = list(judgments)
     own = graded_by_model(judgments, annotator)
     by_people = [j for j in judgments if j.origin != "model"]

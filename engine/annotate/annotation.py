@@ -58,8 +58,7 @@ from storage.ledger import Ledger
 
 
 class Annotation(ProjectStore):
-    """Projects with pooling, judging, agreement and adjudication; thread- and process-safe. An
-    event sent twice is stored once."""
+    """Projects with pooling, judging, agreement and adjudication; thread- and process-safe."""
 
     def __init__(
         self,
@@ -85,8 +84,7 @@ class Annotation(ProjectStore):
         query_ids: Sequence[str] | None = None,
         on_query: Callable[[], None] = tell_nobody,
     ) -> int:
-        """Add the results for the project's queries, or some, to the pool; returns how many (query,
-        document, source) were new. See :func:`retrieved`."""
+        """Add the results for the project's queries, or some, to the pool; returns how many new."""
         check_pool(request, self._library.every_system)
         ids = self.queries(project) if query_ids is None else query_ids
         chosen = {query_id: self.query(project, query_id) for query_id in ids}
@@ -110,8 +108,7 @@ class Annotation(ProjectStore):
         k: int = DEPTH,
         runs: Mapping[str, Sequence[Ranking]] | None = None,
     ) -> tuple[Unjudged, ...]:
-        """Unjudged documents in the top ``k`` of each system and given run, over the project's
-        queries without :meth:`unaskable`."""
+        """Unjudged documents in the top ``k`` of each system and run, without :meth:`unaskable`."""
         if systems:
             check_pool(PoolRequest(tuple(systems), k), self._library.every_system)
         queries = self.queries(project)
@@ -191,8 +188,7 @@ class Annotation(ProjectStore):
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
     ) -> Queue:
-        """One annotator's queue; with ``only`` of these items and with audit grades, to check a
-        model."""
+        """One annotator's queue; of ``only`` these items and with audit grades, to check a model."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
         pool, first = self._mine(project, annotator, self.pooled(project), only)

@@ -326,8 +326,7 @@ class JudgmentImport:
             raise BadInputError(f"There is no document '{doc_id[:80]}' in this corpus.")
 
     def _checked(self, given: Judgment) -> Judgment:
-        """The judgment for the project, as a model's where the import, the file or the name says
-        so."""
+        """The judgment for the project, as a model's where import, file or name say so."""
         name, leads = given.annotator, self.project.leads
         by_model = self.by_model or given.origin == "model" or is_model(name)
         is_decision = given.origin == "adjudication"
@@ -621,8 +620,7 @@ class JudgmentFiles(ForPerson):
             incoming.read(read(text_of(table)), annotator, adjudicated=adjudicated)
 
     def _beir_table(self, path: Path, incoming: JudgmentImport) -> Path:
-        """The judgments of a BEIR folder (or zip), or the one file of it that was given; its
-        queries are taken in."""
+        """The judgments of a BEIR folder, zip or file; its queries are taken in."""
         is_zip = path.suffix == ".zip"
         folder = _zipped_folder(path) if is_zip else path
         file = path if path.is_file() and not is_zip else beir_file(folder)
@@ -692,8 +690,7 @@ def _of_annotator(
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How grades are written: in one of :data:`JUDGMENT_FORMATS` except the hand-over, in files
-    that begin with a name."""
+    """How grades are written: in one of :data:`JUDGMENT_FORMATS` except the hand-over."""
 
     kind: str
     name: str
@@ -733,8 +730,7 @@ class Form:
         grades: Mapping[str, Qrels],
         notes: Sequence[str],
     ) -> Exported:
-        """A table of rows, or grades by annotator ("": adjudicated) as TREC files or a BEIR
-        folder."""
+        """A table of rows, or grades by annotator ("": adjudicated) in files of TREC or BEIR."""
         corpus, queries = self.corpus, self.queries
         if self.kind in TABLES:
             in_csv = csv_lines(rows, columns, spreadsheet=self.spreadsheet)

@@ -183,8 +183,7 @@ SAMPLE = 100  # candidates whose lengths an estimate is made from
 
 
 class GradePool(ModelTask[GradeCounts]):
-    """Grades what a request asks for, and stores it by the model's name batch by batch; one run per
-    project at a time."""
+    """Grades what a request asks for, and stores it batch by batch; one run per project at once."""
 
     phase = "grading"
 
@@ -380,8 +379,7 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         return sorted(left, key=lambda item: key_of(str(seed), *item))[:count]
 
     def check(self, project: Project, annotator: str = "") -> ModelCheck:
-        """People against a model, on the items that both graded; "" is the model that graded
-        last."""
+        """People against a model on items that both graded; "" is the model that graded last."""
         judgments = self._projects.judgments(project)
         models = models_of(judgments)
         name = annotator or next(reversed(models), "")

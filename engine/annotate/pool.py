@@ -107,8 +107,7 @@ def disagreement(item: PoolItem, sources: int) -> float:
 
 
 def first_items(pool: Pool, chosen: Sequence[Item], number: int) -> list[Item]:
-    """The items that everybody judges first: those chosen before, as far as they are in the pool,
-    then others by a hash."""
+    """The items that everybody judges first: ``chosen`` ones of the pool, then others by a hash."""
     first = [item for item in chosen if item in pool]
     if len(first) < min(number, len(pool)):
         others = pool.numbers.keys() - {*first}
@@ -117,8 +116,7 @@ def first_items(pool: Pool, chosen: Sequence[Item], number: int) -> list[Item]:
 
 
 def shared_out(project: Project, sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Queries with their numbers of items, each assigned to as many annotators as an item needs,
-    so that everybody has about as many items."""
+    """Queries of these sizes, each assigned to as many annotators as an item needs, evenly."""
     loads, assigned = dict.fromkeys(project.annotators, 0), {}
     for query_id in sorted(sizes, key=lambda name: (-sizes[name], name)):
         people = sorted(loads, key=loads.__getitem__)[: project.per_item]
@@ -136,8 +134,7 @@ class Order(NamedTuple):
 
 
 class Pool(Collection[Item]):
-    """Items to be judged, numbered from 0 in order of arrival, and their orders per annotator;
-    thread-safe."""
+    """Items to be judged, numbered in order of arrival, and their orders; thread-safe."""
 
     def __init__(self, items: Iterable[PoolItem]) -> None:
         self.items = tuple(items)
@@ -160,8 +157,7 @@ class Pool(Collection[Item]):
         return self.items[self.numbers[item]]
 
     def held_by(self, doc_ids: Container[str], but: Callable[[], Container[str]]) -> Pool:
-        """Without other documents and without the queries that ``but`` gives; the same object for
-        the same documents."""
+        """Without other documents and queries of ``but``; the same object for the same ones."""
         with self._lock:  # it takes a second for 50,000: once, not for everybody who waits for it
             held = self._held_by
             if held[0] is not doc_ids:
@@ -172,8 +168,7 @@ class Pool(Collection[Item]):
             return held[1]
 
     def of(self, project: Project, annotator: str, first: tuple[Item, ...] = ()) -> Pool:
-        """Without queries that are assigned to others, but with the items that everybody judges;
-        the same object for the same ones."""
+        """Without queries assigned to others, but with ``first``; the same object for the same ones."""
         out = frozenset(q for q, who in project.assigned.items() if who and annotator not in who)
         if not out:
             return self
@@ -190,8 +185,7 @@ class Pool(Collection[Item]):
         return Pool(map(self.items.__getitem__, numbers))
 
     def order(self, project: Project, annotator: str, first: tuple[Item, ...] = ()) -> Order:
-        """See :func:`ordered_items`, after those that everybody judges ``first``; kept, since it
-        takes long for many items."""
+        """See :func:`ordered_items`, after those that everybody judges ``first``; kept."""
 
         def made() -> Order:
             # those for everybody: queries together, in a random order
@@ -350,8 +344,7 @@ def find_share(
 
 
 def pace(judgments: Iterable[Judgment]) -> float | None:
-    """Judgments a minute over the last :data:`PACE_OVER`, breaks left out; None before two in a
-    row."""
+    """Judgments a minute over the last :data:`PACE_OVER`, without breaks; None before two."""
     times = sorted(judgment.time for judgment in judgments)[-PACE_OVER - 1 :]
     gaps = [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
     worked = [gap for gap in gaps if gap <= LONGEST_PAUSE]
@@ -419,8 +412,7 @@ def check_pool(request: PoolRequest, systems: Collection[str]) -> None:
 def retrieved(
     searcher: Searcher, project: Project, query_id: str, query: Query, request: PoolRequest
 ) -> list[PoolRow]:
-    """The top of every source for one query, as rows of the project's pool, without documents that
-    the corpus lacks."""
+    """The top of every source for one query, as pool rows of documents that the corpus has."""
     corpus, now = searcher.corpus, datetime.now(UTC)
     query = replace(query, filters=(*query.filters, *request.filters))
     allowed = corpus.scope(query.filters, without=query.seed).allowed
@@ -447,8 +439,7 @@ def not_held(
     runs: Mapping[str, Sequence[Ranking]],
     depth: int,
 ) -> dict[str, int]:
-    """run -> number of documents in its top, over these queries, that the corpus (``known``) lacks;
-    only for runs with such documents."""
+    """run -> how many documents of its top for these queries the corpus (``known``) lacks, if any."""
     counts = {
         name: sum(d not in known for r in run if r.query_id in query_ids for d in r.doc_ids[:depth])
         for name, run in runs.items()
@@ -517,8 +508,7 @@ def find_unjudged(
     judged: Mapping[str, Collection[str]],
     k: int = DEPTH,
 ) -> tuple[Unjudged, ...]:
-    """Unjudged documents in the top ``k`` of each system; ``judged``: query_id -> graded
-    documents."""
+    """Unjudged documents in the top ``k`` of each system; ``judged`` is by query_id."""
     found = []
     for system, rankings in tops.items():
         shares, missing = [], {}

@@ -159,8 +159,7 @@ def one_line(text: str) -> str:
 
 
 def read_query_id(query_id: str, corpus: OpenCorpus) -> Query | None:
-    """The query of an id ``<seed>_<aspect>`` or ``<seed>_any``; None for ids without a known
-    seed."""
+    """The query of an id ``<seed>_<aspect>`` or ``<seed>_any``; None without a known seed."""
     # The longest key first: aspects may be called "use" and "intended_use".
     for aspect in (*sorted(corpus.aspects, key=len, reverse=True), None):
         seed = query_id.removesuffix(f"_{(aspect or 'any').lower()}")
@@ -196,8 +195,7 @@ def is_free(query_id: str) -> bool:
 
 
 def guideline_template(scale: Scale, lens: Lens, aspect: Aspect | None = None) -> str:
-    """Guidelines to complete, in Markdown: for all aspects, with the grades as a table, or for
-    one."""
+    """Guidelines to complete, in Markdown: for one aspect, or for all with a table of grades."""
     names = [other.name for other in lens.aspects if aspect is None or other.key != aspect.key]
     if aspect is None:
         cells = (
@@ -231,8 +229,7 @@ GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 
 
 def checked(project: Project, judgment: Judgment) -> Judgment:
-    """The judgment for its project, with cleaned names, note and instruction; without ``rank`` and
-    ``system`` in a blind project."""
+    """The judgment for its project, cleaned; without ``rank`` and ``system`` in a blind one."""
     annotator = check_annotator(judgment.annotator, judgment.origin)
     check_length("event", judgment.event, LONGEST_EVENT)
     verdict, relevance, values = judgment.verdict, judgment.relevance, project.scale.values
@@ -380,8 +377,7 @@ class ProjectStore(ForPerson):
         return [one.value for one in sorted(gone, key=attrgetter("time"), reverse=True)]
 
     def at(self, corpus: str, place: str) -> Project:
-        """The project of a :attr:`Project.key`; UnknownNameError while it is deleted, whatever
-        project has its name now."""
+        """The project of a :attr:`Project.key`; UnknownNameError while it is deleted."""
         corpus = self._library.corpus(corpus).name
         stored: Project = self._stored.value(place, corpus) or self.project(corpus, place)
         if stored.deleted:
@@ -392,8 +388,7 @@ class ProjectStore(ForPerson):
         return stored
 
     def project(self, corpus: str, name: str = "") -> Project:
-        """A project by its name, or one that it had before it was renamed; a corpus always has
-        its own, called ""."""
+        """A project by its present or a former name; a corpus always has its own, called ""."""
         corpus = self._library.corpus(corpus).name
         projects = self.projects(corpus)
         named = {former: p for p in projects for former in (*p.former, p.key[1])}
@@ -448,8 +443,7 @@ class ProjectStore(ForPerson):
                 raise BadInputError(what, "Choose another name.")
 
     def placed(self, project: Project) -> Project:
-        """The project with the place of the one of its name; a new one gets a place of its own,
-        away from what belongs to a deleted one."""
+        """The project with its place; a new one gets one away from what a deleted one has."""
         named = {other.name: other for other in self.projects(project.corpus)}
         if project.place or project.name in named:
             return replace(project, place=project.place or named[project.name].place)
@@ -484,8 +478,7 @@ class ProjectStore(ForPerson):
         return self.assign(project, shared_out(project, sizes), author)
 
     def first_items(self, project: Project, pool: Pool, *, keep: bool = False) -> tuple[Item, ...]:
-        """The items of the pool that everybody judges first; with ``keep`` they stay so when others
-        are added."""
+        """The items of the pool that everybody judges first; with ``keep`` they stay so."""
         if not project.first:
             return ()
         corpus, place = project.key
@@ -513,8 +506,7 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def put(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """As :meth:`save`, for a project from a file: any author, and any aspects in its
-        guidelines."""
+        """As :meth:`save`, for a project from a file: any author, any aspects."""
         checked = check_project(self.placed(project))
         corpus, place = checked.key
         stored = self._stored.get(place, corpus)

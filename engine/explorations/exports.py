@@ -71,8 +71,7 @@ class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
 
 
 def csl_items(kept: Kept) -> list[CslItem]:
-    """The documents as CSL-JSON data; ids are unique citation keys such as
-    ``lovelace1843notes``."""
+    """The documents as CSL-JSON data, with unique citation keys such as ``lovelace1843notes``."""
     items, used = [], set[str]()
     for one in kept:
         item = csl_item(one.document)
@@ -198,8 +197,7 @@ def to_csl_json(kept: Kept) -> str:
 
 
 def to_bibtex(kept: Kept) -> str:
-    """One UTF-8 entry per document; the reader's notes are in ``annote``, which styles do not
-    print."""
+    """One UTF-8 entry per document; notes are in ``annote``, which styles do not print."""
     entries = []
     for item in csl_items(kept):
         is_masters = item.get("genre", "").startswith("Master")
@@ -265,8 +263,7 @@ def _ris_record(item: CslItem) -> dict[str, Any]:
 
 
 def to_citations(kept: Kept, style: str, *, page: bool = False) -> str:
-    """A bibliography in a style of ``assets/citations``, as plain text or with ``page`` as HTML
-    with italics."""
+    """A bibliography in a style of ``assets/citations``, as plain text or (``page``) HTML."""
     import pypandoc
 
     if len(kept) > MOST_CITED:
@@ -434,8 +431,7 @@ def export_documents(kind: str, kept: Callable[[], Iterable[KeptDocument]]) -> I
 
 
 def document_fields(document: Document) -> dict[str, Any]:
-    """A document as one flat row; a metadata field with a reserved name becomes
-    ``metadata.<name>``."""
+    """A document as one flat row; a reserved name of metadata becomes ``metadata.<name>``."""
     item = csl_item(document)
     fields: dict[str, Any] = {name: getattr(document, name) for name in _OWN}
     more = {"doi": item.get("DOI"), "venue": item.get("container-title")}

@@ -181,8 +181,7 @@ class ReadingLists(ForPerson):
     def documents(
         self, list_id: str = "", tag: str = "", order: str = LIST_ORDERS[0]
     ) -> list[KeptDocument]:
-        """The documents of a list, or those with a tag, in one of ``LIST_ORDERS``; those of a
-        corpus that is gone are left out."""
+        """The documents of a list, or those with a tag, in one of ``LIST_ORDERS``, if still there."""
         items = (one for one in self._find(list_id).value.kept if not tag or tag in one.tags)
         found = self._documents(items)
         if order == "year":
@@ -275,8 +274,7 @@ class ReadingLists(ForPerson):
     def send(
         self, list_id: str, corpus: str, doc_id: str, target: str, *, copy: bool = False
     ) -> Callable[[], None]:
-        """Move or copy a document to another list, with its note and tags; returns what takes it
-        back."""
+        """Move or copy a document to another list; returns what takes it back."""
         source, place = self._find(list_id), (corpus, doc_id)
         if not copy:
             self._check_own(source)
@@ -294,8 +292,7 @@ class ReadingLists(ForPerson):
         return undo
 
     def export(self, list_id: str, kind: str, tag: str = "", order: str = LIST_ORDERS[0]) -> str:
-        """The documents of a list, or those with a tag, in one of ``EXPORT_FORMATS``
-        (``engine/types/searches.py``)."""
+        """The documents of a list, or those with a tag, in one of ``EXPORT_FORMATS``."""
         kept, name = self.documents(list_id, tag, order), self.info(list_id).name
         return self.exported(kind, kept, heading=f"{name}: {tag}" if tag else name)
 
@@ -453,8 +450,7 @@ class Notebook(ForPerson):
         annotator: str | None = None,
         note: str = "",
     ) -> Judgment:
-        """Store a grade of the corpus's scale, or None to take one back; see
-        :meth:`Annotation.judge`."""
+        """Store a grade, or None to take one back; see :meth:`Annotation.judge`."""
         who: str = annotator or self._own(self._annotator)
         verdict: Verdict = "withdrawn" if relevance is None else "grade"
         given = (relevance, verdict, note)
@@ -580,8 +576,7 @@ class Notebook(ForPerson):
     def export_corpus(
         self, corpus: str, kind: str = "jsonl", doc_ids: Sequence[str] | None = None
     ) -> Iterator[str]:
-        """Documents of a corpus with all fields in one of ``DOCUMENT_FORMATS``, part by part; in
-        the order of ``doc_ids``, None for all."""
+        """Documents of a corpus (None: all) in one of ``DOCUMENT_FORMATS``, part by part."""
         from engine.explorations.exports import export_documents
 
         opened = self._library.open(corpus)

@@ -351,8 +351,7 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
 
 
 def kicker_of(query: Query, asked: Mapping[str, Any]) -> str:
-    """What stands above a seed: what is asked of it. ``asked``: as
-    :func:`pages._annotate.judging.seed_data` has it."""
+    """What stands above a seed: what is asked of it, ``asked`` as :func:`seed_data` has it."""
     if is_plain(query):
         return str(asked["kicker"])
     own = asked["asked"] if query.instruction or query.reading else ""

@@ -86,8 +86,7 @@ def open_project(project: Project, part: str) -> None:
 
 
 def found(explorer: Explorer, project: Project, what: str) -> Any:
-    """The ``progress``, ``agreement`` or ``disagreements`` of a project, computed once while
-    nothing changes."""
+    """The progress, agreement or disagreements of a project, kept while nothing changes."""
     annotation = explorer.annotation
     settled = annotation.last_event(project), annotation.retired(project)
     basis = (project, *settled, annotation.pooled(project))
@@ -120,8 +119,7 @@ def step_button(explorer: Explorer, project: Project, part: str) -> bool:
 
 
 def annotator(explorer: Explorer) -> str:
-    """Who is judging: whoever is logged in, else the name given on this visit, or on one before it
-    in this browser."""
+    """Who is judging: who is logged in, or the name that was given in this browser."""
     person = login.person()
     if person is not None:
         return person.name
@@ -157,8 +155,7 @@ _NAME_KEEPER = st.components.v2.component(
 
 
 def name_field(who: str, key: str, change: Callable[[str], None]) -> None:
-    """A field for the annotator's name, where no login says it; Enter leaves it. A name given on
-    this visit is kept for the next one."""
+    """A field for the annotator's name, which is kept for the next visit; Enter leaves it."""
     st.session_state[key] = who
     look: Any = {"on_change": attempt, "args": (lambda: change(st.session_state[key]),)}
     words = "Your display name. Saved with your judgments and in this browser."
@@ -180,6 +177,5 @@ def may_lead() -> bool:
 
 
 def is_lead(project: Project, who: str) -> bool:
-    """Whether somebody may see and change what is for the leads of a project; with login, they
-    have to be a lead there, and one of this project if it names any."""
+    """Whether somebody is a lead (with login), and one of this project if it names any."""
     return may_lead() and (not project.leads or who in project.leads)

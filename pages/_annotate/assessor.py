@@ -148,10 +148,7 @@ def outcome(made: GradeCounts) -> list[str]:
 
 
 def sample_of(explorer: Explorer, project: Project, who: str) -> frozenset[Item]:
-    """The items that somebody is checking; none when they are not.
-
-    After a reload, those of the address that are left: the order of drawing stays the same.
-    """
+    """The items that somebody is checking; after a reload, those of the address that are left."""
     key = (project.corpus, project.name, who)
     place, items = st.session_state.get(_SAMPLE, (None, frozenset()))
     asked = _ASKED.fullmatch(st.query_params.get("sample", ""))
@@ -172,8 +169,7 @@ def end_sample() -> None:
 
 
 def check(explorer: Explorer, project: Project, who: str) -> ModelCheck | None:
-    """The comparison with one model, and a button that draws a sample; None without any model and
-    while one is grading."""
+    """The comparison with a model, and a button that draws a sample; None before there is one."""
     st.header("People vs. model", anchor=False, help=WORDS)
     grading = explorer.annotation.grading
     models, busy = grading.models(project), grading.jobs.running(project.key) is not None
