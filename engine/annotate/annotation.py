@@ -188,7 +188,7 @@ class Annotation(ProjectStore):
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
     ) -> Queue:
-        """One annotator's queue; of ``only`` these items and with audit grades, to check a model."""
+        """One annotator's queue; of ``only`` some items, with audit grades, to check a model."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
         pool, first = self._mine(project, annotator, self.pooled(project), only)

@@ -168,7 +168,7 @@ class Pool(Collection[Item]):
             return held[1]
 
     def of(self, project: Project, annotator: str, first: tuple[Item, ...] = ()) -> Pool:
-        """Without queries assigned to others, but with ``first``; the same object for the same ones."""
+        """Without queries assigned to others but for ``first``; the same object for the same."""
         out = frozenset(q for q, who in project.assigned.items() if who and annotator not in who)
         if not out:
             return self
@@ -439,7 +439,7 @@ def not_held(
     runs: Mapping[str, Sequence[Ranking]],
     depth: int,
 ) -> dict[str, int]:
-    """run -> how many documents of its top for these queries the corpus (``known``) lacks, if any."""
+    """run -> number of documents in its top, for these queries, that are not ``known``; not 0."""
     counts = {
         name: sum(d not in known for r in run if r.query_id in query_ids for d in r.doc_ids[:depth])
         for name, run in runs.items()
