@@ -157,8 +157,8 @@ class CurrentJudgments:
     def of(
         self, annotator: str, pool: Collection[Item]
     ) -> tuple[dict[Item, Judgment], Counter[int]]:
-        """The annotator's judgments in order of arrival, without adjudications; number of annotations ->
-        how many items of the pool, which must not change, have it."""
+        """The annotator's judgments in order of arrival, without adjudications; and how many items
+        of the pool, which must not change, have n annotations."""
         with self._lock:
             if pool not in self._spread:
                 self._spread[pool] = Counter(self.annotated.get(item, 0) for item in pool)
@@ -174,7 +174,7 @@ class Judging(LedgerTables):
         self._held_lock = threading.Lock()
 
     def add(self, rows: Iterable[Judgment]) -> int:
-        """Append events in order, all or none; stored ones are skipped. Returns how many were new."""
+        """Append events in order, all or none, but stored ones; returns how many were new."""
         rows = list(rows)
         if not rows:
             return 0
@@ -201,8 +201,8 @@ class Judging(LedgerTables):
         only: Collection[Item] | None = None,
         undo_event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last judgment, or that of ``only`` these items, adjudications aside;
-        the one before counts again. Returns what this undo took back, now or earlier under the same
+        """Take back an annotator's last judgment (of ``only`` these items), adjudications aside;
+        the one before counts again. Returns what was taken back, now or earlier by the same
         ``undo_event`` ("" for a new one); None for nothing."""
         own = _CURRENT.where(CURRENT.c.annotator == annotator, ~CURRENT.c.decided)
         own = own.order_by(EVENTS.c.id.desc())

@@ -71,7 +71,7 @@ class Projects(LedgerTables):
     def queries(
         self, corpus: str, project: str, make: Callable[[list[ProjectQueryRow]], Any] = list
     ) -> Any:
-        """What ``make`` makes of a project's queries, retired ones too; kept while they are the same."""
+        """What ``make`` makes of a project's queries, retired ones too; kept while they stay."""
 
         def read(connection: Connection) -> Any:
             return make(_rows(connection, QUERIES, ProjectQueryRow, corpus, project))

@@ -181,7 +181,7 @@ class ReadingLists(ForPerson):
     def documents(
         self, list_id: str = "", tag: str = "", order: str = LIST_ORDERS[0]
     ) -> list[KeptDocument]:
-        """The documents of a list, or those with a tag, in one of ``LIST_ORDERS``, if still there."""
+        """The documents that are there of a list, or of a tag, in one of ``LIST_ORDERS``."""
         items = (one for one in self._find(list_id).value.kept if not tag or tag in one.tags)
         found = self._documents(items)
         if order == "year":
