@@ -105,12 +105,6 @@ class Projects(LedgerTables):
         """Add documents to pools; returns how many (query, document, source) were new."""
         return self._insert(POOLS, rows, skip_known=True)
 
-    def was_pooled(self, corpus: str, project: str, query_id: str, doc_id: str) -> bool:
-        """Whether a source retrieved a document for a query, which may be retired."""
-        query = select(POOLS.c.id).where(*_of(POOLS, corpus, project))
-        query = query.where(POOLS.c.query_id == query_id, POOLS.c.doc_id == doc_id).limit(1)
-        return bool(self._database.values(query))
-
     def pool(self, corpus: str, project: str, make: Callable[[list[PoolRow]], Any] = list) -> Any:
         """As :meth:`queries`, of the pools without retired queries, in order of arrival."""
 

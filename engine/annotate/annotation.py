@@ -151,7 +151,8 @@ class Annotation(ProjectStore):
             )
         # An annotator judges what was given to them.
         is_asked = not project.name or self.person.is_lead or judgment.item in self.pooled(project)
-        if not is_asked and not self._ledger.projects.was_pooled(*project.key, *judgment.item):
+        every = () if is_asked else self._ledger.projects.every_pool(*project.key)
+        if not is_asked and judgment.item not in [(row.query_id, row.doc_id) for row in every]:
             raise NotAllowedError(
                 f"Document '{judgment.doc_id}' is not in the pool of project '{project.name}' for "
                 f"'{judgment.query_id}'.",

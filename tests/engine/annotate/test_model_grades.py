@@ -80,15 +80,6 @@ def test_the_question_shows_query_guidelines_scale_and_the_surest_positives(grad
     assert examples == [titles[1], titles[0], titles[3]], "a candidate is no example of its own"
 
 
-def test_what_it_graded_itself_is_no_example_so_that_questions_stay_the_same(graded, grader):
-    project = make_project(graded)
-    report = grade(graded, project, limit=10)
-    assert any("no document that is known to be relevant" in note for note in report.notes)
-    assert report.result.grades[3]
-    grade(graded, project)
-    assert not any(fenced_texts(prompt, "example") for prompt in grader.seen.prompts)
-
-
 def test_no_model_s_grades_are_examples_however_they_came_in(graded, grader, tmp_path):
     annotation, project = graded.annotation, make_project(graded, depth=8)
     files = [tmp_path / f"{name}.qrels" for name in ("prefixed", "said", "bare", "person")]
