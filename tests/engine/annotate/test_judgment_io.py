@@ -155,16 +155,6 @@ def test_adjudicated_grades_come_back_as_whose_they_were(judged, other, tmp_path
     assert grades[0] == grades[1]
 
 
-def test_adjudicated_grades_come_back_as_the_same_trec_file(judged, other, tmp_path):
-    project = judged.annotation.project("small", "p")
-    file = write(judged, project, tmp_path / "a.qrels", "trec")
-    empty_project(other, judged)
-    found = other.annotation.exchange.import_("small", file, "p", annotator="them")
-    assert found.added == 3
-    back = write(other, project, tmp_path / "b.qrels", "trec")
-    assert back.read_text("utf-8") == file.read_text("utf-8")
-
-
 def test_a_beir_folder_is_a_collection_with_its_documents(judged, tmp_path):
     out = write(judged, judged.annotation.project("small", "p"), tmp_path / "beir", "beir")
     collection = read_collection(out)
