@@ -231,9 +231,10 @@ class Judging(LedgerTables):
             last = select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin)
             last = last.where(*same, ~_DECIDED, _COUNTS).order_by(EVENTS.c.id.desc()).limit(1)
             before: Any = connection.execute(last).first() or (None, "undo", undone.origin)
-            event_id, *what = before
+            event_id, verdict, origin = before
             changed = connection.scalar(_LAST) or 0
-            upsert(connection, CURRENT, [CurrentRow(*key, False, event_id, changed, *what)])
+            row = CurrentRow(*key, False, event_id, changed, verdict, origin)
+            upsert(connection, CURRENT, [row])
         return undone
 
     def latest(
