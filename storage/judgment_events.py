@@ -226,7 +226,7 @@ class Judging(LedgerTables):
                 project=project,
             )
             _append(connection, [undo])
-            key = tuple(getattr(undone, name) for name in _KEY)
+            key = (corpus, project, *undone.item, annotator)
             same = (EVENTS.c[name] == value for name, value in zip(_KEY, key, strict=True))
             last = select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin)
             last = last.where(*same, ~_DECIDED, _COUNTS).order_by(EVENTS.c.id.desc()).limit(1)
