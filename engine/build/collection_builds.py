@@ -68,9 +68,11 @@ def provenance(build: OpenBuild) -> Provenance:
         edits={step.step: step.edits for step in state.steps},
         models={step.step: step.model for step in state.steps if step.model},
         expressions=dict(Counter(label.expression for label in labels if label.text)),
-        confirmed={
-            one.query_id: sum(
-                grades.get(one.query_id, {}).get(doc_id) == max(scale) for doc_id in one.doc_ids
+        rejected={
+            one.query_id: tuple(
+                doc_id
+                for doc_id in one.doc_ids
+                if grades.get(one.query_id, {}).get(doc_id, max(scale)) < max(scale)
             )
             for one in expanded
         },

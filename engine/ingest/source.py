@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -89,13 +90,14 @@ class _Reading:
     def unique(self) -> Iterator[SourceDocument]:
         """Documents, each once: repeats are left out, merged or renamed, and noted. Keeps two
         16-byte digests per document; where documents are merged, also those that wait for their
-        last part, which takes a second reading. Where ids are DOIs, rows of one DOI are merged."""
+        last part, which takes a second reading. Where ids are DOIs, rows of one DOI and one title
+        are merged."""
         duplicates, notes = self.source.repairs.duplicates, self.notes
         by_doi = self.source.repairs.ids_from_doi and not duplicates
         joined = bool if duplicates == "merge" else doi_of if by_doi else None
         ids: set[bytes] = set()
         contents: set[bytes] = set()
-        for document in self._merged(joined) if joined else self.documents():
+        for document in self._merged(joined, one_title=by_doi) if joined else self.documents():
             content = bytes.fromhex(content_hash(document))
             if content in contents:
                 notes.add({"duplicates"})
@@ -123,32 +125,36 @@ class _Reading:
             raise error
         self.refuse(fault, error)
 
-    def _merged(self, wanted: Callable[[str], object]) -> Iterator[SourceDocument]:
-        """Documents of which those with one id that is ``wanted`` are joined."""
+    def _merged(
+        self, wanted: Callable[[str], object], *, one_title: bool
+    ) -> Iterator[SourceDocument]:
+        """Documents of which those with one id that is ``wanted``, and with ``one_title`` no
+        other title, are joined."""
         ids = (document.doc_id for document in self._again())
         times = Counter(id_digest(doc_id) for doc_id in ids if wanted(doc_id))
         left = {key: count for key, count in times.items() if count > 1}
         del times
-        held: dict[bytes, SourceDocument] = {}
+        held: dict[bytes, list[SourceDocument]] = {}
         contents: set[str] = set()
         for document in self.documents():
             key = id_digest(document.doc_id)
             if key not in left:
                 yield document
                 continue
-            content = content_hash(document)
+            content, parts = content_hash(document), held.setdefault(key, [])
+            same = (n for n, one in enumerate(parts) if not one_title or _one_title(one, document))
             if content in contents:
                 self.notes.add({"duplicates"})
-            elif key in held:
+            elif (place := next(same, None)) is not None:
                 self._repeated(document)
                 self.notes.add({"merged"}, document.where)
-                held[key] = _joined(held[key], document)
+                parts[place] = _joined(parts[place], document)
             else:
-                held[key] = document
+                parts.append(document)
             contents.add(content)
             left[key] -= 1
             if not left[key]:
-                yield held.pop(key)
+                yield from held.pop(key)
 
     def _repeated(self, document: SourceDocument) -> None:
         line = f"{short(document.where)}: id {document.doc_id[:80]} again"
@@ -182,6 +188,11 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
                 f" more than the {most:,} allowed.",
                 split if name == "text" else other,
             )
+
+
+def _one_title(one: SourceDocument, other: SourceDocument) -> bool:
+    titles = {" ".join(re.findall(r"\w+", x.title.casefold())) for x in (one, other)} - {""}
+    return len(titles) < 2
 
 
 def _joined(first: SourceDocument, other: SourceDocument) -> SourceDocument:

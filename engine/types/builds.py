@@ -172,4 +172,5 @@ class Provenance:
     edits: Mapping[str, int]  # step -> changes by people. models: step -> the model that did it.
     models: Mapping[str, str]
     expressions: Mapping[str, int]  # expression -> labelled documents
-    confirmed: Mapping[str, int]  # query -> documents of its cluster with the highest grade
+    # query -> documents of its cluster with less than the highest grade against it
+    rejected: Mapping[str, tuple[str, ...]]

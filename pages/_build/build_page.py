@@ -32,12 +32,14 @@ from pages._annotate.annotate_url import (
 )
 from pages._annotate.exchange_files import packed
 from pages._build.build_tables import (
+    EXPRESSIONS,
     NUMBER,
     TEXT,
     clusters_step,
     labels_step,
     queries_step,
     table_height,
+    titles,
 )
 from pages._build.build_words import (
     RUNS,
@@ -450,12 +452,16 @@ def _making(explorer: Explorer, spec: BuildSpec, fields: Fields) -> None:
     words = "Share of query words found in its documents but rare in the corpus. Above it, the "
     look: Any = {"format": "%d %%", "key": fields("overlap"), "help": f"{words}model retries."}
     fourth.slider("Max word overlap", 0, 100, round(spec.overlap * 100), 5, **look)
-    left, right = st.columns([3, 1], gap="medium")
+    left, right, last = st.columns([4, 1, 2], gap="medium")
     words = "Top documents of each system are graded, deduplicated."
     look = {"format_func": system_label, "key": fields("systems"), "help": words}
     left.multiselect("Systems", list(explorer.systems), list(spec.systems), **look)
     words = "Number of top documents per system."
     right.number_input("Depth", 1, 1000, spec.depth, key=fields("depth"), help=words)
+    names = {"implied": "Implied only", "both": "Implied and stated"}
+    words = "Other documents with the attribute are distractors, graded lowest."
+    at = [*names].index(spec.gold)
+    select("Relevant documents", names, fields("gold"), last, index=at, help=words)
 
 
 def _read(spec: BuildSpec, given: dict[str, Any]) -> BuildSpec:
@@ -475,6 +481,7 @@ def _read(spec: BuildSpec, given: dict[str, Any]) -> BuildSpec:
         overlap=given["overlap"] / 100,
         systems=tuple(given["systems"]),
         depth=int(given["depth"]),
+        gold=given["gold"],
     )
 
 
@@ -490,9 +497,11 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
         return
     made = explorer.builds.provenance(spec.corpus, spec.name)
     positives, more = sum(made.positives.values()), sum(made.found.values())
+    rejected = sum(map(len, made.rejected.values()))
     checked = counted(made.checked, "model grade") if made.checked else "no model grade"
     facts(
-        f"{many(made.queries, 'query')} · {counted(positives, 'positive')} from clusters · "
+        f"{many(made.queries, 'query')} · {positives - rejected:,} of "
+        f"{counted(positives, 'cluster document')} confirmed · "
         f"{more:,} more by pooling · {checked} checked by people"
     )
     words = "Model grades are used where no human grade exists."
@@ -513,6 +522,7 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
         with left:
             st.header("Queries", anchor=False)
             _queries(made, explorer.annotation.queries(project))
+            _rejected(explorer, made, explorer.annotation.queries(project))
         with right:
             st.header("Provenance", anchor=False)
             st.html(provenance_html(made, state.steps))
@@ -525,7 +535,7 @@ def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:
         if st.button("Open in Annotate", key="build_annotate"):
             of_project(project).go()
         if st.button("Evaluate", key="build_evaluate"):
-            EvaluateView.elsewhere(collection=":".join(project.key), sample=None, model="").go()
+            EvaluateView.elsewhere(collection=":".join(project.key), seeds=None, model="").go()
         _export(explorer, spec)
 
 
@@ -551,6 +561,7 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
         {
             "Query": (queries[query_id].text if query_id in queries else None) or query_id,
             "From cluster": positives,
+            "Confirmed": positives - len(made.rejected.get(query_id, ())),
             "Added by pooling": made.found.get(query_id, 0),
             "Id": query_id,
         }
@@ -562,11 +573,28 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
     words = "Relevant documents outside the cluster."
     columns = {
         "Query": TEXT(width=300),
-        "From cluster": NUMBER(format="localized", width=105),
+        "From cluster": NUMBER(format="localized", width=90),
+        "Confirmed": NUMBER(format="localized", width=85, help="Fully fit the query."),
         "Added by pooling": NUMBER(format="localized", width=115, help=words),
     }
     look: Any = {"height": table_height(len(rows), 16), "column_config": columns}
     grid(rows, "build_result_queries", "Queries and their positives", **look)
+
+
+def _rejected(explorer: Explorer, made: Provenance, queries: Mapping[str, Query]) -> None:
+    """Documents of clusters that do not fit their query."""
+    pairs = [(query_id, doc_id) for query_id, ids in made.rejected.items() for doc_id in ids]
+    if not pairs:
+        return
+    names = titles(explorer, made.spec.corpus, [doc_id for _, doc_id in pairs])
+    rows = [
+        {"Document": name, "Query": queries[query_id].text if query_id in queries else query_id}
+        for (query_id, _), name in zip(pairs, names, strict=True)
+    ]
+    st.header("Not confirmed", anchor=False)
+    dim("Documents of a cluster that do not fully fit its query.")
+    look: Any = {"height": table_height(len(rows), 8)}
+    grid(rows, "build_result_rejected", "Documents that were not confirmed", **look)
 
 
 def provenance_html(made: Provenance, steps: Sequence[StepState]) -> Html:
@@ -578,6 +606,8 @@ def provenance_html(made: Provenance, steps: Sequence[StepState]) -> Html:
         out = f"{made.dropped:,} excluded (not {sizes}, or manually)"
     present = f"{counted(made.labelled, 'document does', 'documents do')}, "
     present += f"{counted(made.without, 'does', 'do')} not"
+    how = ", ".join(f"{made.expressions.get(kind, 0):,} {kind}" for kind in EXPRESSIONS)
+    relevant = "implied and stated" if spec.gold == "both" else "implied"
     rows = [
         ("Attribute", spec.attribute),
         ("Definition", spec.guidance or "–"),
@@ -585,6 +615,7 @@ def provenance_html(made: Provenance, steps: Sequence[StepState]) -> Html:
         ("Described by", f"{made.author}, {made.time.astimezone():%Y-%m-%d %H:%M}"),
         ("Corpus", f"{spec.corpus}, {many(made.labelled + made.without, 'document')} read"),
         ("Present", present),
+        ("Expression", f"{how}; relevant: {relevant}"),
         ("Clusters", f"{made.clusters:,}, {out}"),
         ("Overlap", f"{percent(made.overlap)} on average; the limit is {percent(spec.overlap)}"),
         ("Pooled", f"{', '.join(spec.systems)}, to a depth of {spec.depth:,}"),

@@ -15,7 +15,15 @@ import streamlit as st
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer, OpenBuild
 from engine.text import counted
-from engine.types.builds import BuildQuery, BuildSpec, BuildState, Cluster, Label, Overlap
+from engine.types.builds import (
+    BuildQuery,
+    BuildSpec,
+    BuildState,
+    Cluster,
+    Expression,
+    Label,
+    Overlap,
+)
 from engine.types.documents import Document
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
 from pages._annotate.annotate_url import annotator
@@ -229,9 +237,17 @@ def marked_words(text: str, words: Sequence[str]) -> Html:
 
 # -- step 2: what each document shows, read and corrected
 
+EXPRESSIONS: Mapping[Expression, str] = {
+    "implied": "Implied",
+    "stated": "Stated",
+    "reported": "Reported",
+}
+
 _LABEL_KINDS: Kinds[Label] = {
     "all": ("All", lambda _: True),
-    "with": ("Present", lambda label: label.text),
+    "implied": ("Implied", lambda label: label.text and label.expression == "implied"),
+    "stated": ("Stated", lambda label: label.text and label.expression == "stated"),
+    "reported": ("Reported", lambda label: label.text and label.expression == "reported"),
     "without": ("Not present", lambda label: label.author and not label.text),
     "people": ("Edited manually", lambda label: label.maker == "person"),
     "outdated": ("Outdated", lambda label: label.outdated),
@@ -240,6 +256,7 @@ _LABEL_KINDS: Kinds[Label] = {
 _LABEL_COLUMNS = {
     "Document": TEXT(width=195),
     "Label": TEXT(width=175),
+    "Expression": TEXT(width=80, help="Implied, stated in words, or reported of others."),
     "Quote": TEXT(width=120),
     "By": TEXT(width=85),
     "Outdated": TEXT(width=75, help="Document or attribute changed."),
@@ -259,6 +276,7 @@ def labels_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
         return {
             "Document": names[label.doc_id],
             "Label": label.text or None,
+            "Expression": label.expression if label.text else None,
             "Quote": label.quote or None,
             "By": label.author or "not labelled yet",
             **({"Outdated": "yes" if label.outdated else ""} if some_outdated else {}),
@@ -281,11 +299,12 @@ def labels_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
 
 
 def label_facts(all_labels: Sequence[Label]) -> str:
-    """``312 present · 48 not present · 40 distinct``."""
+    """``312 implied · 20 stated · 48 not present · 40 distinct``."""
     labels = [label for label in all_labels if label.author]
+    how = Counter(label.expression for label in labels if label.text)
     return in_numbers(
         {
-            "present": sum(bool(label.text) for label in labels),
+            **{kind: how[kind] for kind in EXPRESSIONS},
             "not present": sum(not label.text for label in labels),
             "distinct": len({label.text.casefold() for label in labels if label.text}),
             "edited manually": sum(label.maker == "person" for label in labels),
@@ -308,24 +327,25 @@ def _label_ticked(explorer: Explorer, build: OpenBuild, doc_ids: Sequence[str]) 
     """One label for all documents that are ticked."""
     if not doc_ids:
         return
-    key = "build_label_chosen"
+    key, how = "build_label_chosen", "build_expression_chosen"
 
     def save() -> None:
-        text = st.session_state[key].strip()
-        build.set_labels(dict.fromkeys(doc_ids, text), annotator(explorer))
+        text, expression = st.session_state[key].strip(), st.session_state[how] or None
+        build.set_labels(dict.fromkeys(doc_ids, text), annotator(explorer), expression)
         st.session_state[key] = ""
 
     with st.form("build_chosen_labels"):
         st.html(el("strong", f"{many(len(doc_ids), 'document')} chosen"))
         look: Any = {"max_chars": LONGEST_LABEL, "placeholder": "Empty: not present"}
         st.text_input("Label for selection", key=key, **look)
+        select("Expression", {"": "Unchanged", **EXPRESSIONS}, how)
         submit("Apply", "build_save_chosen", save, place="labels_chosen")
         show_problem("labels_chosen")
 
 
 def _open_label(explorer: Explorer, build: OpenBuild, label: Label, title: str) -> None:
     spec, doc_id = build.spec, label.doc_id
-    key = f"build_label_{spec.corpus}_{spec.name}_{doc_id}"
+    key, how = (f"build_{kind}_{spec.corpus}_{spec.name}_{doc_id}" for kind in ("label", "how"))
     st.session_state[key] = label.text
 
     def keep(text: str | None = None) -> None:
@@ -333,11 +353,20 @@ def _open_label(explorer: Explorer, build: OpenBuild, label: Label, title: str) 
         build.set_labels({doc_id: text}, annotator(explorer))
 
     opened_line("Document", title)
+
+    def express() -> None:
+        build.set_labels({doc_id: label.text}, annotator(explorer), st.session_state[how])
+
     with line(align="bottom"):
         save: Any = {"on_change": attempt_at, "args": ("label", keep), "max_chars": LONGEST_LABEL}
         words = "Press Enter to save."
         st.text_input("Label", key=key, placeholder="not present", help=words, **save)
         absent = bool(label.author and not label.text)
+        if label.text:
+            st.session_state[how] = label.expression
+            words = "Stated and reported documents are distractors."
+            change: Any = {"on_change": attempt_at, "args": ("label", express), "help": words}
+            select("Expression", EXPRESSIONS, how, **change)
         button("Not present", "build_label_none", keep, "", place="label", disabled=absent)
     with line():
         who = f"Labelled by {label.author}" if label.author else "Not labelled yet"

@@ -99,10 +99,18 @@ class TaskPanel(Generic[Request, R]):
         dim(words)
 
     def card(
-        self, *, resume: bool = True, more: Callable[[TaskJob[R]], object] = lambda _: None
+        self,
+        job: TaskJob[R] | None = None,
+        *,
+        resume: bool = True,
+        more: Callable[[TaskJob[R]], object] = lambda _: None,
     ) -> None:
-        """How far the task is, or how it ended; nothing where none ran. ``more`` draws buttons."""
-        job = self.job()
+        """How far the task is, or how it ended; nothing where none ran. ``more`` draws buttons.
+
+        ``job`` is the task as the rest of the page was drawn with: the page runs again where it
+        ended meanwhile.
+        """
+        job = job or self.job()
         goes_on = job is not None and resume and not is_finished(job.report)
         JobCard(
             self.job,

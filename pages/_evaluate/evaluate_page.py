@@ -231,11 +231,11 @@ def answered(page: state.EvaluatePage) -> Evaluation | None:
         evaluations.measure(request, login.owner())
     job = page.latest_job()
     if job is not None and job.running:
-        page.panel.card(resume=False)
+        page.panel.card(job, resume=False)
         return evaluation
     if job is not None and job.request == request:
         if _problem(job) or (evaluation is None and job.state != "done"):
-            page.panel.card(resume=False)
+            page.panel.card(job, resume=False)
         if evaluation is None and job.report is not None:
             evaluation = job.report.result.evaluation
     if evaluation is None:

@@ -336,7 +336,7 @@ def gap_results(page: state.EvaluatePage) -> None:
     gap = gaps.find(request, view.model or page.connected or latest)
     running, own = job is not None and job.running, job is not None and job.request == request
     if job is not None and (running or (own and job.state != "done")):
-        page.panel.card(resume=False)
+        page.panel.card(job, resume=False)
     if job is not None and own and job.report is not None:
         gap = gap or job.report.result
     if gap is not None:

@@ -355,11 +355,12 @@ def _ask(fault: Fault, key: str, prefix: str) -> None:
         offered = {next(iter(offered)): [*offered.values()][1]}
     label, name = f"{counted(fault.rows, 'row')} {what}", f"library_choice_{fault.kind}_{key}"
     left = fault.rows - fault.substitutes
+    merged = fault.kind == "duplicate" and not fault.refused  # where nobody answered yet
     values = {"left": f"{left:,}", "prefix": escape_label(prefix)}
     st.radio(
         label,
         list(offered),
-        index=None,
+        index=[*offered].index("merge") if merged else None,
         format_func=lambda answer: offered[answer][0],
         captions=[
             caption.format(**values) if left or "{left}" not in caption else ""
@@ -542,7 +543,8 @@ def _rows_and_notes(report: CheckReport, source_format: str, key: str, prefix: s
         return
     broken = sum(fault.rows for fault in faults if fault.kind == "broken")
     ask = bool(report.refused) or broken > report.documents
-    with fold("Rows and notes", f"library_rows_{key}", opened=ask):
+    count = len(faults) + len(report.warnings)
+    with fold(f"Rows and notes · {count}", f"library_rows_{key}", opened=ask):
         for fault in sorted(faults, key=lambda one: [*_QUESTIONS].index(one.kind)):
             _ask(fault, key, prefix)
         st.html(el("ul.lib-sum", (el("li", line) for line in report.warnings)))
@@ -554,7 +556,9 @@ def _summary(report: CheckReport, source_format: str) -> None:
     skipped = sum(fault.rows for fault in report.faults if fault.kind == "broken")
     undecided = sum(fault.refused for fault in report.faults)
     files = "file" if source_format == PDF else "row"
+    repeated = sum(one.rows - one.refused for one in report.faults if one.kind == "duplicate")
     about = [
+        f"{counted(repeated, 'row')} with a repeated ID" if repeated else "",
         f"{counted(skipped, f'unreadable {files}')} skipped" if skipped else "",
         f"up to {size(report.disk)} of disk",
     ]

@@ -1,11 +1,14 @@
 """The Evaluate page: from Run to numbers, what a model costs, and all that can be missing."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, GapPoint
+from pages._common.tasks import TaskPanel
 from pages._evaluate.evaluate_charts import gap_chart, gap_frame
 from pages._evaluate.evaluate_state import EvaluateView, run_label
 from pages._evaluate.evaluate_tables import gap_verdict, point_rows
@@ -53,6 +56,20 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab):
     assert len(page.get("plotly_chart")) == 3
     assert CSFCUBE_NDCG not in board, "it is not CSFCube"
     assert "CHIIR 2026" not in shown(page)
+
+
+def test_a_run_that_ends_while_the_page_is_drawn_brings_its_leaderboard(lab, monkeypatch):
+    lab.evaluations.run(EvaluationRequest("lab", ("dense",)))
+    job, find = lab.evaluations.job(), lab.evaluations.find
+    first_looks = [replace(job, state="running"), replace(job, state="running")]
+    first_finds = [None]
+    monkeypatch.setattr(TaskPanel, "job", lambda _: first_looks.pop() if first_looks else job)
+    monkeypatch.setattr(
+        lab.evaluations, "find", lambda wanted: first_finds.pop() if first_finds else find(wanted)
+    )
+    page = visit(collection="lab", systems="dense")
+    assert not first_looks
+    assert list(page.dataframe[0].value["System"]) == [run_label("dense")]
 
 
 def test_a_link_restores_collection_systems_steer_and_measure(lab):

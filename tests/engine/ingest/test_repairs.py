@@ -167,3 +167,18 @@ def test_choices_that_do_not_exist_are_refused(write):
     ):
         with pytest.raises(BadInputError, match=says):
             open_source(path, lens=RESEARCH, repairs=repairs)
+
+
+def test_rows_of_one_doi_are_one_document_only_with_one_title():
+    repairs = Repairs(ids_from_doi=True)
+    rows = [
+        {"title": "Roofs", "text": "Green.", "doi": "10.1000/1"},
+        {"title": "ROOFS.", "text": "Green roofs.", "doi": "10.1000/1"},
+        {"title": "Tides", "text": "A longer text about tides.", "doi": "10.1000/1"},
+    ]
+    assert [(x.title, x.text) for x in read(pd.DataFrame(rows[:2]), repairs)] == [
+        ("Roofs", "Green roofs.")
+    ]
+    assert "is taken by" in refusal(pd.DataFrame(rows), repairs)
+    renamed = read(pd.DataFrame(rows), replace(repairs, duplicates="rename"))
+    assert [x.title for x in renamed] == ["Roofs", "ROOFS.", "Tides"]
