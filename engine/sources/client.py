@@ -76,35 +76,6 @@ class RefusedError(ServiceError):
         self.status = status
 
 
-class Pace:
-    """When the next request is due, for all processes that share a file. `file`: whose time of
-    change is when the next request is due. `seconds`: between two requests; 0 for no pace."""
-
-    def __init__(self, file: Path, seconds: float) -> None:
-        self._file, self._seconds = file, seconds
-
-    def until_due(self, most: float = math.inf) -> float:
-        """Take the next turn if it comes within ``most`` seconds; returns the seconds until it."""
-        if not self._seconds:
-            return 0.0
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{self._file}.lock"):
-            now = time.time()
-            at = max(now, self._file.stat().st_mtime if self._file.exists() else 0.0)
-            if at - now <= most:
-                self._due_at(at + self._seconds)
-        return at - now
-
-    def postpone(self, seconds: float) -> None:
-        """Let no request begin for some time."""
-        if self._seconds:
-            self._due_at(time.time() + seconds)
-
-    def _due_at(self, moment: float) -> None:
-        self._file.touch()
-        os.utime(self._file, (moment, moment))
-
-
 class Client:
     """Asks one service, at its own address or one that an operator set in its place. To be closed;
     not for several threads at once. `key`: of its table in ``assets/sources/services.toml``.
@@ -138,7 +109,8 @@ class Client:
         self._attempts, self._longest = (ATTEMPTS, LONGEST_WAIT) if patient else HURRIED
         self._stopped, self._patient = stopped, patient
         self._factor = settings.service_pace if own else 1.0
-        self._pace = Pace(paces / f"{key}.pace", table["seconds"] * self._factor)
+        # Its time of change is when the next request is due.
+        self._pace, self._gap = paces / f"{key}.pace", table["seconds"] * self._factor
         timeout = settings.service_timeout_seconds
         timeout = timeout if patient else min(timeout, HURRIED_TIMEOUT)
         self._whole = timeout * WHOLE_FACTOR
@@ -204,7 +176,7 @@ class Client:
     def _ask(self, path: str, **request: Any) -> tuple[str, Mapping[str, str]]:
         """The text and the headers of one answer, asked for when that is due."""
         most = math.inf if self._patient else HURRIED_TIMEOUT
-        wait = self._pace.until_due(most)
+        wait = self._until_due(most) if self._gap else 0.0
         if wait > most:
             raise self._busy(wait)
         self._sleep(wait)
@@ -218,6 +190,20 @@ class Client:
         # Raised out here: the library's errors hold the request with its keys.
         raise TransientError(f"{self._name} {failed}", f"Check the connection. {_LATER}")
 
+    def _until_due(self, most: float) -> float:
+        """Take the next turn if it comes within ``most`` seconds; returns the seconds until it."""
+        self._pace.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{self._pace}.lock"):
+            now = time.time()
+            due = max(now, self._pace.stat().st_mtime if self._pace.exists() else 0.0)
+            if due - now <= most:
+                self._due_at(due + self._gap)
+        return due - now
+
+    def _due_at(self, moment: float) -> None:
+        self._pace.touch()
+        os.utime(self._pace, (moment, moment))
+
     def _send(self, path: str, **request: Any) -> tuple[str, Mapping[str, str]]:
         method = "GET" if request.get("json") is None else "POST"
         deadline = time.monotonic() + self._whole
@@ -230,8 +216,8 @@ class Client:
                 if time.monotonic() > deadline:
                     raise TransientError(f"{self._name} takes too long to answer.")
         headers = {key.lower(): value for key, value in response.headers.items()}
-        if backoff := _seconds(headers.get("backoff")):  # Zotero, with any answer
-            self._pace.postpone(min(backoff, LONGEST_WAIT) * self._factor)
+        if self._gap and (backoff := _seconds(headers.get("backoff"))):  # Zotero, with any answer
+            self._due_at(time.time() + min(backoff, LONGEST_WAIT) * self._factor)
         text = b"".join(pieces).decode("utf-8", "replace")
         self._check(response.status_code, headers, text)
         return text, headers
