@@ -147,7 +147,7 @@ class _Reading:
         self._extra: dict[Thing, Span] = {}
         self._at_end: dict[int, Thing] = {}
         self._links: list[Link] = []
-        self._pending: list[tuple[Relation, Thing, bool]] = []
+        self._changes: list[tuple[Relation, Thing]] = []
         self._loose: list[Fact] = []
         self._choices: tuple[Span, ...] = ()
 
@@ -299,10 +299,10 @@ class _Reading:
             subject, thing = self._understood(relation, subject, reference.span)
         if reference.verbs & LISTS["roughly"]:
             confidence *= HEDGED
-        if thing is None:
-            self._pending.append((relation, subject, bool(reference.verbs & LISTS["now"])))
-        else:
+        if thing is not None:
             self._links.append(Link(relation, subject, thing, confidence))
+        elif reference.verbs & LISTS["now"]:
+            self._changes.append((relation, subject))
         self._things.recent.append(subject)
         self._at_end[relation.span[1]] = subject
 
@@ -350,12 +350,10 @@ class _Reading:
 
     def _change_own(self) -> None:
         """A relation without an object, which changes the subject's own amount."""
-        for relation, subject, now in self._pending:
-            if now and list(self._amounts) == [subject]:
-                own = pick(self._amounts[subject], relation)
-                changed = self._derive(own, relation, "it", STEP) if own else None
-                if changed:
-                    self._amounts[subject].append(changed)
+        for relation, subject in self._changes:
+            own = list(self._amounts) == [subject] and pick(self._amounts[subject], relation)
+            if own and (changed := self._derive(own, relation, "it", STEP)):
+                self._amounts[subject].append(changed)
 
     def _solve(self) -> None:
         """Add what follows along the links, in both directions, until nothing does."""
