@@ -99,13 +99,6 @@ def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) 
     return next(before, None) or next(filter(fits, amounts), None)
 
 
-def weighed(confidence: float, *, chosen: bool | None) -> float:
-    """Confidence raised or lowered by whether the thing was chosen; None when that is not said."""
-    if chosen is None:
-        return confidence
-    return max(CHOSEN, confidence) if chosen else confidence * PASSED_OVER
-
-
 _RATE = r"(?:\s+(?:an?|per|each|every)\s+[a-z]+)?"
 _FOR = re.compile(rf"{_RATE}\s+(?:for|on)\s+(?=(?:the|an?|my|our|your|his|her|their|this)\b|[A-Z])")
 _FOR_ANY = re.compile(rf"{_RATE}\s+(?:for|on)\s+(?=[^\W\d])")
@@ -147,7 +140,7 @@ class _Reading:
         self._extra: dict[Thing, Span] = {}
         self._at_end: dict[int, Thing] = {}
         self._links: list[Link] = []
-        self._pending: list[tuple[Relation, Thing, bool]] = []
+        self._changes: list[tuple[Relation, Thing]] = []
         self._loose: list[Fact] = []
         self._choices: tuple[Span, ...] = ()
 
@@ -173,10 +166,11 @@ class _Reading:
         yield from self._loose
         for thing, amounts in self._amounts.items():
             about = self._about(thing)
-            is_it = None if chosen is None else thing is chosen
             for amount in {(one.low, one.high, one.unit): one for one in amounts[::-1]}.values():
-                confidence = round(weighed(amount.confidence, chosen=is_it), 3)
-                yield replace(amount, about=about, confidence=confidence)
+                sure = amount.confidence
+                if chosen is not None:
+                    sure = max(CHOSEN, sure) if thing is chosen else sure * PASSED_OVER
+                yield replace(amount, about=about, confidence=round(sure, 3))
 
     def _state(self, quantity: Quantity) -> None:
         thing = self._owner(quantity)
@@ -285,7 +279,10 @@ class _Reading:
             named = phrase_after(self._words, relation.object_at)
             if named.span:
                 keys = keys_of(self._text[slice(*named.span)])
-                subject = self._narrowed(subject, reference.span, keys)
+                # "The family ticket ... the ticket": the subject is another thing.
+                span = reference.span
+                if span and keys in subject.keys and self._renames(subject, span):
+                    subject = self._things.distinct(span, subject)
                 guessed = reference.span is None and subject.fits(keys) >= 4
                 thing = None if guessed else self._things.named(named.span, than=subject)
                 if thing is None:
@@ -299,22 +296,16 @@ class _Reading:
             subject, thing = self._understood(relation, subject, reference.span)
         if reference.verbs & LISTS["roughly"]:
             confidence *= HEDGED
-        if thing is None:
-            self._pending.append((relation, subject, bool(reference.verbs & LISTS["now"])))
-        else:
+        if thing is not None:
             self._links.append(Link(relation, subject, thing, confidence))
+        elif reference.verbs & LISTS["now"]:
+            self._changes.append((relation, subject))
         self._things.recent.append(subject)
         self._at_end[relation.span[1]] = subject
 
     def _renames(self, thing: Thing, span: Span) -> bool:
         """Whether a phrase, which says more than a thing's name, was taken for one more name."""
         return thing in self._amounts and self._things.is_narrower(span, thing)
-
-    def _narrowed(self, subject: Thing, span: Span | None, other: frozenset[str]) -> Thing:
-        """The subject, apart from what it is compared with: "the family ticket ... the ticket"."""
-        if span and other in subject.keys and self._renames(subject, span):
-            return self._things.distinct(span, subject)
-        return subject
 
     def _understood(
         self, relation: Relation, subject: Thing, span: Span | None
@@ -350,12 +341,10 @@ class _Reading:
 
     def _change_own(self) -> None:
         """A relation without an object, which changes the subject's own amount."""
-        for relation, subject, now in self._pending:
-            if now and list(self._amounts) == [subject]:
-                own = pick(self._amounts[subject], relation)
-                changed = self._derive(own, relation, "it", STEP) if own else None
-                if changed:
-                    self._amounts[subject].append(changed)
+        for relation, subject in self._changes:
+            own = list(self._amounts) == [subject] and pick(self._amounts[subject], relation)
+            if own and (changed := self._derive(own, relation, "it", STEP)):
+                self._amounts[subject].append(changed)
 
     def _solve(self) -> None:
         """Add what follows along the links, in both directions, until nothing does."""

@@ -9,10 +9,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 from uuid import UUID
 
 from engine.bibliographic import (
@@ -27,10 +26,13 @@ from engine.bibliographic import (
     year_in,
 )
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest.files import Format, Notes, Row, RowError, kind, listed, short, table
-from engine.types.corpora import FaultKind, Repairs
+from engine.ingest.files import Notes, Row, RowError, kind, listed, short, table
+from engine.types.corpora import FaultKind
 from engine.types.documents import SourceDocument, Span
 from engine.types.lenses import Lens
+
+if TYPE_CHECKING:
+    from engine.ingest.source import Source
 
 _COLUMNS = table("columns")
 CITED: dict[str, dict[str, str]] = _COLUMNS.pop("cited")
@@ -377,36 +379,20 @@ def scalar(value: Any, corrected: set[str]) -> Scalar | None:
 # -- a row as a document ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowFormat:
-    """How rows become documents."""
-
-    source_format: Format
-    mapping: Mapping[str, str]  # field -> column
-    # the fields that a person mapped or the format fixes: a value of the wrong kind there is an
-    # error; under a guessed column it is metadata
-    chosen: frozenset[str]
-    labels: Labels  # the sentence roles that the corpus's lens knows
-    repairs: Repairs
-    id_prefix: str  # begins ids that are numbers of rows
-    # DOI, in small letters -> text of a document that has none of its own
-    abstracts: Mapping[str, str]
-
-
 _PEOPLE = ("editor", "editors")
 _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
 """Columns that hold a DOI, if nothing else."""
 _TEXT_REMEDY = "Give the text as a string or a list of strings."
 
 
-def build(source: RowFormat, row: Row, number: int, notes: Notes) -> SourceDocument:
+def build(source: Source, row: Row, number: int, notes: Notes) -> SourceDocument:
     """The document of a row; raises BadInputError (RowError where a choice helps) naming it."""
     if row.problem is not None:
         raise row.problem
     return _Document(source, row, notes).build(number)
 
 
-def missing_doi(source: RowFormat, row: Row) -> str | None:
+def missing_doi(source: Source, row: Row) -> str | None:
     """The DOI of a row without text; None where there is a text, or no DOI."""
     if row.problem is not None or row.values.get(source.mapping.get("sentences", "")):
         return None
@@ -418,7 +404,7 @@ def missing_doi(source: RowFormat, row: Row) -> str | None:
 class _Document:
     """One row while it becomes a document. `corrected`: what was changed, as kinds of notes."""
 
-    def __init__(self, source: RowFormat, row: Row, notes: Notes) -> None:
+    def __init__(self, source: Source, row: Row, notes: Notes) -> None:
         self.source, self.repairs, self.mapping = source, source.repairs, source.mapping
         self.notes = notes
         self.corrected: set[str] = set()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, count, islice
@@ -17,7 +17,7 @@ from engine.errors import BadInputError
 from engine.ingest import tables
 from engine.ingest.documents import (
     NAMES,
-    RowFormat,
+    Labels,
     build,
     is_doi,
     missing_doi,
@@ -226,10 +226,19 @@ def content_hash(document: SourceDocument) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source(RowFormat):
+class Source:
     """Documents of one source. Iterating starts from the beginning every time."""
 
     name: str  # what messages call it
+    source_format: Format
+    mapping: Mapping[str, str]  # field -> column
+    # the fields that a person mapped or the format fixes: a value of the wrong kind there is an
+    # error; under a guessed column it is metadata
+    chosen: frozenset[str]
+    labels: Labels  # the sentence roles that the corpus's lens knows
+    repairs: Repairs
+    id_prefix: str  # begins ids that are numbers of rows
+    abstracts: Mapping[str, str]  # DOI, in small letters -> text of a document without its own
     location: str  # the absolute path; of rows in memory only that they were such
     # the first names in the format's first `peek` rows, in order of appearance
     columns: tuple[str, ...]

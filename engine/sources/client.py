@@ -16,7 +16,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -55,48 +55,6 @@ TABLES: dict[str, dict[str, Any]] = tomllib.loads(
 _LATER = "What came so far is kept: the same import goes on where it stopped."
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a service is asked, and as whom."""
-
-    key: str
-    name: str  # what messages call it
-    url: str  # without a slash at the end
-    seconds: float  # between two requests, as the service asks for
-    # headers, params: of every request, with keys; never part of a message or of a log
-    headers: Mapping[str, str] = field(repr=False)
-    params: Mapping[str, str] = field(repr=False)
-    busy: tuple[int, ...]  # statuses by which it says that requests come too fast
-    own: bool  # it is not the service's own address, but one that an operator set
-    refused: str  # what to do where it refuses the key, or wants one
-    more: str  # what would let it answer more requests, "" where nothing would
-
-    @classmethod
-    def of(cls, settings: Settings, service: str) -> Address:
-        """A service's own address, or what an operator set in its place."""
-        table, own = TABLES[service], settings.service_addresses.get(service)
-        key = getattr(settings, table["key"]).get_secret_value() if "key" in table else ""
-        email = settings.contact_email if table.get("mailto") else ""
-        helped = key or (email and "key" not in table)
-        headers, params = dict(table.get("headers", {})), {"mailto": email} if email else {}
-        if key and "param" in table:
-            params[table["param"]] = key
-        elif key:
-            headers[table["header"]] = key
-        return cls(
-            key=service,
-            name=table["name"],
-            url=own or table["url"],
-            seconds=table["seconds"],
-            headers=headers,
-            params=params,
-            busy=tuple(table.get("busy", (429,))),
-            own=own is not None,
-            refused=table.get("refused", "Check what is asked for."),
-            more="" if helped else table.get("more", ""),
-        )
-
-
 class StoppedError(Exception):
     """The wait for an answer was stopped."""
 
@@ -118,64 +76,51 @@ class RefusedError(ServiceError):
         self.status = status
 
 
-class Pace:
-    """When the next request is due, for all processes that share a file. `file`: whose time of
-    change is when the next request is due. `seconds`: between two requests; 0 for no pace."""
-
-    def __init__(self, file: Path, seconds: float) -> None:
-        self._file, self._seconds = file, seconds
-
-    def until_due(self, most: float = math.inf) -> float:
-        """Take the next turn if it comes within ``most`` seconds; returns the seconds until it."""
-        if not self._seconds:
-            return 0.0
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{self._file}.lock"):
-            now = time.time()
-            at = max(now, self._file.stat().st_mtime if self._file.exists() else 0.0)
-            if at - now <= most:
-                self._due_at(at + self._seconds)
-        return at - now
-
-    def postpone(self, seconds: float) -> None:
-        """Let no request begin for some time."""
-        if self._seconds:
-            self._due_at(time.time() + seconds)
-
-    def _due_at(self, moment: float) -> None:
-        self._file.touch()
-        os.utime(self._file, (moment, moment))
-
-
 class Client:
-    """Asks one service. To be closed; not for several threads at once. `pace`: a file that all
-    processes which ask this service share. `stopped`: asked while it waits; True ends the wait with
-    a StoppedError. `patient`: False where a person waits: one more attempt, and short waits."""
+    """Asks one service, at its own address or one that an operator set in its place. To be closed;
+    not for several threads at once. `key`: of its table in ``assets/sources/services.toml``.
+    `paces`: the folder that all processes which ask services share. `stopped`: asked while it
+    waits; True ends the wait with a StoppedError. `patient`: False where a person waits: one more
+    attempt, and short waits. `params`: of every request, with keys; never part of a message."""
 
     def __init__(
         self,
-        address: Address,
+        key: str,
         settings: Settings,
-        pace: Path,
+        paces: Path,
         stopped: Ask = never,
         *,
         patient: bool = True,
     ) -> None:
-        self.address = address
+        table, own = TABLES[key], settings.service_addresses.get(key)
+        secret = getattr(settings, table["key"]).get_secret_value() if "key" in table else ""
+        email = settings.contact_email if table.get("mailto") else ""
+        headers, self.params = dict(table.get("headers", {})), {"mailto": email} if email else {}
+        if secret and "param" in table:
+            self.params[table["param"]] = secret
+        elif secret:
+            headers[table["header"]] = secret
+        self._name, self._url = table["name"], own or table["url"]
+        self._secrets = (*headers.values(), *self.params.values())
+        self._busy_statuses = table.get("busy", [429])
+        self._refused = table.get("refused", "Check what is asked for.")
+        helped = secret or (email and "key" not in table)
+        self._more = "" if helped else table.get("more", "")  # to be answered more often
         self._attempts, self._longest = (ATTEMPTS, LONGEST_WAIT) if patient else HURRIED
         self._stopped, self._patient = stopped, patient
-        self._factor = settings.service_pace if address.own else 1.0
-        self._pace = Pace(pace, address.seconds * self._factor)
+        self._factor = settings.service_pace if own else 1.0
+        # Its time of change is when the next request is due.
+        self._pace, self._gap = paces / f"{key}.pace", table["seconds"] * self._factor
         timeout = settings.service_timeout_seconds
         timeout = timeout if patient else min(timeout, HURRIED_TIMEOUT)
         self._whole = timeout * WHOLE_FACTOR
         contact = f" (mailto:{settings.contact_email})" if settings.contact_email else ""
         self._http = httpx2.Client(
-            headers={"User-Agent": f"SeedLens/{__version__}{contact}", **address.headers},
-            params=address.params,
+            headers={"User-Agent": f"SeedLens/{__version__}{contact}", **headers},
+            params=self.params,
             timeout=timeout,
             # Proxies of the environment are for the internet.
-            trust_env=not address.own and "//localhost" not in address.url,
+            trust_env=not own and "//localhost" not in self._url,
         )
 
     def __enter__(self) -> Self:
@@ -191,7 +136,7 @@ class Client:
         a value has the form of an answer: services report with status 200 that they ran out of
         time. `body`: sent as JSON by POST; None for a GET. Raises ServiceError: no such answer
         came after all attempts; StoppedError: the wait was stopped."""
-        name = self.address.name
+        name = self._name
 
         def read(text: str) -> Any:
             value: Any = _NO_JSON
@@ -217,7 +162,7 @@ class Client:
         def once() -> tuple[Value, Mapping[str, str]]:
             text, headers = self._ask(path, **request)
             if _WEB_PAGE.match(text):
-                raise TransientError(f"{self.address.name} answered with a web page, not data.")
+                raise TransientError(f"{self._name} answered with a web page, not data.")
             return read(text), headers
 
         return tenacity.Retrying(
@@ -231,7 +176,7 @@ class Client:
     def _ask(self, path: str, **request: Any) -> tuple[str, Mapping[str, str]]:
         """The text and the headers of one answer, asked for when that is due."""
         most = math.inf if self._patient else HURRIED_TIMEOUT
-        wait = self._pace.until_due(most)
+        wait = self._until_due(most) if self._gap else 0.0
         if wait > most:
             raise self._busy(wait)
         self._sleep(wait)
@@ -243,38 +188,52 @@ class Client:
         except (httpx2.HTTPError, httpx2.InvalidURL):
             failed = "cannot be reached, or broke off its answer."
         # Raised out here: the library's errors hold the request with its keys.
-        raise TransientError(f"{self.address.name} {failed}", f"Check the connection. {_LATER}")
+        raise TransientError(f"{self._name} {failed}", f"Check the connection. {_LATER}")
+
+    def _until_due(self, most: float) -> float:
+        """Take the next turn if it comes within ``most`` seconds; returns the seconds until it."""
+        self._pace.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{self._pace}.lock"):
+            now = time.time()
+            due = max(now, self._pace.stat().st_mtime if self._pace.exists() else 0.0)
+            if due - now <= most:
+                self._due_at(due + self._gap)
+        return due - now
+
+    def _due_at(self, moment: float) -> None:
+        self._pace.touch()
+        os.utime(self._pace, (moment, moment))
 
     def _send(self, path: str, **request: Any) -> tuple[str, Mapping[str, str]]:
         method = "GET" if request.get("json") is None else "POST"
         deadline = time.monotonic() + self._whole
         pieces = []
-        with self._http.stream(method, self.address.url + path, **request) as response:
+        with self._http.stream(method, self._url + path, **request) as response:
             for piece in response.iter_bytes():
                 pieces.append(piece)
                 if self._stopped():
                     raise StoppedError
                 if time.monotonic() > deadline:
-                    raise TransientError(f"{self.address.name} takes too long to answer.")
+                    raise TransientError(f"{self._name} takes too long to answer.")
         headers = {key.lower(): value for key, value in response.headers.items()}
-        if backoff := _seconds(headers.get("backoff")):  # Zotero, with any answer
-            self._pace.postpone(min(backoff, LONGEST_WAIT) * self._factor)
+        if self._gap and (backoff := _seconds(headers.get("backoff"))):  # Zotero, with any answer
+            self._due_at(time.time() + min(backoff, LONGEST_WAIT) * self._factor)
         text = b"".join(pieces).decode("utf-8", "replace")
         self._check(response.status_code, headers, text)
         return text, headers
 
     def _check(self, status: int, headers: Mapping[str, str], text: str) -> None:
-        name = self.address.name
-        if status in self.address.busy:
+        name = self._name
+        if status in self._busy_statuses:
             raise self._busy(_seconds(headers.get("retry-after")))
         if status >= 500 or status in (408, 425):
             raise TransientError(f"{name} has a problem of its own (status {status}).")
         if status == 404:
-            raise RefusedError(f"{name} has nothing of that name.", self.address.refused, status)
+            raise RefusedError(f"{name} has nothing of that name.", self._refused, status)
         if status >= 300:
             verb, remedy = "does not accept", "Check the words and ids that are asked for."
             if status in (401, 403):
-                verb, remedy = "refuses", self.address.refused
+                verb, remedy = "refuses", self._refused
             message = f"{name} {verb} the request (status {status}){self._reason(text)}"
             raise RefusedError(message, remedy, status)
 
@@ -285,14 +244,14 @@ class Client:
         with suppress(ValueError, RecursionError):
             answer = json.loads(text)
         words = at(answer, "message") or at(answer, "error") or answer
-        keys = (*self.address.headers.values(), *self.address.params.values())
-        if not isinstance(words, str) or any(len(key) > 6 and key in words for key in keys):
+        secrets = (secret for secret in self._secrets if len(secret) > 6)
+        if not isinstance(words, str) or any(secret in words for secret in secrets):
             return "."
         words = " ".join(words.split())[:200].rstrip(".")
         return f": {words}." if words else "."
 
     def _busy(self, wait: float | None) -> ServiceError:
-        name, remedy = self.address.name, f"{self.address.more}{_LATER}"
+        name, remedy = self._name, f"{self._more}{_LATER}"
         if wait is None or wait <= self._longest:
             message = f"{name} gets too many requests."
             return TransientError(message, f"Try again later. {remedy}", wait)
@@ -304,7 +263,7 @@ class Client:
     def _wait(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         wait = error.wait if isinstance(error, TransientError) else None
-        log.info("%s: attempt %s failed", self.address.name, state.attempt_number)
+        log.info("%s: attempt %s failed", self._name, state.attempt_number)
         if wait is None:
             wait = min(FIRST_WAIT * 2 ** (state.attempt_number - 1), LONGEST_WAIT)
         return wait * self._factor
@@ -375,9 +334,9 @@ class Service:
         searches = table.get("searches", True)
         cls.info = ServiceInfo(key, table["name"], table["help"], table["example"], searches)
 
-    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
-        """Where it is asked, and how often that may be."""
-        return Address.of(settings, self.info.key)
+    def place(self, _: ServiceQuery, /) -> str:
+        """The key of the table of where it is asked."""
+        return self.info.key
 
     def id_of(self, text: str) -> str | None:
         """The id that a text is, None for words."""

@@ -15,11 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from engine.bibliographic import abstract_of, at, doi_in, doi_of, year_in
-from engine.config import Settings
 from engine.errors import BadInputError
 from engine.sources.client import (
     START,
-    Address,
     Client,
     Page,
     RefusedError,
@@ -70,7 +68,7 @@ class OpenAlex(Service, key="openalex"):
         ]
 
     def search(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
-        by_cursor = "api_key" in client.address.params
+        by_cursor = "api_key" in client.params
         paging = {"cursor": cursor or "*"} if by_cursor else {"page": cursor or "1"}
         answer, rows = self._works(client, search=query.words, **paging)
         total, sent = number(at(answer, "meta", "count")), len(listed(answer["results"]))
@@ -235,8 +233,8 @@ _VENUES = ("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName"
 class Zotero(Service, key="zotero"):
     """Items of a library of Zotero, on the web or of the program on this machine."""
 
-    def address(self, query: ServiceQuery, settings: Settings, /) -> Address:
-        return Address.of(settings, "zotero-local" if is_local(query) else "zotero")
+    def place(self, query: ServiceQuery, /) -> str:
+        return "zotero-local" if is_local(query) else "zotero"
 
     def id_of(self, text: str) -> str | None:
         return text if _KEY.fullmatch(text) else None

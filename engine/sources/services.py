@@ -90,9 +90,8 @@ def client_of(
     patient: bool = True,
 ) -> Client:
     """A client for what a query asks; all processes of a home share its pace."""
-    address = service_of(query.service).address(query, settings)
-    pace = home.retrieved / f"{address.key}.pace"
-    return Client(address, settings, pace, stopped, patient=patient)
+    place = service_of(query.service).place(query)
+    return Client(place, settings, home.retrieved, stopped, patient=patient)
 
 
 def look_up(query: ServiceQuery, settings: Settings, home: Home) -> Found:

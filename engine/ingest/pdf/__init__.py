@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -116,16 +116,12 @@ def read_paper(path: Path, name: str) -> Read:
         there = (path / name if path.is_dir() else path).stat()
     except OSError as error:
         return None, f"cannot be opened ({error.strerror})"
-    return _read_once(path, name, (there.st_mtime_ns, there.st_size))
+    return _isolated(path, name, (there.st_mtime_ns, there.st_size))
 
 
 @lru_cache(MOST_KEPT)
-def _read_once(path: Path, name: str, _: tuple[int, int]) -> Read:
+def _isolated(path: Path, name: str, _: Hashable) -> Read:
     """The paper in a file in one state."""
-    return _isolated(path, name)
-
-
-def _isolated(path: Path, name: str) -> Read:
     megabytes = PDF_MEMORY // MEGABYTE
     try:
         return isolated(_read, path, name, seconds=PDF_SECONDS, megabytes=megabytes, keep=True)

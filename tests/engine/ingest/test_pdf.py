@@ -203,18 +203,18 @@ def test_a_zip_without_papers_is_refused(content, says, tmp_path):
 
 
 def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(folder, monkeypatch):
-    assert pdf._isolated(folder, "acl.pdf")[0]
+    assert pdf._isolated(folder, "acl.pdf", "first")[0]
     for process in isolated._idle[PDF_MEMORY // MEGABYTE]:
         process.kill()
         process.wait()
-    paper, problem = pdf._isolated(folder, "acl.pdf")
+    paper, problem = pdf._isolated(folder, "acl.pdf", "second")
     assert paper is None
     assert "ends the reader" in problem
-    assert pdf._isolated(folder, "acl.pdf")[0]
+    assert pdf._isolated(folder, "acl.pdf", "third")[0]
     monkeypatch.setattr(pdf, "PDF_SECONDS", 0.05)
     fifo = folder.parent / "waits.pdf"
     os.mkfifo(fifo)
-    paper, problem = pdf._isolated(folder.parent, fifo.name)
+    paper, problem = pdf._isolated(folder.parent, fifo.name, "first")
     assert paper is None
     assert "takes longer than" in problem
 
