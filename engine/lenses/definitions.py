@@ -186,10 +186,8 @@ def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect])
         problem = f"the key '{entry.key}' cannot be used"
         remedy = "Use each key once, and not 'any' or 'document'; or leave it out."
     elif letter in letters or len(letter) > 1:
-        problem, remedy = (
-            f"the letter '{letter}' cannot be used",
-            "Give each aspect its own letter.",
-        )
+        problem = f"the letter '{letter}' cannot be used"
+        remedy = "Give each aspect its own letter."
     elif len(entry.examples) < 2:
         problem = "give at least 2 sentences that serve this aspect"
         remedy = "See: seedlens lens show posts"

@@ -228,9 +228,8 @@ class TermScores:
 
     def read(self, corpus: OpenCorpus, rows: Rows) -> None:
         """Look for the term in those of these documents that were not read yet."""
-        new = np.array(
-            [row for row in distinct([rows]).tolist() if row not in self.passages], np.intp
-        )
+        unread = [row for row in distinct([rows]).tolist() if row not in self.passages]
+        new = np.array(unread, np.intp)
         if not len(new):
             return
         stored = corpus.table.take(new, ["title", "text", "sentence_starts", "roles"])
@@ -243,42 +242,24 @@ class TermScores:
             weights += (1 - OTHER_ROLE) * serves[:, corpus.lens.index(self.term.aspect)]
         odds = (BIAS if self.term.wanted else BIAS + UNWANTED) + MEANING * similar
         by_meaning, end = weights / (1 + np.exp(-odds)), 0
-        for row, title, text, starts, own in zip(
-            new.tolist(),
-            stored["title"].to_pylist(),
-            stored["text"].to_pylist(),
-            stored["sentence_starts"].to_pylist(),
-            map(len, vectors),
-            strict=True,
-        ):
+        texts = stored.select(["title", "text", "sentence_starts"]).to_pylist()
+        for row, document, own in zip(new.tolist(), texts, map(len, vectors), strict=True):
             here = slice(end, end := end + own)
             best = TermPassage(self.term, 0.0)
             if own:
                 at = int(by_meaning[here].argmax())
                 best = TermPassage(self.term, float(by_meaning[here][at]), "meaning", at)
+            near = odds[here]
             for name in self.names:
-                places = find_name(name, title, text, starts)
-                best = self._better(best, name, places, odds[here], weights[here])
+                means: Means = "words" if name.shares else "short form"
+                for at, more, marks in find_name(name, *document.values()):
+                    at = at if 0 <= at < own else -1
+                    named = more + float(near.max(initial=BIAS) if at < 0 else near[at])
+                    probability = name.weight / (1 + math.exp(-named))
+                    probability *= 1.0 if at < 0 else float(weights[here][at])
+                    if probability > best.probability:
+                        best = TermPassage(self.term, probability, means, at, marks)
             self.passages[row] = best
-
-    def _better(
-        self,
-        best: TermPassage,
-        name: Name,
-        places: Iterable[Place],
-        odds: FloatArray,
-        weights: FloatArray,
-    ) -> TermPassage:
-        """The most probable of a passage and of a name's places in the same document."""
-        means: Means = "words" if name.shares else "short form"
-        for at, more, marks in places:
-            inside = 0 <= at < len(odds)
-            own = more + float(odds[at] if inside else odds.max(initial=BIAS))
-            probability = name.weight / (1 + math.exp(-own))
-            probability *= float(weights[at]) if inside else 1.0
-            if probability > best.probability:
-                best = TermPassage(self.term, probability, means, at if inside else -1, marks)
-        return best
 
 
 def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScores:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,7 +73,7 @@ def open_run(page: ExplorePage) -> ModelRun:
     """The model's part in a view, as this or another visit asked for it. Asks nothing."""
     explorer, info = page.explorer, endpoint(page.explorer)
     request = job = None
-    try:
+    with suppress(SeedLensError):  # shown where the results would be
         request = _wanted(explorer, page.view, page.query)
         if request is not None and info.set_up:
             key, known = (request, info.address, info.model), _jobs(explorer)
@@ -80,8 +81,6 @@ def open_run(page: ExplorePage) -> ModelRun:
             job = known.find(key) or known.keep(key, verifier.running(request, chosen(explorer)))
             if job is None and info.tried:
                 job = known.recall(key, lambda: verifier.recall(request, chosen(explorer)))
-    except SeedLensError:
-        pass  # shown where the results would be
     return ModelRun(info, request, job)
 
 

@@ -43,11 +43,10 @@ TEXTS = ("seed", "aspect", "instruction")
 DEFAULT_DEPTH, DEEPEST = 100, 200
 """How far down the first stage a model reranks: a request grows with every document."""
 
-_DocIds = Annotated[
+DocIds = Annotated[
     tuple[str, ...],
-    BeforeValidator(
-        lambda ids: tuple(map(unquote, ids.split(","))) if isinstance(ids, str) else ids
-    ),
+    Commas,
+    AfterValidator(lambda ids: tuple(map(unquote, ids))),
     PlainSerializer(lambda ids: tuple(quote(doc_id, safe=" ") for doc_id in ids)),
 ]
 """Ids in a link, in which a comma may be part of one."""
@@ -78,8 +77,8 @@ class View(PageView):
     steer: Annotated[float, Field(ge=0, le=1)] = DEFAULT.steer
     symmetric: Annotated[bool, Field(alias="both")] = False
     where: Shared = ""
-    like: _DocIds = ()
-    unlike: _DocIds = ()
+    like: DocIds = ()
+    unlike: DocIds = ()
     rerank: Annotated[str, one_of(tuple(Explorer.rerank_modes))] = ""  # mode, "" for none
     depth: Annotated[int, Field(ge=1, le=DEEPEST)] = DEFAULT_DEPTH  # documents that are reranked
     layout: Annotated[str, one_of(LAYOUTS), Field(alias="view")] = LAYOUTS[0]

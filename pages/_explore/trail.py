@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -56,13 +57,9 @@ def _on_map(view: View) -> MapView:
 def _breadcrumb(page: ExplorePage, stored: Sequence[Query]) -> None:
     """One step of each run of the same seed, the current one or the last: seeds tell the story."""
     steps, now = list(stored), None
-    try:
+    with suppress(SeedLensError):  # shown where the results would be
         now = _step(page.query)
-    except SeedLensError:
-        pass  # shown where the results would be
-    else:
-        # This search is stored once its results are shown.
-        steps += [] if now in steps else [now]
+        steps += [] if now in steps else [now]  # which is stored once its results are shown
     runs = [list(run) for _, run in groupby(steps, key=lambda query: (query.seed, query.text))]
     steps = [now if now is not None and now in run else run[-1] for run in runs]
     titles = page.explorer.notebook.seed_titles(steps)
@@ -180,10 +177,9 @@ def _saved(page: ExplorePage) -> None:
     notebook, key, owner = page.explorer.notebook, "history_save_name", login.owner()
     st.html(el("h3", "Saved searches", style="margin: 0"))
     if key not in st.session_state:
-        try:
+        title = ""
+        with suppress(SeedLensError):
             title = notebook.seed_title(page.query)
-        except SeedLensError:
-            title = ""
         parts = (" ".join(title.split())[:80], page.view.aspect, page.view.instruction)
         st.session_state[key] = " · ".join(filter(None, parts)) if title else ""
     with line(align="bottom"):

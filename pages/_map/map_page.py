@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -15,6 +16,7 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.maps import CorpusMap
 from engine.types.searches import SELECTION
+from pages._common.components import component, inbox
 from pages._common.kit import button, el
 from pages._common.shared import as_ours, escape, escape_label, note, show_error, system_label
 from pages._common.state import control, corpus_box, seed_is_there
@@ -23,12 +25,19 @@ from pages._common.waiting import answers, once, renew_when
 from pages._library.corpus_list import progress_line
 from pages._login import login
 from pages._map import map_layers
-from pages._map.map_parts import bits_from_rows, draw_map
+from pages._map.map_parts import (
+    bits_from_rows,
+    layout_part,
+    packed,
+    rows_from_bits,
+    titles_part,
+)
 from pages._map.map_state import MARKS, WHOLE, MapPage, MapView, query_names, select
 from pages._model.model_settings import chosen, endpoint
 
 FIRST_SECONDS, SECONDS_EACH = 6, 0.0022  # of computing a map on two cores; for each document
 _NAMING = "map_names_asked"
+_MAP, _PART = component("map"), component("map_part")
 _POLL_SECONDS = 0.4
 
 
@@ -118,26 +127,38 @@ def _pool_and_system(page: MapPage) -> None:
 
 
 def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
-    """The map with a selection, and below it how to read it and what it lacks."""
+    """The map with its tools, legend and a selection, and below it how to read it and what it
+    lacks; parts that the browser has are sent by their keys."""
     view, drawn = page.view, page.drawn
     layout, rows = drawn.layouts[view.layout], page.within(view.where)
     label = next((a.name for a in page.lens.aspects if a.key == view.layout), "a place")
     identity = page.explorer.library.open(view.corpus).identity
     names = repr([level.names for level in layout.levels]).encode()
-    stamp = f"{layout.name} {zlib.crc32(layout.positions.tobytes(), zlib.crc32(names)):x}"
+    stamp = zlib.crc32(layout.positions.tobytes(), zlib.crc32(names))
     colour = map_layers.colour(page, map_layers.choices(page)[view.colour])
-    titles, size = f"{identity} titles", len(drawn.doc_ids)
-    colour_key = f"{titles} {colour.key}"
-    draw_map(
-        *(drawn, layout, (f"{identity} {stamp}", titles, colour_key), label, colour.values),
-        selected=doc_ids,
-        select=partial(select, page.explorer),
-        data={
-            "colour": {**colour.legend(), "key": colour_key},
-            "layers": map_layers.marks(page),
-            "within": "" if rows is None else bits_from_rows(rows, size),
-        },
-    )
+    places, titles = f"{identity} {layout.name} {stamp:x}", f"{identity} titles"
+    colours, size, wanted = f"{titles} {colour.key}", len(drawn.doc_ids), set(doc_ids)
+    with st.container(key="map_parts"):
+        _PART(key="map_part_layout", data=layout_part(places, drawn.corpus, layout, label))
+        _PART(key="map_part_titles", data=titles_part(titles, drawn.titles))
+        if colour.values is not None:
+            packed_colours = packed({"key": colours}, {"values": colour.values})
+            _PART(key="map_part_colour", data=packed_colours)
+
+    def pick(event: Mapping[str, Any]) -> None:
+        picked = rows_from_bits(str(event["rows"]), size)
+        select(page.explorer, [drawn.doc_ids[row] for row in picked])
+
+    received, receives = inbox("map_points", {"select": pick})
+    selected = [row for row, one in enumerate(drawn.doc_ids) if one in wanted]
+    data = {
+        **{"layout": places, "titles": titles, "corpus": drawn.corpus, "size": size},
+        "selected": bits_from_rows(selected, size),
+        "colour": {**colour.legend(), "key": colours},
+        "layers": map_layers.marks(page),
+        "within": "" if rows is None else bits_from_rows(rows, size),
+    }
+    _MAP(key="map_points", data={**data, **received}, **receives)
     if rows is not None:
         passing = f"{len(rows):,} of {counted(size, 'document')} match the filters"
         st.caption(

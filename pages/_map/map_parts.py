@@ -1,7 +1,5 @@
-"""The map in the browser: its component, and the parts that it gets as messages of their own.
-
-Places, values and titles of all documents go to the browser once, as long as they stay the same.
-"""
+"""The parts of a map that go to the browser as messages of their own, once while they are the same:
+places, values and titles of all documents."""
 
 from __future__ import annotations
 
@@ -9,52 +7,19 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from engine.types.maps import CorpusMap, Layout
-from pages._common.components import component, inbox
+from engine.types.maps import Layout
 
 ABSENT = 65535  # the place of a document that a layout lacks, and the label of one in no cluster
 LONGEST_TITLE = 160
 MOST_COLOURS = 254  # the highest value of a colour; 255 stands for none
 MOST_MESSAGES = 24  # parts that are kept ready: of 100,000 documents, under a megabyte each
-_MAP = component("map")
-_PART = component("map_part")
-
-
-def draw_map(
-    drawn: CorpusMap,
-    layout: Layout,
-    keys: tuple[str, str, str],
-    label: str,
-    values: NDArray[np.uint8] | None,
-    selected: Sequence[str],
-    data: Mapping[str, Any],
-    select: Callable[[list[str]], object],
-) -> None:
-    """The map with its tools, search and legend; ``keys`` of places, titles and colour, ``label``
-    of what a document on this layout has, ``values`` of colours, one a document, None: clusters."""
-    size, wanted = len(drawn.doc_ids), set(selected)
-    rows = [row for row, one in enumerate(drawn.doc_ids) if one in wanted] if wanted else []
-    places, titles, colour = keys
-    with st.container(key="map_parts"):
-        _PART(key="map_part_layout", data=layout_part(places, drawn.corpus, layout, label))
-        _PART(key="map_part_titles", data=titles_part(titles, drawn.titles))
-        if values is not None:
-            _PART(key="map_part_colour", data=packed({"key": colour}, {"values": values}))
-
-    def chosen(event: Mapping[str, Any]) -> None:
-        select([drawn.doc_ids[row] for row in rows_from_bits(str(event["rows"]), size)])
-
-    received, receives = inbox("map_points", {"select": chosen})
-    known = {"layout": places, "titles": titles, "corpus": drawn.corpus, "size": size}
-    selection = {"selected": bits_from_rows(rows, size)}
-    _MAP(key="map_points", data={**known, **received, **selection, **data}, **receives)
 
 
 @st.cache_resource(max_entries=MOST_MESSAGES, show_spinner=False)

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
-from urllib.parse import quote, unquote
 
 import numpy as np
-from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic import Field
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
@@ -17,6 +16,7 @@ from engine.types.annotating import Project
 from engine.types.maps import CorpusMap
 from engine.types.searches import Query
 from pages._common.state import Commas, Page, PageView, Shared, some_of
+from pages._explore.explore_state import DocIds
 
 WHOLE = "document"  # the layout by whole documents; the others are called like aspects
 CLUSTER = "cluster"  # colours points by their cluster in the layout
@@ -29,12 +29,6 @@ MARKS = {
 }
 """What can be marked on the map."""
 MOST_IN_LINK = 20  # documents of a selection that the link names; a larger one is stored by name
-_Ids = Annotated[
-    tuple[str, ...],
-    Commas,
-    AfterValidator(lambda ids: tuple(map(unquote, ids))),
-    PlainSerializer(lambda ids: ",".join(quote(doc_id, safe="") for doc_id in ids)),
-]
 
 
 @dataclass(frozen=True)
@@ -52,7 +46,7 @@ class MapView(PageView):
     query: str = ""  # query, system: whose top 20 is marked; without a query, the seed's
     system: str = "aspect"
     where: Shared = ""  # filters; documents that one rules out are faint and not selected
-    chosen: _Ids = ()  # the selection, if it is small
+    chosen: DocIds = ()  # the selection, if it is small
     kept: Annotated[str, Field(alias="selection")] = ""  # key of a larger one, which goes first
     # the part that is seen, which the browser writes: its middle, 0 to 1, and the zoom
     at: Annotated[str, Field(pattern=r"^([\d.]+(,[\d.]+){2})?$")] = ""

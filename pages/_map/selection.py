@@ -8,17 +8,17 @@ from functools import partial
 
 import streamlit as st
 
-from engine.errors import BadInputError, SeedLensError
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
 from engine.types.documents import Document, paper_link
-from engine.types.searches import EXPORT_FORMATS, Ranking
+from engine.types.searches import EXPORT_FORMATS, ExportFormat, Ranking
 from pages._annotate.annotate_url import NEW, AnnotateView, annotator, is_lead
 from pages._common.charts import to_csv
 from pages._common.document_view import title_of
 from pages._common.kit import button, el, select, table
-from pages._common.shared import as_drawn, download, note, show_error
+from pages._common.shared import as_drawn, download, error_boundary, note
 from pages._common.state import PageView
 from pages._explore.explore_state import View
 from pages._map.map_state import WHOLE, MapPage, MapView, query_names
@@ -154,23 +154,17 @@ def _export(page: MapPage, doc_ids: Sequence[str]) -> None:
     labels = {"csv": "CSV: ids, titles, years, links"}
     labels |= {k: form.label for k, form in EXPORT_FORMATS.items() if not k.endswith("-html")}
     kind = select("Format", labels, "map_format")
-    if kind == "csv":
-        make = partial(_csv, page.explorer, page.view, doc_ids)
-        key, mime = "map_download_csv", "text/csv"
-        download("Download CSV", "selection.csv", make, key=key, mime=mime)
-        return
-    form = EXPORT_FORMATS[kind]
-    try:
-        text = page.explorer.notebook.export_documents(page.corpus, doc_ids, kind)
-    except SeedLensError as error:
-        show_error(error)
-        return
+    form, make = ExportFormat("CSV", "csv", "text/csv"), partial(_csv, page, doc_ids)
+    if kind in EXPORT_FORMATS:
+        form = EXPORT_FORMATS[kind]
+        make = partial(page.explorer.notebook.export_documents, page.corpus, doc_ids, kind)
     label, file, key = f"Download {form.label}", f"selection.{form.suffix}", f"map_download_{kind}"
-    download(label, file, lambda: text, key=key, mime=form.mime)
+    with error_boundary():
+        download(label, file, make, key=key, mime=form.mime)
 
 
-def _csv(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> str:
-    opened = explorer.library.open(view.corpus)
+def _csv(page: MapPage, doc_ids: Sequence[str]) -> str:
+    opened = page.explorer.library.open(page.corpus)
     starts = range(0, len(doc_ids), READ_AT_ONCE)
     documents = (d for at in starts for d in opened.documents(doc_ids[at : at + READ_AT_ONCE]))
     heads = ("doc_id", "title", "year", "authors", "url")

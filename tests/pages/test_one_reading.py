@@ -44,10 +44,9 @@ STATES = (
 
 
 def on_the_command_line(explorer, state):
-    options = ["--seed", state.seed] if state.seed else ["--text", state.text]
-    options += ["--aspect", state.aspect] if state.aspect else []
-    options += ["--instruction", state.wording] if state.wording else []
-    options += ["--reading", state.reading] if state.reading else []
+    options, own = [], {**state._asdict(), "instruction": state.wording}
+    for name in ("seed", "text", "aspect", "instruction", "reading"):
+        options += [f"--{name}", own[name]] if own[name] else []
     for index in state.sentences:
         options += ["--sentence", str(index + 1)]
     options += ["--steer", str(state.steer), "--system", state.system, "--k", "100", "--json"]

@@ -126,13 +126,6 @@ def test_the_cost_told_before_is_the_cost(mode):
             assert told.rounds == pytest.approx(found.rounds, rel=0.25, abs=2)
 
 
-def test_the_default_takes_half_of_heapsorts_questions_in_a_fiftieth_of_its_rounds():
-    default, heapsort = estimate("pairwise", 100), estimate("heapsort", 100)
-    assert default.calls <= 0.55 * heapsort.calls
-    assert default.rounds <= heapsort.rounds / 50
-    assert estimate("allpair", 100).calls == 9900
-
-
 class Tired(ByUtility):
     """Gives up comparing after three rounds."""
 
