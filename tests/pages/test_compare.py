@@ -21,7 +21,6 @@ from engine.types.comparisons import (
     Variant,
 )
 from pages._common.charts import frame_csv
-from pages._common.state import Pages
 from pages._compare.collection import matrix_frame, sensitivity_frame
 from pages._compare.compare_page import edited
 from pages._compare.compare_state import (
@@ -34,7 +33,6 @@ from pages._compare.compare_state import (
     variants_to_json,
 )
 from pages._compare.sections import ranks_csv
-from pages._explore.explore_state import View
 from tests.pages.visits import BROKEN, click, param, run, shown, visit
 from tests.support import wait_until
 
@@ -239,17 +237,6 @@ def test_variants_come_back_from_a_link_as_they_were():
     text = variants_to_json(given)
     assert variants_from_json(text) == given
     assert "steer" not in json.loads(text)[1], "what is default is left out"
-
-
-def test_a_search_from_elsewhere_opens_with_its_own_wording_beside_none(demo):
-    own = Variant("mine", "the same data", "aspect", 0.7, aspect="method")
-    search = View("demo", "demo-0353", aspect="method", instruction=own.instruction, steer=0.7)
-    params = CompareView.found_in(Pages().leave(search)).to_params()
-    page = visit("compare", **params)
-    assert variants(page) == (own, Variant("none", "", "aspect", 0.7))
-    assert param(page, "seed") == "demo-0353"
-    plain = Pages().leave(View("demo", "demo-0353", aspect="method"))
-    assert "variants" not in CompareView.found_in(plain).to_params()
 
 
 def test_a_link_that_would_be_too_long_is_stored_here_and_opens_again(demo):
