@@ -34,7 +34,7 @@ from pages._compare.compare_state import (
 )
 from pages._compare.sections import ranks_csv
 from tests.pages.visits import BROKEN, click, param, run, shown, visit
-from tests.support import wait_until
+from tests.support import ended
 
 EVIL = '<b>x</b> **y** <img src="z">'
 
@@ -277,19 +277,6 @@ def two_pairs(explorer, monkeypatch):
     monkeypatch.setattr(explorer.comparing, "collection", lambda _: few)
 
 
-def table_of(explorer, systems):
-    """The table of two wordings, once it is computed."""
-
-    def computed():
-        request = SensitivityRequest("demo", systems, ("base", "generic"))
-        job = explorer.comparing.find_sensitivity(request)
-        assert job is not None
-        assert not job.error
-        return job.report
-
-    return wait_until(computed, what="the table")
-
-
 def test_a_corpus_without_a_collection_says_so(small, serve):
     serve(small)
     page = visit("compare", corpus="small", show="collection")
@@ -342,7 +329,7 @@ def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(demo, two_
     request = SensitivityRequest("demo", ("dense", "aspect"), ("base", "generic"))
     first = comparing.start_sensitivity(request)
     assert comparing.start_sensitivity(request) == first
-    found = table_of(demo, ("dense", "aspect"))
+    found = ended(lambda: comparing.find_sensitivity(request)).report
     page = visit("compare", show="collection", systems="dense,aspect",
                      wordings="base,generic")  # fmt: skip
     assert {"System", "RBO", "overlap", "correct aspect", "Seconds"} <= {*page.dataframe[0].value}

@@ -287,19 +287,10 @@ BLIND = [*BOTH, *REST[:10], *ONLY, *REST[10:]]
 
 def verdict(ranked, judgments, gains=None, blind=BLIND):
     """Of one variant, for the method."""
-    scores = tuple(float(-i) for i in range(len(ranked)))
-    ranking = VariantRanking(
-        Variant("mine", "words"),
-        Ranking("mine", tuple(ranked), scores),
-        (),
-        (),
-        (),
-        (),
-        {},
-        tuple((gains or {"Background": 0.0, "Method": 0.0}).items()),
-        0.0,
-    )
-    return find_verdict(Profile(ranking, blind, True, False, "Method", "method", judgments))
+    ranking = Ranking("mine", tuple(ranked), tuple(float(-i) for i in range(len(ranked))))
+    likeness = tuple((gains or {"Background": 0.0, "Method": 0.0}).items())
+    found = VariantRanking(Variant("mine", "words"), ranking, *[()] * 4, {}, likeness, 0.0)
+    return find_verdict(Profile(found, blind, True, False, "Method", "method", judgments))
 
 
 FOLLOWED, NOTHING = {"Background": 0.1, "Method": 0.8}, None
