@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks import homes
 from benchmarks.figures import Figure, peak_memory, spread
-from benchmarks.homes import abstracts, cache, called
+from benchmarks.homes import cache, called
 from benchmarks.query import draw, milliseconds
 from engine.config import Settings
 from engine.corpora.contracts import DEPTH, RankedDocuments
@@ -48,13 +49,8 @@ MOST_TOKENS = 100_000
 Taken = dict[str, Any]
 
 
-def measure(
-    documents: int = 60_000, base_home: Path | None = None, base_corpus: str = "abstracts"
-) -> list[Figure]:
-    """Import, other ways to search, and searches in memory and through the vector index.
-
-    `base_home`, `base_corpus`: what documents are made of; None: the benchmarks' abstracts.
-    """
+def measure(documents: int = 60_000) -> list[Figure]:
+    """Import, other ways to search, and searches in memory and through the vector index."""
     home = str(cache() / f"scale-{documents}")
 
     def step(name: str, *arguments: object, **settings: str) -> Taken:
@@ -67,8 +63,7 @@ def measure(
         )
         return found
 
-    base = base_home or cache() / "home"
-    figures = _make_figures(step("make", documents, base, base_corpus), documents)
+    figures = _make_figures(step("make", documents), documents)
     note = "beside: the 1,000 nearest, no evidence"
     figures += [Figure(f"{way} of one column", ms, "ms", note) for way, ms in step("scan").items()]
     figures += _query_figures(step("query"), "by default")
@@ -115,16 +110,13 @@ def _query_figures(taken: Taken, how: str) -> list[Figure]:
 # -- in a process of their own ---------------------------------------------------------------
 
 
-def run_make(documents: int | str, folder: Path | str, corpus: str) -> Taken:
+def run_make(documents: int | str) -> Taken:
     """Make the documents and import them; goes on where an earlier run stopped."""
     from benchmarks.made_corpus import MadeCorpus
     from engine.corpora.importing import Import
 
     documents = int(documents)
-    base = Explorer(Settings(home=Path(folder), maps=False))
-    if corpus not in base.library.names():
-        base.library.import_documents(ImportRequest(abstracts(), corpus))
-    made = MadeCorpus(base.library.open(corpus))
+    made = MadeCorpus(homes.explorer(maps=False).library.open(homes.CORPUS))
     path = cache() / f"made-{documents}.jsonl"
     if not path.is_file():
         made.write(path.with_suffix(".part"), documents)

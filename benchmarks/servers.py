@@ -70,7 +70,7 @@ def measure(
         settings = {"SEEDLENS_LEDGER_URL": url, "SEEDLENS_MAPS": "0"}
         apps = [stack.enter_context(app(home, **settings)) for _ in range(servers)]
         front = stack.enter_context(proxy(apps))
-        figures = [Figure("a judgment in the ledger, with its indexes", _size(url), "B")]
+        figures: list[Figure] = []
 
         def restart() -> None:
             postgres.stop("immediate")
@@ -146,18 +146,6 @@ class Trial:
     def _cpu(self) -> float:
         """CPU seconds of the servers and the proxy so far."""
         return sum(sum(psutil.Process(one.pid).cpu_times()[:2]) for one in (self.front, *self.apps))
-
-
-def _size(url: str) -> float:
-    """Bytes on the server of each judgment."""
-    import psycopg  # of the extra, which missing() looks for
-
-    with psycopg.connect(url) as connection:
-        row = connection.execute(
-            "SELECT pg_total_relation_size('judgment_events')::float8 / count(*) "
-            "FROM judgment_events"
-        ).fetchone()
-    return float(row[0]) if row else 0.0
 
 
 class Annotator:

@@ -308,8 +308,8 @@ class Comparer:
         """Documents that some variant moves most against the first."""
         best: dict[str, float] = {}
         for other in ranked[1:]:
-            for move in movers(ranked[0].doc_ids, other.doc_ids, MOST_MOVERS):
-                best[move.doc_id] = max(best.get(move.doc_id, 0.0), abs(move.change))
+            for doc_id, move in movers(ranked[0].doc_ids, other.doc_ids, MOST_MOVERS).items():
+                best[doc_id] = max(best.get(doc_id, 0.0), abs(move))
         chosen = sorted(best, key=lambda d: (-best[d], d))[:MOST_MOVERS]
         places = [{d: i for i, d in enumerate(r.doc_ids, start=1)} for r in ranked]
         titles = self._titles(chosen)

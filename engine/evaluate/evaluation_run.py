@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from engine.annotate.adjudication import decide, own_grades
 from engine.annotate.pool import unaskable
-from engine.corpora.contracts import Request, Seed
 from engine.errors import BadInputError, SeedLensError
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client, finish
@@ -98,22 +97,8 @@ def needs_model(request: EvaluationRequest) -> bool:
 
 def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
     """What a topic's documents are judged by."""
-    return searcher.criterion(*_asked(searcher, topic))
-
-
-def _asked(searcher: Searcher, topic: Topic) -> tuple[Query, Seed]:
     query = topic_query(topic, searcher, "dense", None)
-    return query, searcher.seed(query)
-
-
-def _request(searcher: Searcher, topic: Topic) -> Request:
-    """A request on the corpus, or on the topic's judged pool."""
-    query, seed = _asked(searcher, topic)
-    request = searcher.request(query, seed, None)
-    if topic.pool is None:
-        return request
-    scope = searcher.corpus.scope(query.filters, without=query.seed, pool=topic.pool)
-    return replace(request, scope=scope)
+    return searcher.criterion(query, searcher.seed(query))
 
 
 def foreseen_runs(
@@ -307,8 +292,14 @@ class EvaluationRun:
 
             async def one(topic: Topic) -> SystemRanking:
                 async with at_once:
-                    criterion = topic_criterion(searcher, topic)
-                    return await rank_one(client, searcher, _request(searcher, topic), criterion)
+                    query = topic_query(topic, searcher, "dense", None)
+                    seed = searcher.seed(query)
+                    request = searcher.request(query, seed, None)
+                    if topic.pool is not None:  # it is ranked, not the corpus
+                        scope = searcher.corpus.scope(without=query.seed, pool=topic.pool)
+                        request = replace(request, scope=scope)
+                    criterion = searcher.criterion(query, seed)
+                    return await rank_one(client, searcher, request, criterion)
 
             found = await asyncio.gather(*map(one, topics))
             usage = client.raise_if_nothing_came(before)
@@ -471,12 +462,20 @@ def differences(first: Evaluation, second: Evaluation) -> tuple[Difference, ...]
     shared = [(name, name) for name in one if name in two]
     if not shared and one and two:
         shared = [(_best(first), _best(second))]
-    rows = {names: _both(one[names[0]], two[names[1]]) for names in shared}
+    rows: dict[tuple[str, str], list[tuple[Row, Row]]] = {}
+    for names in shared:
+        theirs = {row["query_id"]: row for row in two[names[1]].per_query}
+        own = [row for row in one[names[0]].per_query if row["query_id"] in theirs]
+        rows[names] = [(row, theirs[row["query_id"]]) for row in own]
     measures = measures_of([pair[0] for pairs in rows.values() for pair in pairs][:1])
     made = []
     for measure in measures:
         values = {
-            names: _defined(pairs, measure)
+            names: [
+                (a[measure], b[measure])
+                for a, b in pairs
+                if a[measure] is not None and b.get(measure) is not None
+            ]
             for names, pairs in rows.items()
             if measure != P_MRR
             or len(pairs) == len(one[names[0]].per_query) == len(two[names[1]].per_query)
@@ -503,17 +502,6 @@ def differences(first: Evaluation, second: Evaluation) -> tuple[Difference, ...]
 def _best(evaluation: Evaluation) -> str:
     means = {name: s.metrics[MAIN_MEASURE] or 0.0 for name, s in evaluation.systems.items()}
     return max(means, key=means.__getitem__)
-
-
-def _both(first: SystemScores, second: SystemScores) -> list[tuple[Row, Row]]:
-    """The rows of the queries that are in both."""
-    theirs = {row["query_id"]: row for row in second.per_query}
-    return [(r, theirs[r["query_id"]]) for r in first.per_query if r["query_id"] in theirs]
-
-
-def _defined(pairs: Sequence[tuple[Row, Row]], measure: str) -> list[tuple[float, float]]:
-    values = ((a[measure], b.get(measure)) for a, b in pairs)
-    return [(a, b) for a, b in values if a is not None and b is not None]
 
 
 def check_annotators(collection: Collection) -> None:

@@ -24,16 +24,6 @@ class RankingChange:
     overlap: float | None  # :func:`overlap` of the first 20, 0 to 1; None when both are empty
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A document with another rank in the second of two rankings."""
-
-    doc_id: str
-    before: int | None  # rank in the first ranking, from 1; None where it is missing
-    after: int | None  # rank in the second; None where it is missing
-    change: float  # from -1 to 1, positive when it rose; see :func:`movers`
-
-
 def ranks(doc_ids: Sequence[str]) -> dict[str, int]:
     """doc_id -> rank, from 1, in the order given.
 
@@ -121,23 +111,18 @@ def overlap(a: Sequence[str], b: Sequence[str], k: int = TOP) -> float | None:
     return len(set(first) & set(second)) / most if most else None
 
 
-def movers(a: Sequence[str], b: Sequence[str], limit: int) -> tuple[Move, ...]:
-    """At most ``limit`` documents that moved from ``a`` to ``b``, the largest move first.
+def movers(a: Sequence[str], b: Sequence[str], limit: int) -> dict[str, float]:
+    """doc_id -> move, -1 to 1, positive when it rose, of at most ``limit`` documents that moved
+    from ``a`` to ``b``, the largest move first.
 
     A move is the difference of nDCG's discounts ``1 / log2(r + 1)``: from 2 to 1 is 0.37, from 20
     to 10 is 0.06. A missing document is behind the last. Ties by the better rank, then doc_id.
     """
     first, second = ranks(a), ranks(b)
-    behind_first, behind_second = len(first) + 1, len(second) + 1
-    worth = [0.0, *(1 / math.log2(r + 1) for r in range(1, max(behind_first, behind_second) + 1))]
-    ordered = []
+    moved = []
     for doc_id in first | second:
-        before, after = first.get(doc_id, behind_first), second.get(doc_id, behind_second)
+        before, after = first.get(doc_id, len(first) + 1), second.get(doc_id, len(second) + 1)
         if before != after:
-            change = worth[after] - worth[before]
-            ordered.append((-abs(change), min(before, after), doc_id, change))
-    ordered.sort()
-    return tuple(
-        Move(doc_id, first.get(doc_id), second.get(doc_id), change)
-        for _, _, doc_id, change in ordered[:limit]
-    )
+            change = 1 / math.log2(after + 1) - 1 / math.log2(before + 1)
+            moved.append((-abs(change), min(before, after), doc_id, change))
+    return {doc_id: change for _, _, doc_id, change in sorted(moved)[:limit]}

@@ -51,28 +51,25 @@ def whole_collection(page: ComparePage) -> None:
     request = request_of(page.explorer, page.view)
     job = comparing.find_sensitivity(request)
     _choices(page, request, pairs, job)
-    if job is not None and job.running:
+    if job is None:
+        dim("Not computed yet.")
+    elif job.report is None:
         JobCard(
             lambda: comparing.find_sensitivity(request),
             key="compare_table",
             label="Computing the table",
             line=_progress_line,
             cancel=comparing.jobs.cancel,
+            ended=lambda _: "Cancelled before the first query was ranked.",
             border=False,
             what_stays="Finished queries are kept.",
         ).show(job)
-    elif job is not None and job.report is not None:
+    else:
         if job.report.stopped:
             done = f"{job.report.queries:,} of {counted(job.report.asked, 'query', 'queries')}"
             note("Cancelled.", f"The table has {done}.")
         with error_boundary():
             _table(page.explorer, job.report, csfcube=collection.source_format == "csfcube")
-    elif job is None:
-        dim("Not computed yet.")
-    elif job.state == "cancelled":
-        note("Cancelled before the first query was ranked.")
-    else:
-        note(f"The table was not finished. {job.error}", job.remedy, kind="error")
     if collection.source_format == "csfcube":
         _paper_tables()
 

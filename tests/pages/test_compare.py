@@ -21,7 +21,6 @@ from engine.types.comparisons import (
     Variant,
 )
 from pages._common.charts import frame_csv
-from pages._common.state import Pages
 from pages._compare.collection import matrix_frame, sensitivity_frame
 from pages._compare.compare_page import edited
 from pages._compare.compare_state import (
@@ -34,9 +33,8 @@ from pages._compare.compare_state import (
     variants_to_json,
 )
 from pages._compare.sections import ranks_csv
-from pages._explore.explore_state import View
 from tests.pages.visits import BROKEN, click, param, run, shown, visit
-from tests.support import wait_until
+from tests.support import ended
 
 EVIL = '<b>x</b> **y** <img src="z">'
 
@@ -241,17 +239,6 @@ def test_variants_come_back_from_a_link_as_they_were():
     assert "steer" not in json.loads(text)[1], "what is default is left out"
 
 
-def test_a_search_from_elsewhere_opens_with_its_own_wording_beside_none(demo):
-    own = Variant("mine", "the same data", "aspect", 0.7, aspect="method")
-    search = View("demo", "demo-0353", aspect="method", instruction=own.instruction, steer=0.7)
-    params = CompareView.found_in(Pages().leave(search)).to_params()
-    page = visit("compare", **params)
-    assert variants(page) == (own, Variant("none", "", "aspect", 0.7))
-    assert param(page, "seed") == "demo-0353"
-    plain = Pages().leave(View("demo", "demo-0353", aspect="method"))
-    assert "variants" not in CompareView.found_in(plain).to_params()
-
-
 def test_a_link_that_would_be_too_long_is_stored_here_and_opens_again(demo):
     long = [{"name": f"long-{i}", "wording": f"same method {i} " + "ä" * 900} for i in range(4)]
     page = visit("compare", variants=link(*long))
@@ -288,19 +275,6 @@ def two_pairs(explorer, monkeypatch):
     whole = explorer.comparing.collection("demo")
     few = replace(whole, topics=[t for t in whole.topics if t.aspect and t.seed][:2])
     monkeypatch.setattr(explorer.comparing, "collection", lambda _: few)
-
-
-def table_of(explorer, systems):
-    """The table of two wordings, once it is computed."""
-
-    def computed():
-        request = SensitivityRequest("demo", systems, ("base", "generic"))
-        job = explorer.comparing.find_sensitivity(request)
-        assert job is not None
-        assert not job.error
-        return job.report
-
-    return wait_until(computed, what="the table")
 
 
 def test_a_corpus_without_a_collection_says_so(small, serve):
@@ -355,7 +329,7 @@ def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(demo, two_
     request = SensitivityRequest("demo", ("dense", "aspect"), ("base", "generic"))
     first = comparing.start_sensitivity(request)
     assert comparing.start_sensitivity(request) == first
-    found = table_of(demo, ("dense", "aspect"))
+    found = ended(lambda: comparing.find_sensitivity(request)).report
     page = visit("compare", show="collection", systems="dense,aspect",
                      wordings="base,generic")  # fmt: skip
     assert {"System", "RBO", "overlap", "correct aspect", "Seconds"} <= {*page.dataframe[0].value}

@@ -18,6 +18,7 @@ import itertools
 import random
 import re
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import NamedTuple
 from unittest import mock
 
@@ -86,18 +87,13 @@ def print_quoted(explorer: Explorer, corpus: str) -> None:
     doc_ids = rng.sample(list(searcher.corpus.doc_ids), SEEDS)
     seeds = [seed for seed in map(searcher.corpus.seed, doc_ids) if seed.document.sentences]
     found = list(trials(seeds, searcher.interpreter(), rng))
-    counts = {kind: sum(t.kind == kind for t in found) for kind in ("own", "other", "none")}
-    print(f"{corpus}: {counts}\nQUOTED  own  own, right  other  none")
+    kinds = {kind: [t for t in found if t.kind == kind] for kind in ("own", "other", "none")}
+    print(f"{corpus}: { ({kind: len(some) for kind, some in kinds.items()}) }")
+    print("QUOTED  own  own, right  other  none")
     for least in COSINES:
-        own, other, none = (
-            [t for t in found if t.kind == kind and t.cosine >= least] for kind in counts
-        )
-        right = sum(t.right for t in own) / counts["own"]
-        of_kind = (
-            len(t) / counts[kind] for kind, t in zip(counts, (own, other, none), strict=True)
-        )
-        first, *others = of_kind
-        print(f"{least:.2f}", *(f"{share:.3f}" for share in (first, right, *others)))
+        own, *others = (fmean(t.cosine >= least for t in some) for some in kinds.values())
+        right = fmean(t.right and t.cosine >= least for t in kinds["own"])
+        print(f"{least:.2f}", *(f"{share:.3f}" for share in (own, right, *others)))
 
 
 def print_named() -> None:

@@ -40,15 +40,8 @@ def evaluated(lab, server, request):
     return ended(lab.evaluations.job)
 
 
-def stopped(job):
-    """Why an evaluation ended early, and what it came to."""
-    return job.report.stopped, job.report.result.evaluation
-
-
 def kept(lab, job):
-    found = lab.evaluations.find(job.request)
-    assert found is not None
-    return found
+    return lab.evaluations.find(job.request)
 
 
 # -- evaluations ---------------------------------------------------------------------------
@@ -118,8 +111,8 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
 
 def test_an_endpoint_that_does_not_answer_is_told_and_the_other_systems_are_there(lab, server):
     server.stop()
-    why, partial = stopped(evaluated(lab, server, RERANKED))
-    assert (why, list(partial.systems)) == ("endpoint", ["dense"])
+    report = evaluated(lab, server, RERANKED).report
+    assert (report.stopped, [*report.result.evaluation.systems]) == ("endpoint", ["dense"])
     job = evaluated(lab, server, replace(RERANKED, systems=("rewrite", "multi-hop"), rerank=""))
     assert (job.state, job.report) == ("failed", None)
     assert "127.0.0.1" in job.error

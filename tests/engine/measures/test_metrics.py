@@ -6,10 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.measures.metrics import (
-    csfcube_ndcg,
-    measure_runs,
-)
+from engine.measures.metrics import csfcube_ndcg, measure_runs
 from engine.measures.p_mrr import p_mrr, p_mrr_by_document, p_mrr_of_aspect, rank_gain, sicr, wise
 from engine.types.searches import Ranking
 
