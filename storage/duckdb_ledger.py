@@ -92,8 +92,12 @@ def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path)
                 put(target, table, some)
 
     def before(name: str) -> Iterable[Row]:
-        is_file = name == "ended_logins"
-        return _ended_logins(file.with_name("ended-logins")) if is_file else rows_of(name)
+        if name != "ended_logins":
+            return rows_of(name)
+        logins = file.with_name("ended-logins")
+        text = logins.read_text("ascii", errors="replace") if logins.is_file() else ""
+        found = filter(None, map(_ENDED.fullmatch, text.splitlines()))
+        return [{"digest": f[2], "ended_at": datetime.fromtimestamp(int(f[1]), UTC)} for f in found]
 
     fill_documents(target, before)
     fill_studies(target, before)
@@ -106,10 +110,3 @@ def _typed(table: Table, row: Row, target: Connection) -> Row:
         if column.name in row and isinstance(column.type, TypeDecorator):
             typed[column.name] = column.type.process_result_value(row[column.name], target.dialect)
     return typed
-
-
-def _ended_logins(file: Path) -> list[Row]:
-    """Rows of the file of ended logins."""
-    lines = file.read_text("ascii", errors="replace").splitlines() if file.is_file() else []
-    found = filter(None, map(_ENDED.fullmatch, lines))
-    return [{"digest": f[2], "ended_at": datetime.fromtimestamp(int(f[1]), UTC)} for f in found]

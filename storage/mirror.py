@@ -206,7 +206,13 @@ class Mirror:
             copy = without
             self._direct.add(id_)
         self._download(folder, copy)
-        self._drop(folder, copy, former)
+        # Other files go, except those of the former generation.
+        kept = {file.path for file in copy.files}
+        before = {file.path for file in former.files if not file.version} if former else set()
+        tables = {file.table for file in copy.files}
+        others = (table for table in folder.glob("*.lance") if table.stem not in tables)
+        for gone in (*(folder / path for path in {*_paths(folder)} - kept - before), *others):
+            delete(gone)
         self.note(folder, copy)
         return copy
 
@@ -243,16 +249,6 @@ class Mirror:
         for file in generation.source:
             if not (self._uploads / file.path).exists():
                 fetch(file, self._uploads)
-
-    def _drop(self, folder: Path, copy: Copy, former: Copy | None) -> None:
-        """Delete other files, except those of the former generation."""
-        kept = {file.path for file in copy.files}
-        before = {file.path for file in former.files if not file.version} if former else set()
-        for path in set(_paths(folder)) - kept - before:
-            delete(folder / path)
-        tables = {file.table for file in copy.files}
-        for gone in (table for table in folder.glob("*.lance") if table.stem not in tables):
-            delete(gone)
 
     def make_room(self, folder: Path, copy: Copy) -> bool:
         """Delete the copies used longest ago until this one fits; False where it cannot."""

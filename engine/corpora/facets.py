@@ -229,7 +229,8 @@ class FacetIndex:
         if name == ASPECT:
             return self._met(self._with_aspect(one) for one in group)
         if name == SELECTION:
-            return self._met(self._within(one) for one in group)
+            chosen = (map(self._selected, unordered(one).values) for one in group)
+            return self._met(reduce(np.logical_or, masks) for masks in chosen)
         if name == PLACE:
             named = [{value.upper() for value in one.values} for one in map(unordered, group)]
             return self._stated.places.mask(set.intersection(*named))
@@ -274,9 +275,6 @@ class FacetIndex:
                 f"Its aspects are: {', '.join(keys)}.",
             )
         return self._aspects.mask(one.values)
-
-    def _within(self, one: Filter) -> Mask:
-        return np.asarray(reduce(np.logical_or, map(self._selected, unordered(one).values)))
 
     def _amounts_in(self, name: str) -> Ranges:
         unit = name.removeprefix(AMOUNT)

@@ -420,7 +420,9 @@ class IndexRun:
     def _shards(self, documents: Iterable[SourceDocument]) -> Iterator[Shard]:
         """Shards of the source, stored documents included: after a kill the rest is encoded in the
         same batches, to the same vectors."""
-        stored, stale = self._read_stored()
+        ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
+        stale = {id_ for id_, version in zip(ids, versions, strict=True) if version != VERSION}
+        stored = dict(zip(ids, (hash_.partition(EDITED)[0] for hash_ in hashes), strict=True))
         read = 0
         for shard in cut(documents, self.shard_documents, lambda one: len(one.text)):
             if self._is_to_stop():
@@ -433,8 +435,8 @@ class IndexRun:
             self._kept.update(name for one in merged for name in one.kept)
             new = [one for one in shard if one.doc_id not in stored]
             updated = [one.document for one in merged if one.changed]
-            hashes = {one.document.doc_id: one.hash for one in merged}
-            yield Shard(read, new, updated, again, hashes)
+            known_by = {one.document.doc_id: one.hash for one in merged}
+            yield Shard(read, new, updated, again, known_by)
 
     def _is_to_stop(self) -> bool:
         self._stopped = self._stopped or self.cancelled()
@@ -490,13 +492,6 @@ class IndexRun:
                 if wait is None or there:
                     raise
                 time.sleep(wait)
-
-    def _read_stored(self) -> tuple[dict[str, str], set[str]]:
-        """doc_id -> hash of what is stored, and ids whose facts another version found."""
-        ids, hashes, versions = values_of(self.table, "doc_id", "content_hash", "facts_version")
-        stale = {id_ for id_, version in zip(ids, versions, strict=True) if version != VERSION}
-        sources = (hash_.partition(EDITED)[0] for hash_ in hashes)
-        return dict(zip(ids, sources, strict=True)), stale
 
     def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
         seconds = time.perf_counter() - self._started

@@ -47,9 +47,13 @@ def load_model(location: str, preset: Preset | None) -> LoadedModel:
     if preset is not None and preset.kind != "pylate":
         return _preset(location, preset)
     check_modules(location)
-    if preset is None and not is_pylate(location):
-        return _own(location)
-    return _pylate(location, preset)
+    if preset is not None or is_pylate(location):
+        return _pylate(location, preset)
+    from sentence_transformers import SentenceTransformer
+
+    local = Path(location).is_dir()
+    model = SentenceTransformer(location, device="cpu", local_files_only=local)
+    return replace(parts_of(model), directions=read_directions(location))
 
 
 def fingerprint(model: LoadedModel) -> str:
@@ -126,17 +130,9 @@ def _limit(network: torch.nn.Module, wanted: int | None) -> int:
     return int(min(wanted or most, cast(int, most)))
 
 
-def _own(location: str) -> LoadedModel:
-    """A sentence-transformers model: its pooling, its layers after that, its prompts."""
-    from sentence_transformers import SentenceTransformer
-
-    local = Path(location).is_dir()
-    model = SentenceTransformer(location, device="cpu", local_files_only=local)
-    return replace(parts_of(model), directions=read_directions(location))
-
-
 def parts_of(model: Any) -> LoadedModel:
-    """The parts of a ``SentenceTransformer``, which go on being its own."""
+    """The parts of a ``SentenceTransformer``, which go on being its own: its pooling, its layers
+    after that, its prompts."""
     from sentence_transformers.models import Normalize, Transformer
     from sentence_transformers.models import Pooling as PoolingModule
 
