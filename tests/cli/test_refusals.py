@@ -136,7 +136,7 @@ judge small --query x_method --doc emoji --grade 1 -> 'x_method'; SEED_ASPECT
 judge small --query bees-network_method --doc nobody --grade 1 -> 'nobody'
 judge small --query bees-network_method --doc bees-network --grade 1 -> is the seed
 judge small {item} --grade 1 --annotator {surrogate} -> control characters or broken
-pool small --project p -> no queries yet; --queries FILE
+pool small --project p -> no queries yet; --queries
 pool small --queries {files}/strange.txt -> line 2 ('what_ever')
 pool small --queries {files}/queries.txt --depth 0 -> depth of the pool is 0
 pool small --queries {files}/queries.txt --holes -> --unjudged changes nothing

@@ -59,7 +59,9 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab):
 
 
 def test_a_run_that_ends_while_the_page_is_drawn_brings_its_leaderboard(lab, monkeypatch):
-    lab.evaluations.run(EvaluationRequest("lab", ("dense",)))
+    page = visit(collection="lab", systems="dense", steer="0.75")
+    page.button(key="evaluate_run").click()
+    finished(run(page), lab.evaluations.job)
     job, find = lab.evaluations.job(), lab.evaluations.find
     first_looks = [replace(job, state="running"), replace(job, state="running")]
     first_finds = [None]
@@ -67,7 +69,7 @@ def test_a_run_that_ends_while_the_page_is_drawn_brings_its_leaderboard(lab, mon
     monkeypatch.setattr(
         lab.evaluations, "find", lambda wanted: first_finds.pop() if first_finds else find(wanted)
     )
-    page = visit(collection="lab", systems="dense")
+    page = visit(collection="lab", systems="dense", steer="0.75")
     assert not first_looks
     assert list(page.dataframe[0].value["System"]) == [run_label("dense")]
 

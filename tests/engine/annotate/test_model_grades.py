@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from engine.annotate.model_grading import (
+    CLUSTER,
     Asked,
     NothingGradedError,
     grading,
@@ -20,6 +22,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import BINARY, GRADED, GradingRequest, Judgment, PoolRequest, Project
 from engine.types.documents import Document
 from engine.types.searches import Query
+from storage.projects import PoolRow
 from tests.engine.annotate.grading_steps import (
     DEPTH,
     JUDGE,
@@ -58,6 +61,9 @@ def test_the_question_shows_query_guidelines_scale_and_the_surest_positives(grad
     annotation.judge(project, Judgment(QUERY, ALIKE[1], "Ada", 1))
     annotation.adjudicate(project, QUERY, ALIKE[1], 2, "half of it", "lead")
     annotation.judge(project, Judgment(QUERY, "bees-survey", "Ada", 0))
+    now = datetime.now(UTC)
+    rows = [PoolRow(*project.key, QUERY, doc_id, CLUSTER, 1, now) for doc_id in ALIKE[2:4]]
+    graded.ledger.projects.add_to_pool(rows)
     for number, doc_id in enumerate(ALIKE[2:4]):
         made = {"origin": "model", "event": f"build-{number}"}
         annotation.judge(project, Judgment(QUERY, doc_id, "model:labels", 3, **made))  # type: ignore[arg-type]
