@@ -124,9 +124,8 @@ class Paper:
             self._line(column.page, left + skip, y, room - skip, line, style, last=not words)
             column.y -= style.size * style.lead
             first = False
-        for column in columns:
-            if column.y < column.top:
-                column.y -= style.after if column is _last_used(columns) else 0
+        if used := [column for column in columns if column.y < column.top]:
+            used[-1].y -= style.after
         return True
 
     def at(
@@ -171,7 +170,7 @@ class Paper:
             canvas.showPage()
         canvas.save()
         date = f"D:{created}120000" if created else "D:20241111111111"
-        return re.sub(rb"\(D:\d{14}[^)]*\)", f"({date}Z)".encode().ljust(0), out.getvalue())
+        return re.sub(rb"\(D:\d{14}[^)]*\)", f"({date}Z)".encode(), out.getvalue())
 
     def _draw(self, canvas: Canvas, piece: _Piece) -> None:
         canvas.setFont(piece.font, piece.size)
@@ -195,11 +194,7 @@ class Paper:
         return text
 
     def _width(self, text: str, font: int, size: float) -> float:
-        return (
-            float(pdfmetrics.stringWidth(self._letters(text), self.fonts[font], size))
-            if text
-            else 0.0
-        )
+        return float(pdfmetrics.stringWidth(self._letters(text), self.fonts[font], size))
 
     def _fill(self, words: list[str], room: float, style: Style) -> tuple[str, list[str]]:
         """The words of one line, the last maybe cut by a hyphen, and those left."""
@@ -232,10 +227,6 @@ class Paper:
         self, page: int, x: float, y: float, text: str, font: int, size: float, space: float = 0.0
     ) -> None:
         self.pieces.append(_Piece(page, x, y, text, self.fonts[font], size, space))
-
-
-def _last_used(columns: Sequence[Column]) -> Column:
-    return [column for column in columns if column.y < column.top][-1]
 
 
 def _cuts(word: str) -> list[int]:

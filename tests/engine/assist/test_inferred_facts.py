@@ -15,7 +15,7 @@ from engine.llm.tasks import TaskRunner
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
-from tests.cli.command_line import run_inside
+from tests.cli.command_line import connected, run_inside
 from tests.fakes.model_answers import MODEL, Knowledge
 from tests.fakes.model_server import serving
 from tests.support import make_explorer, write_jsonl
@@ -178,8 +178,7 @@ def test_values_are_held_to_the_tables_of_the_rules(kind, value, expected):
 
 
 def test_the_command_estimates_asks_and_reports(travels, server):
-    model = {"OPENAI_BASE_URL": server.url, "SEEDLENS_LLM_MODEL": MODEL}
-    home = travels.home.root
+    model, home = connected(server), travels.home.root
     command = ("facts", "travels", "--model", "--yes")
     done = run_inside(home, *command, "--kinds", "place", "--json", **model)
     assert done.code == 0, done.stderr
