@@ -24,7 +24,7 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TABLE = ("table", "thead", "tbody", "tr", "th", "td")
 _OTHERS = ("p", "ul", "ol", "li", "blockquote", "strong", "em", "code", "pre", "hr", "br", "a")
 ELEMENTS = frozenset((*_HEADINGS, *_TABLE, *_OTHERS))
-"""What a node may be; ``assets/components/annotate.js`` makes no others."""
+"""What a node may be; ``assets/components/annotate_words.js`` makes no others."""
 Node = dict[str, Any]
 """``tag`` and ``children`` (nodes and texts); ``href`` of a link, ``start`` of a numbered list."""
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")

@@ -7,7 +7,6 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
-from pages._login import login
 from tests.fakes.model_answers import MODEL
 
 
@@ -47,6 +46,8 @@ def clear_caches():
 @pytest.fixture
 def secrets(tmp_path, monkeypatch):
     """The place of ``secrets.toml``, and a process that was not asked for login before."""
+    from pages._login import login
+
     before = dict(os.environ)
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".streamlit").mkdir()
