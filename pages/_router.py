@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages._common import components, shared, waiting  # noqa: E402 - needs the path above
+from pages._common import components, shared  # noqa: E402 - needs the path above
 from pages._login import login_view  # noqa: E402 - needs the path above
 
 st.set_page_config(
@@ -23,7 +23,9 @@ st.set_page_config(
 )
 components.apply_style()
 person = login_view.gate()
-waiting.renew_when_connected()
+# Where something is drawn by itself, the browser runs the page whenever it is connected again: else
+# the first click is lost after a restart of the server.
+st.fragment(lambda: None, run_every=24 * 3600.0)()
 st.logo(shared.ASSETS / "logo.svg", size="large")  # its name beside it is in style.css
 closed = person is not None and not person.is_lead
 
@@ -47,6 +49,6 @@ page = st.navigation(
 login_view.corner(person)
 st.set_page_config(page_title=f"{page.title} · SeedLens")  # tells tabs apart
 if closed and page in leads_only:
-    login_view.for_leads(page.title)
+    shared.note(f"{page.title} requires the lead role.", "Ask a lead, or open another page.")
 else:
     page.run()

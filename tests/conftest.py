@@ -7,7 +7,6 @@ one, and the ``SEEDLENS_HOME`` of that test) or ``small_copy``.
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 # Before anything imports huggingface_hub, which reads it once: no test may reach the network.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -20,9 +19,6 @@ from tests.fakes import postgres_server
 from tests.fakes.small_corpus import DOCUMENTS, write_collection
 from tests.fakes.tiny_models import save_bert
 from tests.support import ARGUMENTS, CHROMIUM, made_once, make_explorer, root_of_all, write_jsonl
-
-if TYPE_CHECKING:
-    pass
 
 BROWSER = ("tests/browser/", "tests/components/")
 CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-open"

@@ -70,19 +70,11 @@ const askedOf = ({ aspect, asked, letter, role }) => {
   return html`<div class="asked ${roleClass(role)}">${badge}${words}</div>`
 }
 
-// A low window shows the sentences that count first.
+// A low window begins with the sentences that count, where it does not show all of them.
 const reveal = (box) => {
-  const on = [...box.querySelectorAll(".sentence.on")]
-  if (!on.length) return
-  const { top: start, bottom: end } = box.getBoundingClientRect()
-  const above = on[0].getBoundingClientRect().top - start - 12
-  const below = on.at(-1).getBoundingClientRect().bottom - end + 12
-  if (below <= 12) return
-  const wanted = Math.min(below, above)
-  // No line is cut in two at the top.
-  const parts = [...box.children, ...box.querySelectorAll(".sentence")]
-  const tops = parts.map((part) => part.getBoundingClientRect().top - start - 12)
-  box.scrollTop = Math.min(above, ...tops.filter((top) => top >= wanted))
+  const boxes = [...box.querySelectorAll(".sentence.on")].map((one) => one.getBoundingClientRect())
+  const { top, bottom } = box.getBoundingClientRect()
+  if (boxes.length && boxes.at(-1).bottom > bottom) box.scrollTop = boxes[0].top - top - 12
 }
 
 const keyButton = (cap, { name, meaning }, pressed, does, disabled) =>

@@ -31,8 +31,8 @@ export const toolsOf = (map) => {
   const clear = "Clear selection"
   const disabled = !map.selected.length
   return html`<div class="tools">
-    ${toolbar("group modes", "Drag mode", MODES.map(mode))}
-    ${toolbar("group", "Zoom", ZOOMS.map(zoom))}
+    ${toolbar("joined", "Drag mode", MODES.map(mode))}
+    ${toolbar("joined", "Zoom", ZOOMS.map(zoom))}
     ${button("tool clear", clear, `${clear} (Escape)`, () => map.clear(), { disabled })}
   </div>`
 }

@@ -159,7 +159,7 @@ const head = (page) => {
     button("", words, null, () => page.show(layout), { pressed: page.layout === layout })
   return html`<div class="listhead">
     <h2>Results</h2>
-    <span class="layouts" role="group" aria-label="Show results as">
+    <span class="joined" role="group" aria-label="Show results as">
       ${choice("cards", "Cards")}${choice("table", "Table")}
     </span>
   </div>`

@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from pages._common.charts import FigureFile, for_file
 from pages._common.modules import ADDRESS, FOLDER
 from pages._common.shared import ASSETS, attempt
 
@@ -80,49 +78,10 @@ def inbox(
 
     def receive() -> None:
         sent = st.session_state[key].get("events")
-        for event in sent if isinstance(sent, list) else ():
-            if not _is_event(event):
-                continue  # no script of ours sends it
+        for event in filter(_is_event, sent if isinstance(sent, list) else ()):
             if event["at"] > st.session_state.get(last, 0):
                 st.session_state[last] = event["at"]
                 if event["name"] in on:
                     attempt(partial(on[event["name"]], event))
 
     return {"received": st.session_state.get(last, 0)}, {"on_events_change": receive}
-
-
-_SAVE = component("save_chart", "figure")
-
-
-def chart(
-    draw: Callable[[bool], go.Figure],
-    file: FigureFile,
-    *,
-    alt: str,
-    key: str,
-    heading: str = "",
-    words: str = "",
-) -> None:
-    """A chart with a menu that exports it as SVG, PNG and CSV.
-
-    Args:
-        draw: the chart, for a dark page or not: what is exported is the light one.
-        heading, words: HTML above it.
-    """
-    shown = draw(dark())
-    light = draw(False) if dark() else shown
-    data = {**file.data(), **for_file(light)}
-    if heading or words:
-        left, right = st.columns([6, 1], vertical_alignment="bottom")
-        left.html(f'{heading}<div class="sl-dim">{words}</div>')
-        with right:
-            _SAVE(key=f"{key}_save", data=data)
-    else:
-        _SAVE(key=f"{key}_save", data=data)
-    config = {"displayModeBar": False, "scrollZoom": False}
-    st.plotly_chart(shown, key=key, theme=None, config=config, alt=alt)
-
-
-def dark() -> bool:
-    """Whether the visitor's theme is dark."""
-    return st.context.theme.type == "dark"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
@@ -17,7 +18,6 @@ _SHOWN = {
     "map": ["menu", "map", "map_part"],
     "compare": ["menu", "compare_variants", "compare_flow", "compare_papers", "save_chart"],
     "annotate": ["menu", "annotate"],
-    "other": ["menu"],
 }
 """Components that pages show at once."""
 _FILES = {
@@ -35,21 +35,16 @@ def _with_imports(name: str) -> set[str]:
     return {name}.union(*map(_with_imports, imported))
 
 
-def _link(components: list[str]) -> str:
-    names = set().union(*(_with_imports(f"{name}.js") for name in components))
-    return ", ".join(f"<{ADDRESS}/{name}>; rel=modulepreload" for name in sorted(names))
-
-
-_LINKS = {page: _link(components) for page, components in _SHOWN.items()}
-
-
+@lru_cache(maxsize=64)
 def preload(page: str) -> str:
     """The ``Link`` header of a page: its modules load while Streamlit's scripts do.
 
     Args:
         page: the last part of its path, "" for Explore.
     """
-    return _LINKS.get(page, _LINKS["other"])
+    shown = _SHOWN.get(page, ["menu"])
+    names = set().union(*(_with_imports(f"{name}.js") for name in shown))
+    return ", ".join(f"<{ADDRESS}/{name}>; rel=modulepreload" for name in sorted(names))
 
 
 def _module(request: Request) -> Response:

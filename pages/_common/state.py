@@ -408,11 +408,6 @@ def leave(view: PageView) -> None:
     _keep(pages().leave(view))
 
 
-def keep_within(corpora: Collection[str]) -> None:
-    """Forget what is about corpora that are not there any more."""
-    _keep(pages().within(corpora))
-
-
 def _keep(now: Pages) -> None:
     if now is not st.session_state.get(_PAGES):
         st.session_state[_PAGES] = memory()[_PAGES] = now
@@ -456,7 +451,7 @@ def open_page(style: str = "") -> Iterator[tuple[Explorer, list[str]]]:
             note("No corpus yet.", "Import one on the Library page.")
             st.page_link("library.py", label="Open the Library")
             st.stop()
-        keep_within(names)
+        _keep(pages().within(names))
         with st.container():  # in any case: what follows keeps its place
             show_problem()
         yield explorer, names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pandas as pd
@@ -10,8 +11,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Interval
-from pages._common.charts import FigureFile, number
-from pages._common.components import chart
+from pages._common.charts import FigureFile, for_file, number
+from pages._common.components import component
 from pages._common.shared import table_with_marks
 
 MEASURES: Mapping[str, str] = {
@@ -130,6 +131,9 @@ def table(
         )
 
 
+_SAVE = component("save_chart", "figure")
+
+
 def frame_chart(
     frame: pd.DataFrame,
     draw: Callable[..., go.Figure],
@@ -139,8 +143,22 @@ def frame_chart(
     heading: str = "",
     words: str = "",
 ) -> None:
-    """A chart of a frame, which is also its file; about: its name, title and caption."""
+    """A chart of a frame, with a menu that exports it, in light colours, as SVG, PNG and CSV.
+
+    Args:
+        about: name, title and caption of the file.
+        heading, words: HTML above it.
+    """
     name, title, caption = about
-    file = FigureFile.of(name, title, caption, frame)
-    look = {"alt": alt, "key": key, "heading": heading, "words": words}
-    chart(lambda dark: draw(frame, dark=dark), file, **look)
+    is_dark = st.context.theme.type == "dark"
+    shown = draw(frame, dark=is_dark)
+    light = draw(frame, dark=False) if is_dark else shown
+    menu: Any = nullcontext()
+    if heading or words:
+        left, menu = st.columns([6, 1], vertical_alignment="bottom")
+        left.html(f'{heading}<div class="sl-dim">{words}</div>')
+    with menu:
+        file = FigureFile.of(name, title, caption, frame)
+        _SAVE(key=f"{key}_save", data={**file.data(), **for_file(light)})
+    config = {"displayModeBar": False, "scrollZoom": False}
+    st.plotly_chart(shown, key=key, theme=None, config=config, alt=alt)

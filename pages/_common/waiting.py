@@ -14,7 +14,6 @@ import streamlit as st
 from pages._common.visit_memory import memory
 
 _AGAIN_SECONDS = 5.0  # between two requests to run the page: with one at every look, none ends
-_SELDOM_SECONDS = 24 * 3600.0  # longer than a page is left alone
 _BY_SCRIPTS = ("at", "query", "doc")  # parameters of Map and Annotate
 
 
@@ -40,12 +39,6 @@ def renew_when(
         draw()
 
     st.fragment(look, run_every=every)()
-
-
-def renew_when_connected() -> None:
-    """Have the browser run the page whenever it is connected again, as it does where something is
-    drawn by itself: else the first click is lost after a restart of the server."""
-    st.fragment(lambda: None, run_every=_SELDOM_SECONDS)()
 
 
 Key = TypeVar("Key", bound=Hashable)

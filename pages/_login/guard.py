@@ -19,7 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.types.limits import MOST_STRANGERS, STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import login
-from pages._login.sessions import admitted_as, is_over, login_name
 from pages._login.streamlit_private import message_of
 
 GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")  # answered without a session's script
@@ -32,15 +31,15 @@ OPERATIONS = ("deferred_file", "dataframe_chunk")  # of ours: downloads, more ro
 
 def _stands(name: str) -> bool:
     """Whether the gate would let in now whom it let in before; anybody where there is no gate."""
-    admitted = admitted_as(name)
+    admitted = login.admitted_as(name)
     if admitted is None:
         return not login.is_wanted()
-    return not is_over(admitted) and login.would_admit(admitted.claims) == admitted.person
+    return not login.is_over(admitted) and login.would_admit(admitted.claims) == admitted.person
 
 
 def _was_other(name: str, since: float) -> bool:
     """Whether the gate let in a login by another name or role after monotonic seconds."""
-    admitted = admitted_as(name)
+    admitted = login.admitted_as(name)
     until = None if admitted is None else admitted.other_until
     return until is not None and until >= since
 
@@ -63,7 +62,7 @@ class GuardSessions:
 
     async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
         cookies, opened = HTTPConnection(scope).cookies, time.monotonic()
-        name = login_name(cookies)
+        name = login.login_name(cookies)
         stood, over = _stands(name), asyncio.Event()
         goes_on = stood and not _was_other(name, 0.0)
         began = 0.0 if goes_on else opened  # its session may be older than the connection
@@ -82,7 +81,7 @@ class GuardSessions:
                 if message["type"] != "websocket.receive":
                     return message
                 let_in = _stands(name)
-                admitted = admitted_as(name)
+                admitted = login.admitted_as(name)
                 was_in = stood or (admitted is not None and admitted.at >= opened)
                 if (was_in and not let_in) or _was_other(name, began):
                     await send({"type": "websocket.close", "code": 1008})
@@ -145,7 +144,7 @@ def _closed_to(scope: Scope) -> str:
         return "Cross-site logout blocked."
     if not any(part in scope["path"] for part in GUARDED):
         return ""
-    return "" if _stands(login_name(HTTPConnection(scope).cookies)) else "Log in first."
+    return "" if _stands(login.login_name(HTTPConnection(scope).cookies)) else "Log in first."
 
 
 def _without_session(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -1,13 +1,21 @@
-"""Who is here: the gate before all pages, on every run, and what each role may open."""
+"""Who is here: the gate before all pages, on every run, and logins as it let them in.
+
+Logins are known by digests of what Streamlit's cookies say, without the signatures that prove it.
+"""
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import json
 import logging
+import re
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,14 +23,14 @@ import streamlit as st
 
 from engine import people
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError, StorageError
-from engine.people import read_login
-from engine.types.people import OPERATOR, Login, Person
-from pages._login import sessions
-from pages._login.streamlit_private import signed_login
+from engine.people import ended_logins, read_login
+from engine.types.people import CLAIMS, OPERATOR, Login, Person
+from pages._login.streamlit_private import USER_COOKIE, signed_login
 
 log = logging.getLogger("seedlens")
 _wanted = threading.Event()  # once login was asked for: a lost file opens nothing
 _Stamp = tuple[str, int, int, int]
+_PIECES = re.compile(rb'"chunks-(\d{1,4})')
 
 
 def login() -> Login | None:
@@ -68,7 +76,7 @@ def person() -> Person | None:
             raise LoginSetupError("Login must be configured in secrets.toml.", words)
         return None
     try:
-        ended = sessions.has_ended(st.context.cookies)
+        ended = has_ended(st.context.cookies)
     except StorageError as error:
         raise LoginSetupError(error.message, error.remedy) from error
     if ended:
@@ -96,7 +104,7 @@ def admit() -> Person | None:
     """As :func:`person`; from then on their session ends when they are off the list."""
     who = person()
     if who is not None:
-        sessions.begin(st.context.cookies, who, st.user.to_dict())
+        let_in(st.context.cookies, who, st.user.to_dict())
     return who
 
 
@@ -114,7 +122,7 @@ def is_proven(cookies: Mapping[str, str]) -> bool:
     said = signed_login(cookies)
     try:
         proven = said is not None and would_admit(json.loads(said)) is not None
-        return proven and not sessions.has_ended(cookies)
+        return proven and not has_ended(cookies)
     except (StorageError, ValueError):
         return False
 
@@ -139,7 +147,7 @@ def is_https() -> bool:
 def log_out() -> NoReturn:
     """End this login in all tabs of the browser, and leave for the provider's own log-out."""
     try:
-        sessions.end(st.context.cookies)
+        end_login(st.context.cookies)
     except StorageError as error:
         log.error("A login was ended, and until the next start only: %s", error)
     st.logout()
@@ -158,3 +166,96 @@ def log_setup() -> None:
     if wanted is not None:
         leads = sum(p.is_lead for p in wanted.people.values())
         log.info("Login: %d people may enter, %d of them leads.", len(wanted.people), leads)
+
+
+# -- logins --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Whom the gate let in, by which of their provider's claims, and when (monotonic seconds)."""
+
+    person: Person
+    claims: Mapping[str, Any]
+    at: float
+    digests: tuple[str, ...] = ()  # of their cookies; the login is over when one was ended
+    # when it was last let in by another name or role, for which its pages held what they did
+    other_until: float | None = None
+
+
+_admitted: dict[str, Admitted] = {}
+
+
+def login_name(cookies: Mapping[str, str]) -> str:
+    """Names a login without holding what proves it; "" for none."""
+    digests = _digests(cookies)
+    return _digest(*digests) if digests else ""
+
+
+def let_in(cookies: Mapping[str, str], person: Person, claims: Mapping[str, Any]) -> None:
+    """The gate let somebody in."""
+    if digests := _digests(cookies):
+        name = _digest(*digests)
+        kept = {claim: claims[claim] for claim in CLAIMS if claim in claims}
+        other = None
+        if (before := _admitted.get(name)) is not None:
+            other = before.other_until if before.person == person else before.at
+        _admitted[name] = Admitted(person, kept, time.monotonic(), tuple(digests), other)
+
+
+def end_login(cookies: Mapping[str, str]) -> None:
+    """Somebody logged out: copies of these cookies count no longer; StorageError where that could
+    not be stored."""
+    if digests := _digests(cookies):
+        ended_logins().add(digests)
+
+
+def has_ended(cookies: Mapping[str, str]) -> bool:
+    """Whether the login of these cookies was ended; StorageError where nobody knows."""
+    return ended_logins().has_any(_digests(cookies))
+
+
+def admitted_as(name: str) -> Admitted | None:
+    """How the gate let in the login of this name; None when it did not."""
+    return _admitted.get(name)
+
+
+def is_over(admitted: Admitted) -> bool:
+    """Whether this login was ended, or nobody knows."""
+    try:
+        return ended_logins().has_any(admitted.digests)
+    except StorageError:
+        return True
+
+
+def _digests(cookies: Mapping[str, str]) -> list[str]:
+    """One of each cookie that Streamlit reads a login from, which is over when any of them is."""
+    cookies = dict(cookies)
+    whole = cookies.get(USER_COOKIE)
+    if not whole:
+        return []
+    pieces = _PIECES.match(_content(whole))
+    if pieces is None:
+        return [_digest(USER_COOKIE, _said(whole))]
+    names = [f"{USER_COOKIE}_{number}" for number in range(1, int(pieces[1]) + 1)]
+    if not all(name in cookies for name in names):
+        return []
+    return [_digest(name, _said(cookies[name])) for name in names]
+
+
+def _said(cookie: str) -> str:
+    """What is signed: content and time. The signature itself can be written in many ways."""
+    return cookie.rpartition(".")[0]
+
+
+def _content(cookie: str) -> bytes:
+    """The JSON of a cookie that is short enough not to be packed; b"" of others."""
+    text = _said(cookie).rpartition(".")[0]
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        return b""
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

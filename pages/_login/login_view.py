@@ -9,7 +9,7 @@ import streamlit as st
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
 from engine.types.people import Person
 from pages._common.kit import el, html
-from pages._common.shared import ASSETS, note
+from pages._common.shared import ASSETS
 from pages._common.visit_memory import forget_visit
 from pages._login import login as _login
 
@@ -46,11 +46,6 @@ def corner(person: Person | None) -> None:
         if st.button("Log out", key="login_out", width="stretch"):
             forget_visit()
             _login.log_out()
-
-
-def for_leads(title: str) -> None:
-    """What an annotator sees of a page for leads."""
-    note(f"{title} requires the lead role.", "Ask a lead, or open another page.")
 
 
 def _frame(heading: str, words: object, role: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Annotate in a real browser: judging by keys alone, fast and held keys, two people at once."""
+"""Annotate in a real browser: judging and deciding by keys alone."""
 
 import secrets
 
@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.searches import Query
-from tests.browser.conftest import visit_with
 from tests.support import make_explorer, wait_until
 
 SEED = "demo-0232"
@@ -186,36 +185,3 @@ def test_digits_choose_and_enter_decides_a_disagreement_whatever_has_the_focus(v
 
 def candidate_text(page):
     return page.locator(".candidate .title").inner_text()
-
-
-@pytest.fixture
-def other(browser, server):
-    visitor = visit_with(browser, server)
-    yield visitor
-    visitor.page.context.close()
-
-
-@pytest.mark.nightly
-def test_two_browsers_at_one_queue_do_not_overwrite_each_other(visit, other, explorer):
-    project = make_project(explorer, "two", 6, per_item=2)
-    ada, grace = sit_down(visit, project, "Ada"), sit_down(other, project, "Grace")
-    for _ in range(6):
-        ada.keyboard.press("1")
-        grace.keyboard.press("2")
-        ada.wait_for_timeout(80)
-    for page in (ada, grace):
-        expect(page.get_by_text("All done")).to_be_visible()
-    assert {j.relevance for j in said(explorer, project, "Ada")} == {1}
-    assert {j.relevance for j in said(explorer, project, "Grace")} == {2}
-    assert len(explorer.annotation.judgments(project)) == 12
-
-    ada.get_by_text("Disagreements").click()
-    expect(ada.get_by_text("6 to decide, 0 decided")).to_be_visible()
-    ada.get_by_role("radio", name="2 · Similar").click()
-    ada.get_by_label("Reason").fill("Both run a survey")
-    ada.get_by_role("button", name="Decide").click()
-    expect(ada.get_by_text("5 to decide, 1 decided")).to_be_visible()
-    visit.shoot("annotate-disagreements")
-    decided = explorer.annotation.exchange.qrels(project)
-    assert decided.undecided == 5
-    assert len(said(explorer, project, "Grace")) == 6

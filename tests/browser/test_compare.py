@@ -1,4 +1,4 @@
-"""The Compare page in a real browser: edit a wording, follow a paper, take it home, share it."""
+"""The Compare page in a real browser: its point, the papers behind it, and its charts as files."""
 
 import json
 import re
@@ -12,7 +12,6 @@ from tests.browser.browser_steps import (
     assert_sound_figure,
     exported,
     read_text,
-    until,
 )
 from tests.browser.conftest import visit_with
 
@@ -27,18 +26,6 @@ THREE = [
 
 def link(variants=THREE, **more):
     return "/compare?" + urlencode({**SEED, "variants": json.dumps(variants), **more})
-
-
-def ranked(page, variant):
-    """The documents in the flow by their rank under a variant, as the lines' labels tell it."""
-    labels = page.locator(".lines > g").evaluate_all("all => all.map(g => g.ariaLabel)")
-    found = {}
-    for text in labels:
-        title, ranks = text.rsplit(". Ranks: ", 1)
-        rank = re.search(rf"(?:^| · ){re.escape(variant)} (\d+)", ranks)
-        if rank:
-            found[int(rank[1])] = title
-    return [found[rank] for rank in sorted(found) if rank <= 20]
 
 
 def compared(page, verdicts=3):
@@ -79,28 +66,6 @@ def test_the_page_makes_its_point_and_leads_to_the_papers_behind_it(visit):
     expect(opened.locator(".pair").first).to_contain_text("seed")
     expect(page).to_have_url(re.compile("document="))
     expect(page.locator(".lines > g[aria-pressed='true']")).to_have_count(1)
-
-
-@pytest.mark.nightly
-def test_an_edited_wording_changes_its_ranking_and_no_other(visit):
-    page = compared(visit.open(link()))
-    base, mine, none = (row["wording"] or "No instruction" for row in THREE)
-    before = {name: ranked(page, name) for name in (base, mine, none)}
-    assert len(before[mine]) == 20
-    box = page.get_by_label("Instruction of variant 2")
-    changed = "Papers that report a similar finding or conclusion."
-    box.fill(changed)
-    box.press("Control+Enter")
-    reading = page.locator(".variant").nth(1).locator(".reading")
-    expect(reading).to_contain_text("Interpreted as Result")
-    # The left column is drawn first: the chart on the right follows.
-    until(page, lambda: ranked(page, changed), what="the ranking of the new wording")
-    assert ranked(page, changed) != before[mine]
-    assert ranked(page, base) == before[base]
-    assert ranked(page, none) == before[none]
-    expect(page).to_have_url(re.compile("similar\\+finding"))
-    page.go_back()
-    expect(page.get_by_label("Instruction of variant 2")).to_have_value(THREE[1]["wording"])
 
 
 CHARTS = ("rank flow", "rank similarity rbo", "similarity by aspect", "trade-off")

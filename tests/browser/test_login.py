@@ -108,42 +108,8 @@ def log_out(page, who):
     page.get_by_role("button", name="End session").click()  # the provider's own question
 
 
-def words(page):
-    return page.locator("body").inner_text()
-
-
 def candidate(page):
     return page.locator(".candidate .title")
-
-
-@pytest.mark.nightly
-def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(visit, served):
-    project = make_project(served.explorer, "deep")
-    link = "/annotate?corpus=demo&project=deep&annotator=Eve"
-    visit.page.context.add_cookies(
-        [{"name": "seedlens_annotator", "value": "Eve", "url": served.server.url}]
-    )
-    page = visit.open(link)  # the first that anybody opens on this server
-    expect(page.get_by_role("button", name="Log in")).to_be_visible()
-    for path in ("/library", "/evaluate", "/build", "/library.py", "/_router", "/"):
-        visit.open(path)
-        expect(page.get_by_role("button", name="Log in")).to_be_visible()
-        shown = words(page)
-        assert not re.search("Explore\\n|Annotate|Library|demo|Hidden words|Ada|Grace", shown), (
-            shown
-        )
-
-    visit.open(link)
-    log_in(page, "ada")
-    expect(candidate(page)).to_be_visible(timeout=120_000)
-    assert page.url.startswith(f"{served.server.url}/annotate?corpus=demo&project=deep")
-    assert page.get_by_role("textbox", name="Annotator").count() == 0
-    visit.shoot("login-annotate")
-    page.keyboard.press("2")
-    expect(page.locator(".progress .words")).to_contain_text("Ada: 1 of 6")
-    expect(page.locator(".progress .stored")).to_have_text("Saved")
-    found = served.explorer.annotation.judgments(project)
-    assert [(judgment.annotator, judgment.relevance) for judgment in found] == [("Ada", 2)]
 
 
 def test_an_annotator_logs_in_grades_as_themselves_and_reaches_no_page_for_leads(visit, served):

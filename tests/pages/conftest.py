@@ -8,7 +8,6 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
 from engine.types.corpora import ImportJob, ImportRequest, Progress
-from pages._login import login
 from tests.fakes.model_answers import MODEL
 
 
@@ -48,6 +47,8 @@ def clear_caches():
 @pytest.fixture
 def secrets(tmp_path, monkeypatch):
     """The place of ``secrets.toml``, and a process that was not asked for login before."""
+    from pages._login import login
+
     before = dict(os.environ)
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".streamlit").mkdir()

@@ -25,7 +25,7 @@ from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
 from pages._common import visit_memory
-from pages._login import login, sessions
+from pages._login import login
 from pages._login.guard import GuardSessions
 from pages._login.requests import RETURN_COOKIE as COOKIE
 from pages._login.requests import VISIT_COOKIE, returning_to
@@ -160,7 +160,7 @@ def test_what_was_open_before_somebody_got_another_role_ends_in_every_tab(secret
         """What the gate does in each run of a page."""
         person = login.would_admit(claims)
         assert person is not None
-        sessions.begin(jar, person, claims)
+        login.let_in(jar, person, claims)
         return person
 
     with tab() as first:  # of a page that logged in, before the gate knew of it
@@ -204,7 +204,7 @@ def cookies_of(who, groups=1, **claims):
 def restart():
     """What a process knows by itself is gone."""
     people.ended_logins.cache_clear()
-    sessions._admitted.clear()
+    login._admitted.clear()
 
 
 @pytest.fixture
@@ -229,12 +229,12 @@ def test_no_copy_of_a_cookie_logs_in_again_after_a_restart(home, groups):
         {**jar, last: rewritten},
         {**jar, last: jar[last] + "!"},
     ]
-    assert not any(map(sessions.has_ended, copies))
-    sessions.end(jar)
+    assert not any(map(login.has_ended, copies))
+    login.end_login(jar)
     for _ in range(2):
-        assert all(map(sessions.has_ended, copies))
-        assert not sessions.has_ended(cookies_of("eve@example.org", groups))
-        assert not sessions.has_ended({})
+        assert all(map(login.has_ended, copies))
+        assert not login.has_ended(cookies_of("eve@example.org", groups))
+        assert not login.has_ended({})
         restart()
     kept = b"".join(file.read_bytes() for file in home.glob("ledger.sqlite*"))
     assert kept

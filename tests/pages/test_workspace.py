@@ -16,17 +16,11 @@ from pages._common.state import Pages
 from pages._common.visit_memory import Visits
 from pages._compare.compare_state import CompareView, variants_from_json
 from pages._explore.explore_state import View
-from pages._model import model_settings
-from tests.fakes.model_answers import MODEL, Knowledge
-from tests.fakes.model_server import serving
-from tests.fakes.model_sessions import KEY
 from tests.pages.visits import (
     APP,
     address,
-    click,
     param,
     run,
-    run_until,
     script,
     shown,
 )
@@ -185,27 +179,19 @@ def test_two_tabs_do_not_fight_and_a_link_wins(two, browser):
     assert search_of(by_menu(first, "explore")) == SEARCH
 
 
-def test_a_link_goes_on_with_the_trail_of_the_visit(two):
+def test_a_link_goes_on_with_the_trail_and_going_back_walks_it_and_adds_nothing(two):
     page = run(address(APP, **SEARCH))
-    trail = param(page, "trail")
+    before, trail = page.query_params.copy(), param(page, "trail")
     page.query_params.clear()
     page.query_params["corpus"], page.query_params["seed"] = "lab", OTHER
     run(page)
     assert param(page, "trail") == trail
-    assert [query.seed for query in two.notebook.trail(trail)] == [SEED, OTHER]
-
-
-def test_going_back_walks_the_trail_and_adds_nothing_to_it(two):
-    page = run(address(APP, **SEARCH))
-    before = page.query_params.copy()
-    for seed in (OTHER, THIRD):
-        page.query_params["seed"] = seed
-        run(page)
+    page.query_params["seed"] = THIRD
+    run(page)
     page.query_params.clear()
     page.query_params.update(before)  # as the browser does
     run(page)
-    trail = two.notebook.trail(param(page, "trail"))
-    assert [query.seed for query in trail] == [SEED, OTHER, THIRD]
+    assert [query.seed for query in two.notebook.trail(trail)] == [SEED, OTHER, THIRD]
     breadcrumb = next(data for data in components(page) if "steps" in data)
     assert (len(breadcrumb["steps"]), breadcrumb["current"]) == (3, 0)
 
@@ -216,29 +202,6 @@ def test_a_corpus_that_was_deleted_is_not_opened_again(two, browser):
     page = run(address(APP))
     assert param(page, "corpus") == "small"
     assert 'role="alert"' not in shown(page)
-
-
-def test_a_model_is_connected_for_the_visit_and_its_key_is_in_no_link(two, browser):
-    connection = {"OPENAI_BASE_URL": "http://localhost:1/v1", "SEEDLENS_LLM_MODEL": "judge"}
-    model_settings.remember_for_session({**connection, "OPENAI_API_KEY": KEY})
-    page = by_menu(address(APP), "ask")
-    assert "judge" in shown(page)
-    assert KEY not in shown(page)
-    assert KEY not in str(page.query_params)
-    click(page, "model_forget")
-    assert "judge" not in shown(by_menu(address(APP), "ask")), "in all tabs"
-
-
-def test_an_answer_is_found_again_after_a_reload(two, browser):
-    with serving(Knowledge({}, {}), handlers=[lambda *_: "Mites weaken the brood [1]."]) as model:
-        entered = {"OPENAI_BASE_URL": model.url, "SEEDLENS_LLM_MODEL": MODEL}
-        model_settings.remember_for_session(entered)
-        page = address(APP, corpus="small", question="Why do bees collapse?")
-        page.switch_page(script("ask"))
-        click(run(page), "ask_button")
-        again = by_menu(address(APP), "ask")
-        run_until(again, lambda: "running" not in shown(again), what="the answer")
-    assert ">Why do bees collapse?</h2>" in shown(again)
 
 
 def begins_tour(page):

@@ -99,5 +99,5 @@ def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing
         Label("c", ""),
     ]
     said = label_facts(labels)
-    assert said.startswith("1 present · 1 not present · ")
+    assert said.startswith("1 implied · 1 not present · ")
     assert said.endswith(" · 1 not labelled yet")
