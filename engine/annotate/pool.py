@@ -92,14 +92,7 @@ def ordered_items(project: Project, items: Collection[PoolItem], annotator: str)
 
 def disagreement(item: PoolItem, sources: int) -> float:
     """How far a query's sources disagree on an item: the spread of 1 / rank, 0 to 1, 0 being its
-    rank in ``sources`` that lack it.
-
-    >>> from engine.types.annotating import PoolItem, Source
-    >>> disagreement(PoolItem("q", "d", (Source("a", 1), Source("b", 2))), sources=2)
-    0.5
-    >>> disagreement(PoolItem("q", "d", (Source("a", 1),)), sources=2)
-    1.0
-    """
+    rank in ``sources`` that lack it."""
     shares = [1.0 / source.rank for source in item.sources]
     if len(shares) < sources:
         shares.append(0.0)
