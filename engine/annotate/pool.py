@@ -258,17 +258,18 @@ class Queue:
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        own, needed = [j for j in self.said.values() if j.item in self.pool], self.project.per_item
+        numbers, needed = self.pool.numbers, self.project.per_item
+        own = {item: judgment for item, judgment in self.said.items() if item in numbers}
         enough = sum(self.annotated.get(i, 0) >= needed for i in self.first_due)
         lacking = sum(self._spread[n] for n in range(needed))
-        lacking -= sum(self.annotated.get(j.item, 0) < needed for j in own)
-        verdicts = Counter(judgment.verdict for judgment in own)
+        lacking -= sum(self.annotated.get(item, 0) < needed for item in own)
+        verdicts = Counter(judgment.verdict for judgment in own.values())
         return QueueProgress(
             done=len(own),
             total=len(own) + enough + lacking,
             skipped=verdicts["skip"],
             unsure=verdicts["unsure"],
-            per_minute=pace(own[-PACE_OVER - 1 :]),
+            per_minute=pace([*own.values()][-PACE_OVER - 1 :]),
         )
 
 
