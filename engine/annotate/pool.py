@@ -25,6 +25,7 @@ from collections.abc import (
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from operator import attrgetter
 from threading import Lock
 from typing import NamedTuple, Protocol
 
@@ -262,8 +263,8 @@ class Queue:
         own = {item: judgment for item, judgment in self.said.items() if item in numbers}
         enough = sum(self.annotated.get(i, 0) >= needed for i in self.first_due)
         lacking = sum(self._spread[n] for n in range(needed))
-        lacking -= sum(self.annotated.get(item, 0) < needed for item in own)
-        verdicts = Counter(judgment.verdict for judgment in own.values())
+        lacking -= sum(map(needed.__gt__, map(self.annotated.get, own, itertools.repeat(0))))
+        verdicts = Counter(map(attrgetter("verdict"), own.values()))
         return QueueProgress(
             done=len(own),
             total=len(own) + enough + lacking,
