@@ -297,9 +297,8 @@ def check_decision(
             if people
             else "There is nothing to take back."
         )
-        raise BadInputError(
-            f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'.", who
-        )
+        what = f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'."
+        raise BadInputError(what, who)
 
 
 def store(judging: Judging, judgment: Judgment) -> None:
