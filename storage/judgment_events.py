@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from operator import attrgetter
@@ -58,6 +58,8 @@ class CurrentRow:
         return (self.query_id, self.doc_id)
 
 
+Tally = Counter[int | str]
+"""How many have a verdict, how many are audits, and how many are of an item with n annotations."""
 Changed = Sequence[tuple[CurrentRow, Judgment | None]]
 """Current rows with their judgments; None where all were withdrawn or undone."""
 Change = Callable[[Changed], Iterable[Judgment]]
@@ -117,8 +119,8 @@ class CurrentJudgments:
         self._lock = threading.Lock()
         # (annotator, whether they are adjudications) -> judgments in order of arrival
         self._said: dict[tuple[str, bool], dict[Item, Judgment]] = {}
-        # pool -> how many of its items have n annotations
-        self._spread: WeakKeyDictionary[Collection[Item], Counter[int]] = WeakKeyDictionary()
+        # pool -> annotator ("" for all of its items) -> counts
+        self._tallies: WeakKeyDictionary[Collection[Item], dict[str, Tally]] = WeakKeyDictionary()
         for judgment in judgments:
             who = (judgment.annotator, judgment.origin == "adjudication")
             self._put(who, judgment.item, judgment)
@@ -132,19 +134,25 @@ class CurrentJudgments:
                     self.last = row.changed
 
     def _put(self, who: tuple[str, bool], item: Item, judgment: Judgment | None) -> None:
-        own, before = self._said.setdefault(who, {}), self.annotated[item]
-        gone = own.pop(item, None)
-        self.annotated[item] += bool(judgment and judgment.is_annotation)
-        self.annotated[item] -= bool(gone and gone.is_annotation)
-        for pool, counts in self._spread.items():
-            if item in pool:
-                counts[before] -= 1
-                counts[self.annotated[item]] += 1
+        own, decided = self._said.setdefault(who, {}), who[1]
+        pools = [] if decided else [t for pool, t in self._tallies.items() if item in pool]
+        self._count(pools, item, -1)
+        self.annotated[item] += _annotations(judgment) - _annotations(own.pop(item, None))
         newest = next(reversed(own.values()), judgment)
         if judgment is not None and newest is not None:
             own[item] = judgment
             if judgment.id < newest.id:  # an undo brought it back
                 self._said[who] = {j.item: j for j in sorted(own.values(), key=attrgetter("id"))}
+        self._count(pools, item, 1)
+
+    def _count(self, pools: Iterable[dict[str, Tally]], item: Item, change: int) -> None:
+        """Add an item to the counts of these pools, or take it out of them."""
+        annotations = self.annotated[item]
+        for name, counts in chain.from_iterable(tallies.items() for tallies in pools):
+            if not name:
+                counts[annotations] += change
+            elif (judgment := self._said.get((name, False), {}).get(item)) is not None:
+                _add(counts, judgment, annotations, change)
 
     def judgments(self) -> list[Judgment]:
         """All of them, in order of arrival, adjudications included."""
@@ -156,13 +164,39 @@ class CurrentJudgments:
 
     def of(
         self, annotator: str, pool: Collection[Item]
-    ) -> tuple[dict[Item, Judgment], Counter[int]]:
-        """The annotator's judgments in order of arrival, without adjudications; and how many items
-        of the pool, which must not change, have n annotations."""
+    ) -> tuple[dict[Item, Judgment], Tally, Tally]:
+        """The annotator's judgments in order of arrival, without adjudications; counts of those in
+        the pool, and of all its items by number of annotations. A pool is counted once, and must
+        not change."""
         with self._lock:
-            if pool not in self._spread:
-                self._spread[pool] = Counter(self.annotated.get(item, 0) for item in pool)
-            return dict(self._said.get((annotator, False), {})), self._spread[pool].copy()
+            tallies = self._tallies.setdefault(pool, {})
+            own = dict(self._said.get((annotator, False), {}))
+            if "" not in tallies:
+                tallies[""] = Counter(self.annotated.get(item, 0) for item in pool)
+            if annotator not in tallies:
+                tallies[annotator] = tally(own.values(), pool, self.annotated)
+            return own, tallies[annotator].copy(), tallies[""].copy()
+
+
+def tally(
+    judgments: Iterable[Judgment], pool: Collection[Item], annotated: Mapping[Item, int]
+) -> Tally:
+    """Counts of the judgments in a pool."""
+    counts: Tally = Counter()
+    for judgment in judgments:
+        if judgment.item in pool:
+            _add(counts, judgment, annotated.get(judgment.item, 0), 1)
+    return counts
+
+
+def _add(counts: Tally, judgment: Judgment, annotations: int, change: int) -> None:
+    counts[judgment.verdict] += change
+    counts["audit"] += change * (judgment.origin == "audit")
+    counts[annotations] += change
+
+
+def _annotations(judgment: Judgment | None) -> int:
+    return int(judgment is not None and judgment.is_annotation)
 
 
 class Judging(LedgerTables):

@@ -137,9 +137,8 @@ class Annotation(ProjectStore):
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
         if judgment.origin in ("person", "audit") and judgment.event.startswith(MADE):
-            raise BadInputError(
-                f"The event '{judgment.event}' begins like those of SeedLens.", "Use another id."
-            )
+            event = f"The event '{judgment.event}' begins like those of SeedLens."
+            raise BadInputError(event, "Use another id.")
         if judgment.origin == "adjudication":
             check_decision(self._ledger.judging, project, judgment, seen)
         instruction = judgment.instruction or asked.instruction or ""

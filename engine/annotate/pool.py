@@ -56,7 +56,7 @@ from engine.types.models import RunProgress
 from engine.types.people import ForPerson
 from engine.types.searches import WHOLE, Query, Ranking, Term
 from storage.documents import key_of
-from storage.judgment_events import CurrentJudgments
+from storage.judgment_events import CurrentJudgments, tally
 from storage.people import SECONDS, Lease
 from storage.projects import PoolRow
 
@@ -92,14 +92,7 @@ def ordered_items(project: Project, items: Collection[PoolItem], annotator: str)
 
 def disagreement(item: PoolItem, sources: int) -> float:
     """How far a query's sources disagree on an item: the spread of 1 / rank, 0 to 1, 0 being its
-    rank in ``sources`` that lack it.
-
-    >>> from engine.types.annotating import PoolItem, Source
-    >>> disagreement(PoolItem("q", "d", (Source("a", 1), Source("b", 2))), sources=2)
-    0.5
-    >>> disagreement(PoolItem("q", "d", (Source("a", 1),)), sources=2)
-    1.0
-    """
+    rank in ``sources`` that lack it."""
     shares = [1.0 / source.rank for source in item.sources]
     if len(shares) < sources:
         shares.append(0.0)
@@ -218,9 +211,11 @@ class Queue:
         self.project, self.annotator, self.pool = project, annotator, pool
         self._first, self.everybody = first, frozenset(first)
         self.annotated = current.annotated
-        own, self._spread = current.of(annotator, pool)
         # own judgments by item, without adjudications, in order of arrival
-        self.said = {item: j for item, j in own.items() if audit or j.origin != "audit"}
+        self.said, self._own, self._all = current.of(annotator, pool)
+        if self._own["audit"] and not audit:
+            self.said = {item: j for item, j in self.said.items() if j.origin != "audit"}
+            self._own = tally(self.said.values(), pool, self.annotated)
 
     @property
     def items(self) -> Sequence[PoolItem]:
@@ -242,7 +237,7 @@ class Queue:
         """How many annotations the pool lacks, but for items that everybody judges."""
         needed, annotated = self.project.per_item, self.annotated
         first = sum(max(0, needed - annotated.get(item, 0)) for item in self._first)
-        return sum((needed - n) * self._spread[n] for n in range(needed)) - first
+        return sum((needed - n) * self._all[n] for n in range(needed)) - first
 
     @property
     def first_due(self) -> list[Item]:
@@ -265,17 +260,16 @@ class Queue:
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        own, needed = [j for j in self.said.values() if j.item in self.pool], self.project.per_item
+        own, needed = self._own, self.project.per_item
+        done = own["grade"] + own["skip"] + own["unsure"]
         enough = sum(self.annotated.get(i, 0) >= needed for i in self.first_due)
-        lacking = sum(self._spread[n] for n in range(needed))
-        lacking -= sum(self.annotated.get(j.item, 0) < needed for j in own)
-        verdicts = Counter(judgment.verdict for judgment in own)
+        last = (j for item, j in reversed(self.said.items()) if item in self.pool)
         return QueueProgress(
-            done=len(own),
-            total=len(own) + enough + lacking,
-            skipped=verdicts["skip"],
-            unsure=verdicts["unsure"],
-            per_minute=pace(own[-PACE_OVER - 1 :]),
+            done=done,
+            total=done + enough + sum(self._all[n] - own[n] for n in range(needed)),
+            skipped=own["skip"],
+            unsure=own["unsure"],
+            per_minute=pace(itertools.islice(last, PACE_OVER + 1)),
         )
 
 

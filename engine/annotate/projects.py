@@ -57,20 +57,12 @@ ORDERS: tuple[str, ...] = get_args(JudgingOrder)
 
 
 def is_model(name: str) -> bool:
-    """Whether this is the name of a language model.
-
-    >>> is_model("model:judge"), is_model("judge")
-    (True, False)
-    """
+    """Whether this is the name of a language model."""
     return name.strip().casefold().startswith(MODEL_PREFIX)
 
 
 def model_annotator(model: str) -> str:
-    """The name by which a model grades: ``model:`` and its own; long ones are cut.
-
-    >>> model_annotator("judge"), model_annotator(" model:judge ")
-    ('model:judge', 'model:judge')
-    """
+    """The name by which a model grades: ``model:`` and its own; long ones are cut."""
     room = LONGEST_ANNOTATOR - len(MODEL_PREFIX)
     name = one_line(model)
     name = (name[len(MODEL_PREFIX) :].lstrip() if is_model(name) else name) or "unnamed"
@@ -80,11 +72,7 @@ def model_annotator(model: str) -> str:
 
 
 def own_name(annotator: str) -> str:
-    """An annotator's name without the prefix of models, normalised for comparison.
-
-    >>> own_name("model:Judge"), own_name("judge ")
-    ('judge', 'judge')
-    """
+    """An annotator's name without the prefix of models, normalised for comparison."""
     name = annotator.strip().casefold()
     return name.removeprefix(MODEL_PREFIX).strip()
 
@@ -309,9 +297,8 @@ def check_decision(
             if people
             else "There is nothing to take back."
         )
-        raise BadInputError(
-            f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'.", who
-        )
+        what = f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'."
+        raise BadInputError(what, who)
 
 
 def store(judging: Judging, judgment: Judgment) -> None:

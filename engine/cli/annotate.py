@@ -170,10 +170,7 @@ def pool(
     request = PoolRequest(names, depth, sets, _runs(runs), parsed_filters(filters))
     check_pool(request, names)
     if unjudged and (queries or collection):
-        raise BadInputError(
-            "--unjudged changes nothing, and queries would be added.",
-            "Pool them first, without --unjudged.",
-        )
+        raise BadInputError("--unjudged changes nothing.", "Add the queries without --unjudged.")
     explorer = open_explorer()
     annotation = explorer.annotation
     opened = annotation.project(name, project)
@@ -184,7 +181,8 @@ def pool(
         annotation.add_queries(opened, new)
     known = annotation.queries(opened)
     if not known:
-        raise BadInputError("The project has no queries yet.", "Give --queries or --collection.")
+        ways = "Give --queries FILE or --collection PATH."
+        raise BadInputError("The project has no queries yet.", ways)
     # documents of runs that cannot be judged, and queries that no system can rank for
     lacking = not_held(explorer.library.open(name).row_of, known, request.runs, depth)
     say(
@@ -510,9 +508,8 @@ def export(
         show(report, f"Would write {exported.counts}: {', '.join(exported.files)}")
     elif out is None:
         if len(exported.files) != 1:
-            raise BadInputError(
-                f"This export has {len(exported.files)} files.", "Give a folder with --out DIR."
-            )
+            many = f"This export has {len(exported.files)} files."
+            raise BadInputError(many, "Give a folder with --out DIR.")
         # Whole before it is printed: half an export on stdout would look like all of it.
         click.echo("".join(next(iter(exported.files.values()))), nl=False)
     else:
@@ -705,9 +702,7 @@ def grade(
         check: Grade nothing; measure how far people agree with the model.
     """
     if not project:
-        raise BadInputError(
-            "What is judged while exploring has no pool.", "Name a project with --project."
-        )
+        raise BadInputError("Judgments of Explore have no pool.", "Name a project with --project.")
     from engine.annotate.projects import model_annotator
 
     explorer = open_explorer()

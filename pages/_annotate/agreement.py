@@ -257,36 +257,23 @@ def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool
     at = frame["until"].str[:10] if by_day else frame["items"]
     floor = min(0.0, frame[["low", title]].min(axis=None, skipna=True))
     band, figure = frame.dropna(subset="low"), go.Figure()
-    figure.add_scatter(
-        x=[*at[band.index].tolist(), *at[band.index][::-1].tolist()],
-        y=[*band["low"].tolist(), *band["high"][::-1].tolist()],
-        mode="none",
-        fill="toself",
-        fillcolor=BAND[dark],
-        hoverinfo="skip",
-        name="95 % interval",
-        showlegend=not band.empty,
-    )
-    figure.add_scatter(
-        x=at,
-        y=frame[title],
-        mode="lines+markers",
-        connectgaps=False,
-        line={"color": ACCENT[dark], "width": 2},
-        marker={"size": 6},
-        customdata=frame["items"],
-        showlegend=False,
-        hovertemplate="%{y:.2f}, n = %{customdata}<extra></extra>",
-    )
-    across = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
+    xs, low, high = (one.tolist() for one in (at[band.index], band["low"], band["high"]))
+    look: dict[str, Any] = {"mode": "none", "fill": "toself", "fillcolor": BAND[dark]}
+    look |= {"name": "95 % interval", "hoverinfo": "skip", "showlegend": not band.empty}
+    figure.add_scatter(x=xs + xs[::-1], y=low + high[::-1], **look)
+    look = {"mode": "lines+markers", "marker": {"size": 6}, "connectgaps": False}
+    look |= {
+        "line": {"color": ACCENT[dark], "width": 2},
+        "showlegend": False,
+        "customdata": frame["items"],
+    }
+    look["hovertemplate"] = "%{y:.2f}, n = %{customdata}<extra></extra>"
+    figure.add_scatter(x=at, y=frame[title], **look)
+    across: dict[str, Any] = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
     across["title"] = "Day (UTC)" if by_day else "Items graded by two or more (n)"
-    return styled(
-        figure,
-        dark=dark,
-        height=320,
-        xaxis={**across, "categoryorder": "category ascending", "showgrid": False},
-        yaxis={"title": title, "range": [floor - 0.05, 1.05]},
-    )
+    across |= {"categoryorder": "category ascending", "showgrid": False}
+    up = {"title": title, "range": [floor - 0.05, 1.05]}
+    return styled(figure, dark=dark, height=320, xaxis=across, yaxis=up)
 
 
 def undefined_words(found: Found) -> str:
@@ -309,10 +296,7 @@ def disagreements(explorer: Explorer, project: Project, who: str) -> None:
     items = found(explorer, project, "disagreements")
     still = [d for d in items if d.decided is None]
     if not items:
-        empty(
-            "No disagreements. Items that people grade differently, or are unsure of, are listed "
-            "here."
-        )
+        empty("No disagreements. Items of different grades, or unsure ones, are listed here.")
         return
     with st.container(key="annotate_decide_head", horizontal=True, vertical_alignment="center"):
         facts(f"{len(still):,} to decide, {len(items) - len(still):,} decided")

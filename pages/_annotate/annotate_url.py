@@ -12,6 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import Project
+from pages._common.components import component
 from pages._common.kit import button
 from pages._common.shared import attempt, remembered
 from pages._common.state import PageView, Shared, one_of
@@ -134,24 +135,7 @@ def set_annotator(name: str) -> None:
     st.session_state[_WHO] = name.strip()
 
 
-_NAME_KEEPER = st.components.v2.component(
-    "seedlens_name",
-    html="<span></span>",
-    js="""export default ({ data, parentElement }) => {
-      const year = 365 * 24 * 3600
-      const kept = `${data.cookie}=${encodeURIComponent(data.name)}`
-      if (data.name) document.cookie = `${kept}; path=/; max-age=${year}; SameSite=Strict`
-      // A name is given by Enter: the keys after it are grades, and no part of the name.
-      const leave = (event) => {
-        const field = event.target
-        if (event.key === "Enter" && field.matches?.('input[aria-label="Annotator"]')) field.blur()
-      }
-      parentElement.seedlensStop?.()
-      parentElement.seedlensStop = () => document.removeEventListener("keyup", leave)
-      document.addEventListener("keyup", leave)
-      return () => parentElement.seedlensStop()
-    }""",
-)
+_NAME_KEEPER = component("annotator_name")
 
 
 def name_field(who: str, key: str, change: Callable[[str], None]) -> None:

@@ -170,13 +170,7 @@ def _in_aspects(query: Query, aspects: Sequence[str]) -> list[Query]:
 
 
 def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
-    """Lines of ids and links as queries.
-
-    >>> [q.aspect for q in read_seeds("7", "demo", ["method", "result"])]
-    ['method', 'result']
-    >>> read_seeds("http://x/?corpus=demo&seed=7&aspect=result&q=Alike+here", "demo", [])[0].aspect
-    'result'
-    """
+    """Lines of ids and links as queries."""
     queries = []
     for row in filter(None, map(str.strip, lines.splitlines())):
         if "://" not in row:
@@ -329,12 +323,7 @@ SCALE_NAMES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", CUSTOM: "
 
 
 def scale_lines(scale: Scale) -> str:
-    """A scale as people type it, one grade a line.
-
-    >>> print(scale_lines(SCALES["binary"]))
-    0 Not relevant
-    1 Relevant
-    """
+    """A scale as people type it, one grade a line."""
     return "\n".join(
         f"{grade.value} {': '.join(filter(None, (grade.name, grade.meaning)))}"
         for grade in scale.grades

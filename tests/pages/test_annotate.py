@@ -99,16 +99,6 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page):
     assert (param(page, "project"), param(page, "part")) == ("p", "")
 
 
-def test_without_a_name_nobody_judges(home_page):
-    project_with_pool(home_page)
-    page = visit("annotate", corpus="small", project="p")
-    assert judged_on(page)
-    page.text_input(key="annotate_name").set_value("  ")
-    run(page)
-    assert "The annotator has no name." in shown(page)
-    assert not judged_on(page)
-
-
 def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(home_page):
     project_with_pool(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="agreement")
