@@ -71,8 +71,7 @@ def synthetic(documents: int, layouts: int = 2, clusters: int = 40) -> list[Layo
         levels = []
         for count, word in ((12, "topic"), (clusters, "subtopic")):
             names = tuple(f"{word} {i}, its words" for i in range(count))
-            sizes = np.bincount(labels % count)
-            levels.append(ClusterLevel(labels % count, names, centres[:count], sizes))
+            levels.append(ClusterLevel(labels % count, names))
         made.append(Layout(("document", "method")[number], places, tuple(levels)))
     return made
 

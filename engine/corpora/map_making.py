@@ -157,7 +157,7 @@ class MapMaker:
             centres, _ = cluster_centres(old.positions, old.labels[1], len(old.names[1]), 1e9)
             near = ((positions[new][:, None] - centres[None]) ** 2).sum(axis=2)
             labels[1, new] = near.argmin(axis=1)
-            labels[0, new] = _coarse_of(old)[labels[1, new]]
+            labels[0, new] = coarse_of(old)[labels[1, new]]
         return replace(old, positions=positions, labels=labels)
 
     def _vectors(self, column: str) -> FloatArray:
@@ -224,7 +224,7 @@ def cluster_centres(
     return centres, sizes
 
 
-def _coarse_of(layout: StoredLayout) -> NDArray[np.int32]:
+def coarse_of(layout: StoredLayout) -> NDArray[np.int32]:
     """The coarse cluster (c,) that each fine one is part of."""
     coarse = np.zeros(len(layout.names[1]), dtype=np.int32)
     there = layout.labels[1] >= 0

@@ -13,17 +13,14 @@ from engine.sentences import stop_words
 
 MOST_COARSE, MOST_FINE = 12, 60
 NAME_WORDS = 3
-WORDS_LOOKED_AT = 12
-"""Best words of a cluster of which its name is made."""
+WORDS_LOOKED_AT = 12  # Best words of a cluster of which its name is made
 WORD = r"(?u)\b[^\W\d_][\w-]{2,}\b"
 Labels = NDArray[np.int32]
 
 
 def find_clusters(positions: FloatArray) -> tuple[Labels, Labels]:
-    """Clusters (n,) of positions (n, 2): coarse ones, and the fine ones they are made of.
-
-    Fine ones by k-means; these are joined by Ward's method. -1 for a position that is NaN.
-    """
+    """Clusters (n,) of positions (n, 2), -1 for NaN: coarse ones, joined by Ward's method from the
+    fine ones, which are found by k-means."""
     from sklearn.cluster import AgglomerativeClustering, KMeans
 
     labels = np.full((2, len(positions)), -1, dtype=np.int32)
@@ -43,14 +40,9 @@ def find_clusters(positions: FloatArray) -> tuple[Labels, Labels]:
 
 
 def name_clusters(labels: Labels, texts: Sequence[str]) -> tuple[str, ...]:
-    """A name for each cluster, two or three words each, no two alike.
-
-    The words are those with the highest c-TF-IDF (Grootendorst, 2022), with the square root of the
-    share that a word has of its cluster's.
-
-    Args:
-        labels: (n,) as :func:`find_clusters` returns them.  texts: (n,).
-    """
+    """A name for each cluster of labels (n,), two or three words of the texts (n,), no two alike:
+    those with the highest c-TF-IDF (Grootendorst, 2022), with the square root of the share that a
+    word has of its cluster's."""
     count = int(labels.max(initial=-1)) + 1
     ranked = _ranked_words(labels, texts, count)
     names: list[str] = []

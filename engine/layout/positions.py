@@ -19,10 +19,7 @@ def nearest(
     asked: FloatArray, known: FloatArray, count: int
 ) -> tuple[NDArray[np.intp], FloatArray]:
     """The ``count`` nearest known vectors of each vector asked for: places and Euclidean distances,
-    (n, count) each, nearest first.
-
-    Where ``asked`` is ``known``, each vector stands first among its own neighbours.
-    """
+    (n, count) each, nearest first; where ``asked`` is ``known``, each vector itself is first."""
     from sklearn.neighbors import NearestNeighbors
 
     index = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(known)
@@ -40,16 +37,14 @@ FEW = 32
 """Different vectors up to which their principal components are the layout: too few for t-SNE."""
 MOST_COMPUTED = 60_000
 """Vectors whose positions are computed; of more, as many are drawn, and the rest is placed."""
-COMPONENTS = 50
-"""Principal components that neighbours are found in."""
+COMPONENTS = 50  # Principal components that neighbours are found in
 PERPLEXITY = 15
 EARLY, LATE = 100, 200
 """Iterations with and without exaggeration. On CSFCube's 4,205 documents 250 and 500 take three
 times as long for a trustworthiness of 0.967 in place of 0.965."""
 GRID = {"min_num_intervals": 25, "ints_in_interval": 2}
 """Half as fine as openTSNE's own: a quarter of the time for the same trustworthiness, 0.965."""
-PLACED_BY = 5
-"""Neighbours among which a vector is placed."""
+PLACED_BY = 5  # Neighbours among which a vector is placed
 SEED = 0
 
 
@@ -60,17 +55,10 @@ class CancelledLayoutError(Exception):
 def find_positions(
     vectors: FloatArray, start: FloatArray | None, cancelled: Ask
 ) -> tuple[FloatArray, int | None]:
-    """Positions (n, 2) in 0 to 1, float32, and how many were computed (None: all).
+    """Positions (n, 2) in 0 to 1 of unit rows (n, d), and how many were computed (None: all).
 
-    The same vectors have the same positions every time. Zero vectors have none (NaN).
-
-    Args:
-        vectors: (n, d) unit rows or zero rows.
-        start: (n, 2) where to begin, as far as it is not NaN; the result is turned and scaled
-            to lie as near to it as it can.
-
-    Raises:
-        CancelledLayoutError: ``cancelled`` said so.
+    The same vectors have the same positions every time; zero vectors have none (NaN). Begins at
+    ``start`` (n, 2), as far as it is not NaN, and lies as near to it as it can.
     """
     there = np.flatnonzero(np.linalg.norm(vectors, axis=1) > 1e-6)
     out = np.full((len(vectors), 2), np.nan, dtype=np.float32)
@@ -87,11 +75,8 @@ def find_positions(
 
 
 def place(new: FloatArray, known: FloatArray, positions: FloatArray, cancelled: Ask) -> FloatArray:
-    """Positions (m, 2) of new vectors among their nearest known ones, the nearer the more.
-
-    Args:
-        new: (m, d) unit rows.  known: (n, d) unit rows.  positions: (n, 2) of the known.
-    """
+    """Positions (m, 2) of new unit rows (m, d) among their nearest known ones (n, d), the nearer
+    the more; ``positions`` (n, 2) are those of the known."""
     places, distances = nearest(new, known, min(PLACED_BY, len(known)))
     if cancelled():
         raise CancelledLayoutError

@@ -33,7 +33,6 @@ from pydantic import (
     StringConstraints,
     ValidationError,
 )
-from pydantic_core import PydanticCustomError
 
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
@@ -51,26 +50,19 @@ _ON_ONE_LINE = BeforeValidator(
 )
 
 
-def _filled(text: str) -> str:
-    if not text:
-        raise PydanticCustomError("empty", "it is empty")
-    return text
-
-
 def _different(texts: list[str]) -> list[str]:
     """The texts that are not empty, each once."""
     return [text for text in dict.fromkeys(texts) if text]
 
 
-def _enough(texts: list[str]) -> list[str]:
-    if len(texts) < 2:
-        raise PydanticCustomError("few", "give at least 2 sentences that serve this aspect")
-    return texts
-
-
 Short = Annotated[str, StringConstraints(max_length=40, pattern=_PRINTABLE), _ON_ONE_LINE]
-Name = Annotated[Short, AfterValidator(_filled)]
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=40, pattern=_PRINTABLE), _ON_ONE_LINE
+]
 Long = Annotated[str, StringConstraints(max_length=600, pattern=_PRINTABLE), _ON_ONE_LINE]
+Filled = Annotated[
+    str, StringConstraints(min_length=1, max_length=600, pattern=_PRINTABLE), _ON_ONE_LINE
+]
 Key = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_]{0,31})?$"), _ON_ONE_LINE]
 Longs = Annotated[list[Long], Field(max_length=60), AfterValidator(_different)]
 
@@ -78,8 +70,8 @@ Longs = Annotated[list[Long], Field(max_length=60), AfterValidator(_different)]
 class _AspectFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
     name: Name
-    definition: Annotated[Long, AfterValidator(_filled)]
-    examples: Annotated[Longs, AfterValidator(_enough)]
+    definition: Filled
+    examples: Longs
     key: Key = ""
     letter: Short = ""
     instruction: Long = ""
@@ -102,8 +94,11 @@ def read_lens(path: Path | str) -> Lens:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
-        is_json = path.suffix.lower() == ".json"
-        data = json.loads(text, object_hook=_without_nulls) if is_json else tomllib.loads(text)
+        data = (
+            json.loads(text, object_hook=lambda o: {k: v for k, v in o.items() if v is not None})
+            if path.suffix.lower() == ".json"
+            else tomllib.loads(text)
+        )
     except OSError as error:
         raise BadInputError(
             f"{path} cannot be read: {error.strerror or error}.",
@@ -117,15 +112,9 @@ def read_lens(path: Path | str) -> Lens:
     return lens_from_fields(data, path.name)
 
 
-def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 def lens_from_fields(data: Any, where: str) -> Lens:
-    """Check fields of a lens, as JSON or TOML give them, and derive what was left out.
-
-    Messages of errors begin with ``where``.
-    """
+    """Check fields of a lens, as JSON or TOML give them, and derive what was left out; messages of
+    errors begin with ``where``."""
     try:
         fields = _LensFields.model_validate(data)
     except ValidationError as error:
@@ -151,6 +140,7 @@ _PROBLEMS = {
     "model_type": "an object with fields is needed here",
     "bool_type": "write true or false, without quotes",
     "string_pattern_mismatch": "it has characters that cannot be used",
+    "string_too_short": "it is empty",
 }
 """Kind of a pydantic error -> clearer words for it."""
 
@@ -200,6 +190,9 @@ def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect])
             f"the letter '{letter}' cannot be used",
             "Give each aspect its own letter.",
         )
+    elif len(entry.examples) < 2:
+        problem = "give at least 2 sentences that serve this aspect"
+        remedy = "See: seedlens lens show posts"
     if problem:
         raise BadInputError(f"{where}: {problem}.", remedy)
     stem = entry.key or slug(name) or "aspect"
@@ -221,18 +214,12 @@ def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect])
 
 
 def _toml(fields: Mapping[str, Any]) -> str:
-    # Printable JSON strings are TOML basic strings.
-    def text(value: str) -> str:
-        return json.dumps(value, ensure_ascii=False)
-
+    """Printable JSON strings and lists are those of TOML; what is empty or false is left out."""
     lines = []
     for name, value in fields.items():
-        if isinstance(value, str):
-            lines.append(f"{name} = {text(value)}\n")
-        elif value is True:
-            lines.append(f"{name} = true\n")
-        elif value:
-            lines.append(f"{name} = [\n" + "".join(f"  {text(v)},\n" for v in value) + "]\n")
+        if value:
+            indent = None if isinstance(value, str | bool) else 2
+            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False, indent=indent)}\n")
     return "".join(lines)
 
 
@@ -242,22 +229,16 @@ RESEARCH, CONVERSATIONS, POSTS = SHIPPED = tuple(
 """All lenses that come with SeedLens."""
 
 
-def find_lens(key: str) -> Lens:
-    """The shipped lens named ``key``; case does not matter."""
-    for lens in SHIPPED:
-        if lens.key == key.strip().lower():
-            return lens
-    known = ", ".join(lens.key for lens in SHIPPED)
-    raise UnknownNameError(
-        f"There is no lens '{key}'.", f"Use {known}, or the path of a lens file of your own."
-    )
-
-
 def choose_lens(choice: str) -> Lens:
-    """A shipped lens by its key, else the lens in the file of that path."""
+    """A shipped lens by its key, whose case does not matter, or the lens in the file of a path."""
     path = Path(choice).expanduser()
-    is_file = path.suffix.lower() in (".json", ".toml") or len(path.parts) > 1
-    return own_lens(read_lens(path)) if is_file else find_lens(choice)
+    if path.suffix.lower() in (".json", ".toml") or len(path.parts) > 1:
+        return own_lens(read_lens(path))
+    shipped = {lens.key: lens for lens in SHIPPED}
+    if (key := choice.strip().lower()) not in shipped:
+        remedy = f"Use {', '.join(shipped)}, or the path of a lens file of your own."
+        raise UnknownNameError(f"There is no lens '{choice}'.", remedy)
+    return shipped[key]
 
 
 def own_lens(lens: Lens) -> Lens:
@@ -307,10 +288,8 @@ SETS = ("base", "generic", "definition", "paraphrases", "subset")
 """Wordings that are compared by default, after Maheshwari et al. (CHIIR 2026, section 4.2): a short
 aspect-specific one (base), one without an aspect (generic), the aspect's definition, all its
 paraphrases, and the base wording with the seed cut to the aspect's sentences (subset)."""
-REVERSE = "reverse"
-"""A wording that rules the aspect out, after Zhou et al. (ICLR 2025)."""
-ALL_SETS = (*SETS, REVERSE)
-"""What ``--variants`` may name."""
+REVERSE = "reverse"  # A wording that rules the aspect out, after Zhou et al. (ICLR 2025).
+ALL_SETS = (*SETS, REVERSE)  # What `--variants` may name
 
 
 def built_in_variants(

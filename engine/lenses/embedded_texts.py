@@ -16,8 +16,7 @@ from storage.removal import delete
 
 FORMAT = 2  # Of the files; those of another one are not found
 MOST_FILES = 1000  # Files of a home that are kept, of some 2 to 30 kB each
-Embed = Callable[[Sequence[str]], FloatArray]
-"""Texts to unit rows (n, d)."""
+Embed = Callable[[Sequence[str]], FloatArray]  # Texts to unit rows (n, d)
 
 
 class EmbeddedTexts:

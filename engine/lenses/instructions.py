@@ -2,8 +2,7 @@
 
 A wording may name an aspect ("the same technique"), be like sentences of an aspect ("trained
 without labels"), rule aspects out ("whatever the topic"), or none of these ("in the same journal").
-A small network that was fitted on wordings gives probabilities
-(:mod:`engine.encode.wording_network`).
+Probabilities come from a fitted network (:mod:`engine.encode.wording_network`).
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from engine.types.searches import Term
 
 Tag = Callable[[Sequence[str]], FloatArray]
 """The words of a wording to scores (words, labels), see ``WordingNetwork.tags``."""
-OTHER, CARRIER, WANTED, UNWANTED = range(4)
-"""Labels, see ``LABELS`` of the network."""
+OTHER, CARRIER, WANTED, UNWANTED = range(4)  # Labels, see `LABELS` of the network
 _QUOTE = r"[\"“„«「]([^\"“”„«»「」]+)[\"“”»」]"
 _QUOTED = re.compile(_QUOTE)
 _SIGNED = re.compile(rf"(?<!\S)([+\-−])(?:{_QUOTE}|(\w[^\s,;]*))")
@@ -169,11 +167,8 @@ def description(aspect: Aspect) -> str:
 
 
 class LensWords:
-    """Reads wordings for a lens, for corpora of any model.
-
-    ``read`` finds the terms of a wording, and the aspects that the rest asks for and rules out; one
-    that only rules aspects out asks for all others equally.
-    """
+    """Reads wordings for a lens: ``read`` finds the terms, and the aspects that the rest asks for
+    and rules out; one that only rules aspects out asks for all others equally."""
 
     def __init__(self, lens: Lens, score: Score, tag: Tag) -> None:
         self._lens, self._aspects, self._score, self._tag = lens, len(lens.aspects), score, tag

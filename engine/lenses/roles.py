@@ -16,12 +16,14 @@ more of it, the more sentences there are).
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,12 +68,9 @@ def _positions(count: int) -> Doubles:
 
 
 def chain_marginals(logits: Doubles, transitions: Doubles) -> Doubles:
-    """Probabilities (n, roles) of each sentence's role under a linear chain: the forward-backward
-    algorithm, rescaled at every step.
-
-    `logits`: (n, roles) evidence for each sentence alone, in log units. `transitions`: (roles,
-    roles) log-weight of a role (column) after another (row).
-    """
+    """Probabilities (n, roles) of each sentence's role under a linear chain, by the rescaled
+    forward-backward algorithm: `logits` (n, roles) are the evidence for each sentence alone,
+    `transitions` (roles, roles) the log-weight of a role (column) after another (row)."""
     evidence = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
     step = np.exp(transitions)
     before, after = evidence.copy(), np.ones_like(evidence)
@@ -104,10 +103,8 @@ class RoleClassifier:
         self._vectors = {name: np.array(values) for name, values in data["vectors"].items()}
 
     def predict(self, sentences: Sequence[str], vectors: FloatArray | None = None) -> Doubles:
-        """Probabilities (n, roles) of all sentences of one document; rows sum to 1.
-
-        `vectors`: (n, d) of the embedded model; both regressions are then averaged in log units.
-        """
+        """Probabilities (n, roles) of all sentences of one document; rows sum to 1. With `vectors`
+        (n, d) of the embedded model, both regressions are averaged in log units."""
         by_words = self._by_words(sentences)
         if vectors is None or not len(sentences):
             return by_words
@@ -201,35 +198,19 @@ def prototypes_from(vectors: Sequence[Sequence[FloatArray]]) -> Prototypes:
     return Prototypes(unit(means - common), common)
 
 
+_PROTOTYPES: WeakKeyDictionary[Encoder, dict[object, Prototypes]] = WeakKeyDictionary()
+
+
 def prototypes(lens: Lens, encoder: Encoder) -> Prototypes:
     """The prototypes of a lens, encoded once per lens and model."""
     texts = tuple(((a.definition,), a.examples, a.phrases) for a in lens.aspects)
-    return _encoded(texts, _Model(encoder))
-
-
-class _Model:
-    """An encoder as a key of a cache: two with the same weights give the same vectors."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self.encoder = encoder
-
-    def __hash__(self) -> int:
-        return hash(self.encoder.spec)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Model) and other.encoder.spec == self.encoder.spec
-
-
-@functools.lru_cache(maxsize=8)
-def _encoded(texts: tuple[tuple[tuple[str, ...], ...], ...], model: _Model) -> Prototypes:
-    flat = [text for groups in texts for group in groups for text in group]
-    # As sentence vectors: what is compared should have been pooled alike.
-    passages = [Passage("", text, ((0, len(text)),)) for text in flat]
-    rows = iter(np.concatenate([e.sentences for e in model.encoder.encode(passages)]))
-    empty = np.zeros((0, model.encoder.spec.dimension), dtype=np.float32)
-    return prototypes_from(
-        [
-            [np.array([next(rows) for _ in group]) if group else empty for group in groups]
-            for groups in texts
-        ]
-    )
+    known = _PROTOTYPES.setdefault(encoder, {})
+    if texts not in known:
+        # As sentence vectors: what is compared should have been pooled alike.
+        flat = itertools.chain.from_iterable(itertools.chain(*texts))
+        passages = [Passage("", text, ((0, len(text)),)) for text in flat]
+        rows = np.concatenate([e.sentences for e in encoder.encode(passages)])
+        ends = np.cumsum([len(group) for groups in texts for group in groups])
+        parts = iter(np.split(rows, ends[:-1]))
+        known[texts] = prototypes_from([[next(parts) for _ in groups] for groups in texts])
+    return known[texts]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,10 +18,10 @@ from engine.config import Settings
 from engine.corpora.contracts import Seed, role_matrix, without_context
 from engine.corpora.indexing import aspect_vectors
 from engine.corpora.library import Library
-from engine.corpora.map_making import MapMaker, cluster_centres
+from engine.corpora.map_making import MapMaker, cluster_centres, coarse_of
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
-from engine.corpora.schema import FACET_MARK, aspect_column
+from engine.corpora.schema import FACET_MARK, aspect_column, column_of
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
 from engine.llm.client import ask_once, connect
@@ -40,7 +40,6 @@ from engine.types.maps import (
     ClusterLevel,
     CorpusMap,
     Layout,
-    MapOverlay,
     MapReport,
     MapValues,
     OverlayKind,
@@ -58,11 +57,7 @@ MOST_MAPS, MOST_TEXTS = 4, 8
 
 class Maps(ForPerson):
     """The maps of one home; thread-safe. ``jobs`` are maps being made, by corpus:
-    ``Job[Progress, MapReport]``.
-
-    Args:
-        adding: context manager of a corpus, entered while its map is written.
-    """
+    ``Job[Progress, MapReport]``; ``adding`` is entered while the map of a corpus is written."""
 
     def __init__(
         self,
@@ -94,32 +89,31 @@ class Maps(ForPerson):
         by: str,
         *,
         layout: str = WHOLE_DOCUMENT,
-        level: int = 0,
         query: Query | None = None,
         project: Project | None = None,
     ) -> MapValues:
-        """One value per document; row i is document i of the corpus.
+        """One value per document; row i is document i of the corpus. ``by`` a field of the
+        documents such as "year", or
 
-        Args:
-            by: one of
-
-                - "year", or another field of the documents;
-                - "cluster": of ``layout`` at ``level`` (0 coarse, 1 fine);
-                - "likeness": cosine, -1 to 1, with the seed or text of ``query``, in its aspect if
-                  it has one; NaN where no sentence serves the aspect;
-                - "grade": the highest current grade in ``project`` under any query, for annotators
-                  of their own.
+        - "cluster": the coarse one in ``layout``;
+        - "likeness": cosine, -1 to 1, with the seed or text of ``query``, in its aspect if it has
+          one; NaN where no sentence serves the aspect;
+        - "grade": the highest in ``project`` under any query, for annotators of their own.
         """
         opened = self._library.open(corpus)
         if by == "cluster":
             found = self.view(corpus)
             layouts = None if found is None else found.layouts
-            clusters = _laid(corpus, layout, layouts).levels[level]
-            return MapValues("cluster", codes=clusters.labels, names=clusters.names)
+            clusters = _laid(corpus, layout, layouts).levels[0]
+            return MapValues(codes=clusters.labels, names=clusters.names)
         if by == "likeness":
-            return MapValues(by, numbers=self._likeness(opened, query))
+            return MapValues(numbers=self._likeness(opened, query))
         if by == "grade":
-            return MapValues(by, numbers=self._grades(opened, project))
+            grades = np.full(len(opened), np.nan, dtype=np.float32)
+            for doc_id, grade in self._judged(project).items():
+                if doc_id in opened.row_of:
+                    grades[opened.row_of[doc_id]] = grade
+            return MapValues(numbers=grades)
         return values_of(opened, by)
 
     def overlay(
@@ -129,13 +123,21 @@ class Maps(ForPerson):
         *,
         project: Project | None = None,
         query: Query | None = None,
-    ) -> MapOverlay:
-        """Documents to be laid over a map: those of ``project``, or results of ``query``."""
+    ) -> list[int]:
+        """Rows of documents that are judged or in the pool of ``project``, or of the first results
+        of ``query`` in their order."""
         opened = self._library.open(corpus)
-        doc_ids = self._overlaid(opened, kind, project, query)
-        rows = [opened.row_of[doc_id] for doc_id in doc_ids if doc_id in opened.row_of]
-        titles = tuple(opened.titles[row] for row in rows)
-        return MapOverlay(kind, np.array(rows, dtype=np.int32), titles)
+        doc_ids: Iterable[str]
+        if kind == "results":
+            if query is None:
+                raise BadInputError("The map has no results to show.", "Give a query.")
+            stage = self._searcher(opened.name).first_stage(replace(query, corpus=opened.name))
+            doc_ids = stage.ranking.doc_ids[:PAGE_SIZE]
+        elif kind == "judged":
+            doc_ids = self._judged(project)
+        else:
+            doc_ids = {item.doc_id for item in self._annotation.pool(_given(project))}
+        return [opened.row_of[doc_id] for doc_id in doc_ids if doc_id in opened.row_of]
 
     # -- making ----------------------------------------------------------------------------
 
@@ -148,12 +150,8 @@ class Maps(ForPerson):
         *,
         rebuild: bool = False,
     ) -> MapReport:
-        """Make the map of a corpus now, or place its new documents in it.
-
-        Args:
-            ended: asked between steps; True cancels.
-            rebuild: lay out all documents again.
-        """
+        """Make the map of a corpus now, or place its new documents in it; ``ended`` between steps
+        cancels, ``rebuild`` lays out all documents again."""
         opened = self._library.open(corpus)
         return MapMaker(
             *(corpus, opened.table, opened.lens, opened.spec.dimension, tell, ended, rebuild),
@@ -264,13 +262,6 @@ class Maps(ForPerson):
         own = aspect_vectors(seed.sentences, roles)[[opened.lens.index(aspect)]]
         return np.asarray(without_context(own, seed.vector[None])[0])
 
-    def _grades(self, opened: OpenCorpus, project: Project | None) -> np.ndarray:
-        grades = np.full(len(opened), np.nan, dtype=np.float32)
-        for doc_id, grade in self._judged(project).items():
-            if doc_id in opened.row_of:
-                grades[opened.row_of[doc_id]] = grade
-        return grades
-
     def _judged(self, project: Project | None) -> dict[str, int]:
         """Highest grade by document; for annotators, of their own judgments."""
         who = None if self.person.is_lead else self.person.name
@@ -281,43 +272,26 @@ class Maps(ForPerson):
                 highest[one.doc_id] = max(one.relevance, highest.get(one.doc_id, 0))
         return highest
 
-    def _overlaid(
-        self, opened: OpenCorpus, kind: OverlayKind, project: Project | None, query: Query | None
-    ) -> list[str]:
-        if kind == "results":
-            if query is None:
-                raise BadInputError("The map has no results to show.", "Give a query.")
-            query = replace(query, corpus=opened.name)
-            stage = self._searcher(opened.name).first_stage(query)
-            return stage.ranking.doc_ids[:PAGE_SIZE]
-        if kind == "judged":
-            return [*self._judged(project)]
-        pooled = {item.doc_id for item in self._annotation.pool(_given(project))}
-        return [doc_id for doc_id in opened.doc_ids if (doc_id in pooled) == (kind == "pool")]
-
 
 def values_of(opened: OpenCorpus, field: str) -> MapValues:
     """Years as numbers, any other field as categories, most frequent first; of several values of a
     document, its first counts."""
     if field == YEAR:
         years = opened.years.astype(np.float32)
-        return MapValues(field, numbers=np.where(years < 0, np.float32(np.nan), years))
+        return MapValues(numbers=np.where(years < 0, np.float32(np.nan), years))
     if field not in opened.fields:
         raise UnknownNameError(
             f"There is no field '{field}' in corpus '{opened.name}'.",
             f"Its fields are: {', '.join(opened.fields)}.",
         )
-    begin = f"{FACET_MARK}{field}="
-    firsts: list[str | None] = []
-    for batch in opened.table.columns(["facets"]):
-        for text in batch["facets"].to_pylist():
-            _, found, rest = (text or "").partition(begin)
-            firsts.append(rest.partition(FACET_MARK)[0] if found else None)
+    begin, texts = f"{FACET_MARK}{field}=", column_of(opened.table, "facets").to_pylist()
+    parts = ((text or "").partition(begin) for text in texts)
+    firsts = [rest.partition(FACET_MARK)[0] if found else None for _, found, rest in parts]
     counts = Counter(value for value in firsts if value is not None)
     names = tuple(sorted(counts, key=lambda value: (-counts[value], value)))
     code_of = {name: code for code, name in enumerate(names)}
     codes = [-1 if value is None else code_of[value] for value in firsts]
-    return MapValues(field, codes=np.array(codes, dtype=np.int32), names=names)
+    return MapValues(codes=np.array(codes, dtype=np.int32), names=names)
 
 
 def _laid(corpus: str, layout: str, layouts: Mapping[str, Laid] | None) -> Laid:
@@ -360,23 +334,15 @@ def _layout(name: str, kept: StoredLayout, rows: np.ndarray) -> Layout:
     """A stored layout over the rows of the corpus as it is now; -1 for what it does not have."""
     positions = np.where((rows >= 0)[:, None], kept.positions[rows], np.nan).astype(np.float32)
     labels = np.where(rows >= 0, kept.labels[:, rows], -1).astype(np.int32)
-    levels = []
-    for of_one, words in zip(labels, kept.worded or kept.names, strict=True):
-        centres, sizes = cluster_centres(positions, of_one, len(words))
-        levels.append(
-            ClusterLevel(of_one, words, centres.astype(np.float32), sizes.astype(np.int32))
-        )
-    return Layout(name, positions, (levels[0], levels[1]), kept.worded_by)
+    coarse, fine = map(ClusterLevel, labels, kept.worded or kept.names)
+    return Layout(name, positions, (coarse, fine), kept.worded_by)
 
 
 NAMING = "cluster-names/1"
-TITLES_SHOWN = 3
-"""Titles of a cluster that a model reads: of the documents nearest to its middle."""
+TITLES_SHOWN = 3  # Titles of a cluster that a model reads: of the documents nearest to its middle
 TITLE_CHARS = 120
-NAME_CHARS = 48
-"""Of a name that is taken: what fits on the map."""
-NAME_TOKENS, ANSWER_TOKENS = 24, 60
-"""Of an answer: for each name, and beside them."""
+NAME_CHARS = 48  # Of a name that is taken: what fits on the map
+NAME_TOKENS, ANSWER_TOKENS = 24, 60  # Of an answer: for each name, and beside them
 
 SYSTEM = """\
 You name groups of documents on a map. Near each other lie documents that are alike in the respect \
@@ -409,20 +375,13 @@ class Cluster:
 
 
 def clusters_of(layout: StoredLayout, titles: Mapping[int, str]) -> list[Cluster]:
-    """All clusters, the coarse ones first.
-
-    Args:
-        titles: by row of the layout, of those that :func:`central_rows` names.
-    """
-    coarse_of = np.zeros(len(layout.names[1]), dtype=np.intp)
-    there = layout.labels[1] >= 0
-    coarse_of[layout.labels[1][there]] = layout.labels[0][there] + 1
+    """All clusters, the coarse ones first; ``titles`` are those of :func:`central_rows`."""
     shown = [
         [tuple(titles[row] for row in rows if row in titles) for rows in level]
         for level in central_rows(layout)
     ]
     coarse = [Cluster(*one) for one in zip(layout.names[0], shown[0], strict=True)]
-    fine = zip(layout.names[1], shown[1], coarse_of.tolist(), strict=True)
+    fine = zip(layout.names[1], shown[1], (coarse_of(layout) + 1).tolist(), strict=True)
     return [*coarse, *(Cluster(*one) for one in fine)]
 
 
@@ -433,30 +392,25 @@ def central_rows(layout: StoredLayout) -> list[list[list[int]]]:
         centres, _ = cluster_centres(layout.positions, labels, len(names))
         rows = np.flatnonzero(labels >= 0)
         far = ((layout.positions[rows] - centres[labels[rows]]) ** 2).sum(axis=1)
-        ordered = rows[np.lexsort((rows, far))]
-        levels.append(
-            [
-                ordered[labels[ordered] == cluster][:TITLES_SHOWN].tolist()
-                for cluster in range(len(names))
-            ]
-        )
+        near = rows[np.lexsort((rows, far))]
+        of_each = (near[labels[near] == cluster] for cluster in range(len(names)))
+        levels.append([own[:TITLES_SHOWN].tolist() for own in of_each])
     return levels
 
 
 def naming(respect: str, clusters: Sequence[Cluster]) -> Prompt[ClusterNames]:
-    """The question: a name for each cluster.
-
-    The answer has names of clusters that there are, each cluster once, at least for half of them;
-    :func:`worded` leaves their own words to the others.
-
-    Args:
-        respect: in which the documents of a cluster are alike.
-    """
-    lines = "\n".join(_line(number, one) for number, one in enumerate(clusters, start=1))
+    """The question: a name for each cluster of documents alike in some ``respect``. The answer
+    names existing clusters, each once, at least half of them."""
+    lines = []
+    for number, one in enumerate(clusters, start=1):
+        part = f" (part of {one.part_of})" if one.part_of else ""
+        titles = "".join(f" | {harmless_line(title)[:TITLE_CHARS]}" for title in one.titles)
+        lines.append(f"{number}{part}: {harmless_line(one.words)}{titles}")
+    groups = "\n".join(lines)
     user = f"""\
 {fenced("respect", respect)}
 
-{fenced("groups", lines)}
+{fenced("groups", groups)}
 
 What are these {len(clusters)} groups called?"""
 
@@ -480,12 +434,6 @@ What are these {len(clusters)} groups called?"""
         most_tokens=ANSWER_TOKENS + NAME_TOKENS * len(clusters),
         shorter=shorter if any(one.titles for one in clusters) else None,
     )
-
-
-def _line(number: int, cluster: Cluster) -> str:
-    part = f" (part of {cluster.part_of})" if cluster.part_of else ""
-    titles = "".join(f" | {harmless_line(title)[:TITLE_CHARS]}" for title in cluster.titles)
-    return f"{number}{part}: {harmless_line(cluster.words)}{titles}"
 
 
 def worded(own: Names, answer: ClusterNames) -> Names:

@@ -8,7 +8,6 @@ stage loses weight.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,10 +18,8 @@ from scipy.special import expit, ndtr, ndtri
 
 Floats = NDArray[np.float64]
 
-SPREAD = 2.0
-"""Prior variance of a strength around what the first stage says."""
-TRUST, TRUST_SPREAD = 1.5, 0.5
-"""Prior mean and variance of ``trust``."""
+SPREAD = 2.0  # Prior variance of a strength around what the first stage says
+TRUST, TRUST_SPREAD = 1.5, 0.5  # Prior mean and variance of `trust`
 FIRST_SPREAD = 9.0
 """Prior variance of ``first``: wide, for some judges hardly look at the second document."""
 ITERATIONS = 30
@@ -150,12 +147,3 @@ def _inverse(matrix: Floats) -> Floats:
 
 def _sums(where: NDArray[np.intp], values: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(where, values, size), dtype=np.float64)
-
-
-def chance(log_odds: float) -> float:
-    """Probability of log-odds.
-
-    >>> chance(0.0)
-    0.5
-    """
-    return 1 / (1 + math.exp(-log_odds))

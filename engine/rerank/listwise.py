@@ -19,13 +19,11 @@ from engine.rerank.candidates import by_chance
 from engine.rerank.rounds import TOLD_FROM_POSITION, Asking
 
 LENGTH = 10
-RACE = (1.0, 0.6, 0.4, 0.3)
-"""Share of the documents that each round is about."""
+RACE = (1.0, 0.6, 0.4, 0.3)  # Share of the documents that each round is about
 LEAST_IN_RACE = 30
 WEIGHT = 0.5
 """What one of a list's comparisons counts, beside one of a pair: they share the list's errors."""
-REACH = 1.5
-"""Standard deviations that a document's strength may lie above its estimate."""
+REACH = 1.5  # Standard deviations that a document's strength may lie above its estimate
 
 
 async def listwise(asking: Asking) -> None:
@@ -97,11 +95,8 @@ PROMOTED = 10
 
 
 async def tournament(asking: Asking) -> None:
-    """Sort batches, promote the best of each, until those left fit into one batch.
-
-    Result: that batch, then eliminated documents, the last eliminated first, by rank in the batch,
-    then first stage. Batches are shuffled by hash.
-    """
+    """Sort batches, shuffled by hash, and promote the best of each, until those left fit into one:
+    then follow those eliminated, the last first, by rank in the batch, then first stage."""
     left, out = list(range(asking.n)), list[int]()
     while len(left) > BATCH:
         batches = split(_shuffled(left, asking.doc_ids, f"round {asking.rounds}"), BATCH)
@@ -114,8 +109,7 @@ async def tournament(asking: Asking) -> None:
         asking.tell(left + out)
     else:
         if len(left) > 1:
-            [best] = await asking.sort([left])
-            left = completed(left, best)
+            left = completed(left, (await asking.sort([left]))[0])
     asking.tell(left + out)
 
 

@@ -10,11 +10,87 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+import numpy as np
+
 from engine.rerank.listwise import batch_counts, list_counts, listwise, tournament
 from engine.rerank.pairwise import DEFAULT, LITE, THOROUGH, pairwise, round_sizes
 from engine.rerank.protocols import Estimate, Judge, OnRound, Options, Reranked, StopAsking
-from engine.rerank.prp import allpair, heapsort, pointwise, sliding
 from engine.rerank.rounds import Asking, Stopped
+
+# Pairwise ranking prompting as published (Qin et al. 2024): every pair is asked in both orders, and
+# contradicting answers are a tie, which the first stage decides; probabilities are averaged.
+
+
+async def allpair(asking: Asking) -> None:
+    """Every pair in both orders at once; documents by the sum of their preferences."""
+    n = asking.n
+    await asking.compare([(a, b) for a in range(n) for b in range(n) if a != b])
+    wins = np.zeros(n)
+    for a in range(n):
+        for b in range(a + 1, n):
+            preference = asking.preference(a, b)
+            wins[a] += preference
+            wins[b] += 1 - preference
+    # Sums of the same fractions in another order are not quite equal.
+    asking.tell(np.argsort(-wins.round(9), kind="stable").tolist())
+
+
+async def heapsort(asking: Asking) -> None:
+    """The best ``top`` one by one off a heap; the others keep their order. Sequential: the two
+    orders of a pair are one round."""
+    heap = list(range(asking.n))
+    found: list[int] = []
+    for parent in reversed(range(len(heap) // 2)):
+        await _sift(asking, heap, parent, found)
+    while heap and len(found) < asking.options.top:
+        found.append(heap[0])
+        last = heap.pop()
+        if heap:
+            heap[0] = last
+            await _sift(asking, heap, 0, found)
+        _tell_found(asking, found)
+
+
+async def _sift(asking: Asking, heap: list[int], parent: int, found: list[int]) -> None:
+    """Let the document at ``parent`` sink below every better one."""
+    while (child := 2 * parent + 1) < len(heap):
+        if child + 1 < len(heap):
+            if await asking.better(heap[child + 1], heap[child]):
+                child += 1
+            _tell_found(asking, found)
+        better = await asking.better(heap[child], heap[parent])
+        _tell_found(asking, found)
+        if not better:
+            return
+        heap[parent], heap[child] = heap[child], heap[parent]
+        parent = child
+
+
+def _tell_found(asking: Asking, found: list[int]) -> None:
+    taken = set(found)
+    asking.tell([*found, *(i for i in range(asking.n) if i not in taken)])
+
+
+async def sliding(asking: Asking) -> None:
+    """Bubble sort: a window of two slides from the last rank to the first, ``top`` times.
+    Sequential: the two orders of a pair are one round."""
+    order = list(range(asking.n))
+    for settled in range(min(asking.options.top, asking.n - 1)):
+        for place in reversed(range(settled + 1, asking.n)):
+            above, below = order[place - 1], order[place]
+            if await asking.better(below, above):
+                order[place - 1], order[place] = below, above
+            asking.tell(order)
+
+
+async def pointwise(asking: Asking) -> None:
+    """One question per document, all at once; equal grades in first-stage order. A document without
+    an answer keeps its rank."""
+    grades = await asking.grade_each()
+    graded = [(-grade, i) for i, grade in enumerate(grades) if grade is not None]
+    best_first = iter(sorted(graded))
+    asking.tell([i if grade is None else next(best_first)[1] for i, grade in enumerate(grades)])
+
 
 Algorithm = Callable[[Asking], Awaitable[None]]
 Question = Literal["compare", "grade", "order"]
@@ -82,15 +158,11 @@ async def rerank(
     options: Options | None = None,
     on_round: OnRound | None = None,
 ) -> Reranked:
-    """Order ``candidates``, given in the order of the first stage.
+    """Order ``candidates``, given in the order of the first stage, by one of :data:`MODES`.
 
     Deterministic; no ordered pair is asked twice. Without any information from the judge the order
-    stays.
-
-    Args:
-        mode: a name of :data:`MODES`.
-        on_round: called after each round; when it returns True, or the judge raises
-            :class:`StopAsking`, the best order so far is the result.
+    stays. Where ``on_round`` returns True after a round, or the judge raises :class:`StopAsking`,
+    the best order so far is the result.
     """
     asking = Asking(candidates, judge, options or Options(), on_round)
     stopped = False

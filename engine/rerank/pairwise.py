@@ -7,10 +7,8 @@ Swiss tournament, but more often near the top and for uncertain documents.
 Each pair is asked in one order, so that every document is shown first as often as second; position
 is a term of the fit. At equal cost that orders better than both orders of half as many pairs.
 
-Constants were chosen on simulated judges (``benchmarks/simulated_judges.py``) over the dense
-ranking's first 100 of the 27 queries of CSFCube's open half and of 27 of the first demo's, by mean
-nDCG@20. Most differences were below a point of nDCG (of 100), as between repeats; ``python -m
-benchmarks.run --part reranking`` shows the figures.
+Constants were chosen on simulated judges over the first 100 of 54 queries, half of them of CSFCube,
+by mean nDCG@20; most differences were below a point. ``python -m benchmarks.run --part reranking``.
 """
 
 from __future__ import annotations
@@ -40,12 +38,11 @@ def neighbours(n: int) -> list[Pair]:
 
 
 def most_telling(asking: Asking, strengths: Strengths, wanted: int) -> list[Pair]:
-    """The ``wanted`` pairs whose answers would say most about the first ``top`` ranks.
+    """The ``wanted`` pairs whose answers would say most about the first ``top`` ranks, those never
+    asked before those asked in one order.
 
     The value of a pair is the geometric mean of both chances of being above the cut, times ``log(1
-    + p (1 - p) v)``, twice the information about the difference of variance ``v`` (Laplace's
-    approximation). Pairs never asked come first, then those asked in one order. Fewer than
-    ``wanted`` only where all were asked in both orders.
+    + p (1 - p) v)``, twice the information about the difference of variance ``v`` (Laplace).
     """
     scores = _worth(strengths, asking.options.top)
     first, second = np.triu_indices(asking.n, 1)
@@ -79,8 +76,8 @@ def oriented(asking: Asking, pairs: Sequence[Pair]) -> list[Pair]:
         balance[b] -= 1
     shown: list[Pair] = []
     for a, b in pairs:
-        free = not asking.asked((b, a))
-        if asking.asked((a, b)) or (free and _turn(asking, a, b, balance)):
+        free = (b, a) not in asking.pairs
+        if (a, b) in asking.pairs or (free and _turn(asking, a, b, balance)):
             a, b = b, a
         balance[a] += 1
         balance[b] -= 1
@@ -118,12 +115,9 @@ def _times_asked(asking: Asking) -> NDArray[np.int_]:
     return times
 
 
-LITE, DEFAULT, THOROUGH = 4, 6, 9
-"""Rounds that the three presets take."""
-SHARE = 0.4
-"""Questions of a later round, per document."""
-LEAST = 16
-"""Questions of a round, if there are as many to ask: fewer would hardly be faster."""
+LITE, DEFAULT, THOROUGH = 4, 6, 9  # Rounds that the three presets take
+SHARE = 0.4  # Questions of a later round, per document
+LEAST = 16  # Questions of a round, if there are as many to ask: fewer would hardly be faster
 
 
 async def pairwise(asking: Asking, rounds: int = DEFAULT) -> None:

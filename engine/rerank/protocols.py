@@ -8,19 +8,15 @@ from typing import Protocol
 
 
 class StopAsking(Exception):  # noqa: N818 - it is no error
-    """Raised by a judge that stops answering: budget spent, or cancelled.
-
-    Reranking ends with the best order so far, without the current round; to keep that round, return
-    None for the rest of it and raise in the next.
-    """
+    """Raised by a judge that stops answering: reranking ends with the best order before this round;
+    to keep the round, return None for the rest of it and raise in the next."""
 
 
 class Judge(Protocol):
-    """Answers about documents of one query.
+    """Answers about documents of one query; every call is one round of independent questions.
 
-    Every call is one round of independent questions, answered in order. None is no usable answer
-    (failed, unreadable, budget exhausted) and never counts as a judgment; values outside of 0 to 1
-    are read as None. ``(a, b)`` and ``(b, a)`` are different questions.
+    None is no usable answer (failed, unreadable, budget exhausted) and never counts as a judgment,
+    likewise values outside of 0 to 1. ``(a, b)`` and ``(b, a)`` are different questions.
     """
 
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
@@ -33,10 +29,8 @@ class Judge(Protocol):
         ...
 
     async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
-        """Each list's documents, best first; shown in the order of the list.
-
-        Documents may be missing in an answer; unknown and repeated ones are ignored.
-        """
+        """Each list's documents, shown in its order, best first; some may be missing, unknown and
+        repeated ones are ignored."""
         ...
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.rerank.bradley_terry import Answer, BradleyTerry, chance
+from scipy.special import expit
+
+from engine.rerank.bradley_terry import Answer, BradleyTerry
 from engine.rerank.protocols import Judge, OnRound, Options, Progress, Reranked
 
 Pair = tuple[int, int]
@@ -20,11 +22,8 @@ class Stopped(Exception):  # noqa: N818 - it is no error
 
 
 class Asking:
-    """Puts an algorithm's questions to the judge and counts them.
-
-    Algorithms see ``n`` documents, 0 to n - 1 in first-stage order, and report orders; the last one
-    is the result, at any stop.
-    """
+    """Puts an algorithm's questions to the judge and counts them. Algorithms see documents 0 to
+    n - 1 in first-stage order, and report orders; the last one is the result, at any stop."""
 
     def __init__(
         self, candidates: Sequence[str], judge: Judge, options: Options, on_round: OnRound | None
@@ -34,8 +33,9 @@ class Asking:
             raise ValueError(f"Document '{twice}' is a candidate twice.")
         self.options = options
         self.rounds = self.calls = self.unanswered = 0
+        # comparisons, in the order asked; also those that an answered list implies
         self.answers: list[Answer] = []
-        """Comparisons, in the order asked; also those that an answered list implies."""
+        self.pairs: dict[Pair, float | None] = {}  # that were asked, with their answers
         self._judge, self._on_round = judge, on_round
         copies: dict[tuple[bool, str], list[str]] = {}
         for doc_id in candidates[: options.depth]:
@@ -48,25 +48,20 @@ class Asking:
         self.order = list(range(self.n))
         self._told_rounds = 0
         self._won, self._compared = 0.0, 0
-        self.pairs: dict[Pair, float | None] = {}
-        """Every ordered pair that was asked, with its answer."""
 
     @property
     def n(self) -> int:
         """Documents that are judged: one of each text."""
         return len(self._groups)
 
-    def asked(self, pair: Pair) -> bool:
-        """Whether this ordered pair was asked, answered or not."""
-        return pair in self.pairs
-
     async def compare(self, pairs: Sequence[Pair]) -> None:
         """Ask what was not asked before, in one round; the answers join ``answers``."""
         fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self.pairs]
         if not fresh:
             return
-        replies = await self._judge.compare([self._named(pair) for pair in fresh])
-        self._count(len(fresh), len(replies))
+        named = [(self.doc_ids[first], self.doc_ids[second]) for first, second in fresh]
+        replies = await self._judge.compare(named)
+        self._count(len(fresh))
         for pair, reply in zip(fresh, replies, strict=True):
             won = _fraction(reply)
             self.pairs[pair] = won
@@ -78,11 +73,8 @@ class Asking:
                 self._compared += 1
 
     def preference(self, a: int, b: int) -> float:
-        """Probability, 0 to 1, that ``a`` is better than ``b``: the mean of both orders.
-
-        Position alone cancels out to 0.5. A missing answer is replaced by the mean of all so far,
-        0.5 without any.
-        """
+        """Probability, 0 to 1, that ``a`` is better than ``b``: the mean of both orders, in which
+        position cancels out; for a missing answer the mean of all so far, 0.5 without any."""
         usual = self._won / self._compared if self._compared else 0.5
         forth, back = (
             usual if won is None else won
@@ -100,19 +92,16 @@ class Asking:
     async def grade_each(self) -> list[float | None]:
         """A grade, 0 to 1, of every document."""
         replies = await self._judge.grade_each(self.doc_ids)
-        self._count(self.n, len(replies))
+        self._count(self.n)
         grades = [_fraction(reply) for reply in replies]
         self.unanswered += grades.count(None)
         return grades
 
     async def sort(self, lists: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Each list, best first, as far as the answer goes; empty where there is none.
-
-        A judge that leaves every list as shown, or reverses every one, goes by the position alone:
-        no list has an answer.
-        """
+        """Each list, best first, as far as the answer goes; empty where there is none. A judge that
+        leaves every list as shown, or reverses every one, goes by the position: none has one."""
         replies = await self._judge.order([[self.doc_ids[i] for i in each] for each in lists])
-        self._count(len(lists), len(replies))
+        self._count(len(lists))
         found = []
         for shown, reply in zip(lists, replies, strict=True):
             index = {self.doc_ids[i]: i for i in shown}
@@ -134,10 +123,8 @@ class Asking:
         if self.rounds == self._told_rounds:
             return
         self._told_rounds = self.rounds
-        if self._on_round is not None:
-            now = Progress(self._expanded(), self.rounds, self.calls, self.unanswered)
-            if self._on_round(now):
-                raise Stopped
+        if self._on_round is not None and self._on_round(Progress(*self._now())):
+            raise Stopped
 
     def result(self, stopped: bool) -> Reranked:
         """The last order told, with what the comparisons say about it."""
@@ -145,28 +132,16 @@ class Asking:
         bias = None
         if self.answers:
             strengths = BradleyTerry(self.n).fit(self.answers)
-            bias = chance(strengths.first)
+            bias = float(expit(strengths.first))
             sure = strengths.confidence(self.order, self.options.top).tolist()
             confidence = {d: sure[i] for i in self.order for d in self._groups[i]}
-        return Reranked(
-            order=self._expanded(),
-            rounds=self.rounds,
-            calls=self.calls,
-            unanswered=self.unanswered,
-            confidence=confidence,
-            position_bias=bias,
-            stopped=stopped,
-        )
+        return Reranked(*self._now(), confidence, bias, stopped)
 
-    def _expanded(self) -> tuple[str, ...]:
-        return (*(d for i in self.order for d in self._groups[i]), *self._rest)
+    def _now(self) -> tuple[tuple[str, ...], int, int, int]:
+        order = (*(d for i in self.order for d in self._groups[i]), *self._rest)
+        return order, self.rounds, self.calls, self.unanswered
 
-    def _named(self, pair: Pair) -> tuple[str, str]:
-        return self.doc_ids[pair[0]], self.doc_ids[pair[1]]
-
-    def _count(self, questions: int, replies: int) -> None:
-        if replies != questions:
-            raise ValueError(f"The judge gave {replies} answers to {questions} questions.")
+    def _count(self, questions: int) -> None:
         self.rounds += 1
         self.calls += questions
 

@@ -23,10 +23,8 @@ from engine.types.lenses import Lens
 from engine.types.searches import Evidence
 
 MOST_PAIRS = 3
-MOST_MARKS = 6
-"""Words marked per passage."""
-SAMPLE = 64
-"""Documents whose words tell how close two words are by chance."""
+MOST_MARKS = 6  # Words marked per passage
+SAMPLE = 64  # Documents whose words tell how close two words are by chance
 UNRELATED = 0.995
 """Share of the words of a random passage that have no different word as close as is marked."""
 MOST_COMMON = 0.3
@@ -44,10 +42,8 @@ LEAST_ASKED = 0.1
 MOST_ASKED = 500
 """Sentences of the seed that chance is measured by, those that count most: each is compared with
 up to 32,000 of other documents."""
-PAIRS = 16_000_000
-"""Of sentences, compared at once: 64 MB."""
-FEWEST = 20
-"""Documents below which nothing can be said of chance, and every pair is shown."""
+PAIRS = 16_000_000  # Of sentences, compared at once: 64 MB
+FEWEST = 20  # Documents below which nothing can be said of chance, and every pair is shown
 MOST_SENTENCES = 4_000
 """Sentences of a text in which evidence is looked for: the first ones, which lists show; of a seed
 those that count most. All pairs of two such texts take 64 MB; of two books, 100 GB."""
@@ -92,11 +88,8 @@ class EvidenceFinder:
       how much closer the seed's sentence is than its others to the surrounding documents.
     - A pair must be stronger than the best of nine in ten unrelated documents (:data:`CHANCE`).
 
-    Args:
-        focus: the reading of the aspect; None for the whole seed.
-        around: the surroundings of the seed in its corpus.
-        rarity: of words in the corpus; common words are not marked.
-        close: minimal cosine of different words to mark, see :func:`closeness`.
+    ``focus`` is None for the whole seed, ``close`` the :func:`closeness` from which different words
+    are marked.
     """
 
     def __init__(

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from engine.queries import check_text
+from engine.rerank.candidates import merged
 from engine.search.searcher import Searcher
 from engine.types.documents import Document, Span
 from engine.types.searches import FoundDocument, Query
 
 MOST_TITLES = 2 / 3
 """Share of what is found that titles may take while there is more: common words are in many."""
-MOST_COMMON = 0.35
-"""Rarity from which a word is marked, and counts in the choice of a snippet."""
+MOST_COMMON = 0.35  # Rarity from which a word is marked, and counts in the choice of a snippet
 _WORD = re.compile(r"\w+")
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
 
@@ -36,13 +35,13 @@ def find_documents(
     titles = corpus.words.find_titles(words, limit)
     texts = corpus.doc_ids.at(corpus.with_words(words, limit, every=False))
     nearest = _nearest(searcher, words, limit) if by_meaning else {}
-    taking_turns = filter(None, chain.from_iterable(zip_longest(texts, nearest)))
-    rest = [doc_id for doc_id in dict.fromkeys(taking_turns) if doc_id not in titles]
+    in_turn = merged([texts, [*nearest]], 2 * limit)
+    rest = [doc_id for doc_id in in_turn if doc_id not in titles]
     room = max(int(limit * MOST_TITLES), limit - len(rest))
     found = [*titles[:room], *rest, *titles[room:]][:limit]
     by_title = set(titles)
     sentences = {doc_id: at for doc_id, at in nearest.items() if doc_id not in texts}
-    asked = _words(words)
+    asked = list(dict.fromkeys(_WORD.findall(words.casefold())))
     telling = [word for word in asked if corpus.words.rarity(word) >= MOST_COMMON] or asked
     return tuple(
         _in_title(document, asked)
@@ -66,11 +65,9 @@ def _nearest(searcher: Searcher, words: str, limit: int) -> dict[str, int]:
 
 def _in_title(document: Document, asked: Sequence[str]) -> FoundDocument:
     # Titles are found by parts of words, the others by whole ones.
-    folded = document.title.casefold()
-    same_length = len(folded) == len(document.title)
-    starts = {word: folded.find(word) for word in asked} if same_length else {}
-    spans = {(at, at + len(word)) for word, at in starts.items() if at >= 0}
-    return FoundDocument(document, "title", title_marks=_apart(spans))
+    parts = "|".join(map(re.escape, sorted(asked, key=len, reverse=True)))
+    found = re.finditer(parts, document.title, re.IGNORECASE) if parts else ()
+    return FoundDocument(document, "title", title_marks=tuple(match.span() for match in found))
 
 
 def _in_text(document: Document, asked: Sequence[str], nearest: int | None) -> FoundDocument:
@@ -81,10 +78,8 @@ def _in_text(document: Document, asked: Sequence[str], nearest: int | None) -> F
     marks = [matching_words(text, asked) for text in texts]
     title_marks = matching_words(document.title, asked)
     if nearest is None:
-        kinds = [
-            len({text[a:b].casefold() for a, b in spans})
-            for text, spans in zip(texts, marks, strict=True)
-        ]
+        pairs = zip(texts, marks, strict=True)
+        kinds = [len({text[a:b].casefold() for a, b in spans}) for text, spans in pairs]
         nearest = int(np.argmax(kinds)) if any(kinds) else None
     if not texts or nearest is None:
         return FoundDocument(document, where, title_marks=title_marks)
@@ -109,16 +104,3 @@ def _stems(word: str) -> list[str]:
     """A word, and without its last one to three letters."""
     shortest = max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)
     return [word, *(word[:length] for length in range(shortest, len(word)))]
-
-
-def _words(text: str) -> list[str]:
-    return list(dict.fromkeys(_WORD.findall(text.casefold())))
-
-
-def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Spans in order, without those that begin within another."""
-    kept: list[Span] = []
-    for span in sorted(spans):
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return tuple(kept)

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from engine.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo
-from engine.types.documents import Document, FactMatch
+from engine.types.documents import Document
 from engine.types.evaluations import Evaluation
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, Reranking
@@ -38,7 +38,9 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "rank_change": r.rank_change,
                 "evidence": list(map(_evidence, r.evidence)),
                 "explanation": r.explanation,
-                "facts": [_answer(f) for f in r.facts],
+                "facts": [
+                    {"asked": f.asked.text, "score": f.score, **asdict(f.found)} for f in r.facts
+                ],
                 "scenario": None if r.scenario is None else _scenario(r.scenario),
                 "terms": [_passage(found, r.document) for found in r.terms],
                 "strength": r.strength,
@@ -67,8 +69,8 @@ def _passage(found: TermPassage, document: Document) -> dict[str, Any]:
 
 
 def _scenario(found: ScenarioMatch) -> dict[str, Any]:
-    rest = {name: getattr(found, name) for name in ("score", "component", "weight")}
-    return {**asdict(found.scenario), **rest}
+    rest = asdict(found)
+    return {**rest.pop("scenario"), **rest}
 
 
 def reranking_report(found: Reranking) -> dict[str, Any]:
@@ -93,10 +95,6 @@ def gap_report(found: Gap) -> dict[str, Any]:
     for data, point in zip(report["points"], found.points, strict=True):
         data["gap_lower"], data["gap_upper"] = found.gap(point)
     return {**report, "best": found.best, "llm": llm_report(found.report)}
-
-
-def _answer(found: FactMatch) -> dict[str, Any]:
-    return {"asked": found.asked.text, "score": found.score, **asdict(found.found)}
 
 
 def evaluation_report(found: Evaluation) -> dict[str, Any]:

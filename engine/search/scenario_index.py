@@ -37,14 +37,19 @@ class ScenarioIndex:
         self._table, self._shared = table, corpus.shared
         self._width = corpus.spec.dimension
         self.settings: ScenarioSettings = read_settings(table.path)  # of the corpus
-        # vectors are in memory, and scores exact
+        # whether vectors are in memory, and scores exact
         self.resident = corpus.make_room(table.count() * self._width * 4)
         columns = ["doc_id", "content_hash", "position", *["vector"] * self.resident]
-        held, groups = _grouped(corpus, pa.Table.from_batches(table.columns(columns)))
-        self.rows, self._starts = groups  # rows: (g,) of ``doc_ids`` in the corpus
-        # documents with scenarios, in the order of the corpus
-        self.doc_ids = [corpus.doc_ids[row] for row in self.rows]
-        # doc_id -> place in ``doc_ids``
+        held = pa.Table.from_batches(table.columns(columns))
+        current = ScenarioStore(corpus).hashes
+        ids, hashes = held["doc_id"].to_pylist(), held["content_hash"].to_pylist()
+        fresh = np.flatnonzero([current.get(d) == h for d, h in zip(ids, hashes, strict=True)])
+        places = np.array([corpus.row_of[ids[at]] for at in fresh], dtype=np.intp)
+        order = np.lexsort((held["position"].to_numpy()[fresh], places))
+        held = held.take(pa.array(fresh[order]))
+        # (g,) rows of `doc_ids` in the corpus, and the first scenario of each
+        self.rows, self._starts = np.unique(places[order], return_index=True)
+        self.doc_ids = [corpus.doc_ids[row] for row in self.rows]  # those with scenarios
         self.row_of = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
         self._corpus_ids = corpus.doc_ids
         self._hashes = dict(
@@ -105,7 +110,10 @@ class ScenarioIndex:
         for row, cosine in zip(texts.to_pylist(), cosines.tolist(), strict=True):
             before = found.get(row["doc_id"])
             if before is None or cosine > before.score:
-                found[row["doc_id"]] = _match(row, cosine, self.weight)
+                settings = ScenarioSettings(row["component"])  # checks it
+                found[row["doc_id"]] = ScenarioMatch(
+                    to_scenario(row), cosine, settings.component, self.weight
+                )
         return found
 
     def _compared(
@@ -120,24 +128,6 @@ class ScenarioIndex:
         rows = rows.filter(pa.array(fresh, pa.bool_()))
         vectors = matrix(rows["vector"].combine_chunks(), self._width)
         return rows.drop(["vector"]), vectors @ vector
-
-
-def _match(row: dict[str, str], score: float, weight: float) -> ScenarioMatch:
-    settings = ScenarioSettings(row["component"])  # type: ignore[arg-type]  # checked there
-    return ScenarioMatch(to_scenario(row), score, settings.component, weight)
-
-
-def _grouped(corpus: OpenCorpus, table: pa.Table) -> tuple[pa.Table, tuple[Rows, Rows]]:
-    """Rows of unchanged documents sorted by document, and rows and starts of the groups."""
-    hashes = ScenarioStore(corpus).hashes
-    ids, given = table["doc_id"].to_pylist(), table["content_hash"].to_pylist()
-    fresh = np.array([hashes.get(d) == h for d, h in zip(ids, given, strict=True)], dtype=np.bool_)
-    places = np.array([corpus.row_of.get(d, -1) for d in ids], dtype=np.intp)
-    positions = table["position"].to_numpy()
-    chosen = np.flatnonzero(fresh)
-    chosen = chosen[np.lexsort((positions[chosen], places[chosen]))]
-    rows, starts = np.unique(places[chosen], return_index=True)
-    return table.take(pa.array(chosen)), (rows, starts)
 
 
 def no_scenarios(corpus: str) -> BadInputError:

@@ -20,7 +20,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import rows_of
 from engine.lenses.embedded_texts import Embed
 from engine.numeric import FloatArray, distinct, unit
-from engine.search.systems.baselines import System
+from engine.search.systems.baselines import Rank
 from engine.types.documents import Span
 from engine.types.searches import HAS, Means, Term, TermPassage, TermUse
 
@@ -224,8 +224,7 @@ class TermScores:
     near: Rows  # documents that may have it; all were read
     # documents with the term: of `near` by what was read, of the rest by name
     having: Rows = field(default_factory=lambda: np.zeros(0, np.intp))
-    # what is known of documents, by row
-    passages: dict[int, TermPassage] = field(default_factory=dict)
+    passages: dict[int, TermPassage] = field(default_factory=dict)  # of documents by row
 
     def read(self, corpus: OpenCorpus, rows: Rows) -> None:
         """Look for the term in those of these documents that were not read yet."""
@@ -352,10 +351,8 @@ WEIGHT, AGAINST = 12.0, 16.0
 AROUND = 300
 """Documents nearest to the seed that are read for wanted terms, and documents of a ranking that are
 read at a time for unwanted ones."""
-PREFERRED = 2_000
-"""Documents, those that were read first, that are ranked in any case."""
-NOT_READ = 0.5
-"""Probability for a document that has all words of a term and was not read."""
+PREFERRED = 2_000  # Documents, those that were read first, that are ranked in any case
+NOT_READ = 0.5  # Probability for a document that has all words of a term and was not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,21 +378,21 @@ class Terms:
 
         return cls(corpus, tuple(corpus.term_scores.get(list(by_key), read)))
 
-    def rank(self, system: System, request: Request, last: int) -> RankedDocuments:
+    def rank(self, rank: Rank, request: Request, last: int) -> RankedDocuments:
         """A system's ranking with wanted terms first and unwanted last; ``last`` is the last shown
         place."""
         there = [scores for scores in self.scores if len(scores.having)]
         wanted = [scores for scores in there if scores.term.wanted]
         unwanted = [scores for scores in there if not scores.term.wanted]
         if not wanted:
-            ranking = system.rank(self.corpus, request)
+            ranking = rank(self.corpus, request)
         else:
             read = self._read(wanted, request)
             rows = distinct([read, *(scores.naming for scores in wanted)])
             rows = rows[request.scope.allowed[rows]]
             found = rows[_gains(wanted, rows, read) >= np.sqrt(HAS) * WEIGHT * len(wanted)]
             request = replace(request, preferred=found[:PREFERRED])
-            ranking = system.rank(self.corpus, request)
+            ranking = rank(self.corpus, request)
             values = _gains(wanted, ranking.rows, read) - _doublings(len(ranking))
             ranking = _ordered(ranking, values, np.argsort(-values, kind="stable"))
         if unwanted:

@@ -88,8 +88,7 @@ class Ranker:
     read wordings."""
 
     def __init__(self, searcher: Searcher, topics: Sequence[Topic], steer: float | None) -> None:
-        self._searcher, self._steer = searcher, steer
-        self.topics = topics
+        self._searcher, self._steer, self.topics = searcher, steer, topics
         self._seed = functools.lru_cache(maxsize=SEEDS_HELD)(self._load)
 
     def _load(self, seed: str | None, text: str | None) -> Seed:
@@ -100,7 +99,10 @@ class Ranker:
         reads = reads_wording(system)
         by_query: dict[str, Ranking] = {}
         seconds = 0.0
-        for group in self._same_seed():
+        groups: dict[tuple[str | None, str | None], list[Topic]] = {}  # by their seeds
+        for topic in self.topics:
+            groups.setdefault((topic.seed, topic.text), []).append(topic)
+        for group in groups.values():
             done: dict[tuple[object, ...], Ranking] = {}
             for topic in group:
                 wanted = (topic.aspect, topic.instruction) if reads else None
@@ -114,12 +116,6 @@ class Ranker:
                 by_query[topic.query_id] = replace(done[key], query_id=topic.query_id)
                 on_query()
         return SystemRun(system, tuple(by_query[t.query_id] for t in self.topics), seconds)
-
-    def _same_seed(self) -> Iterable[Sequence[Topic]]:
-        groups: dict[tuple[str | None, str | None], list[Topic]] = {}
-        for topic in self.topics:
-            groups.setdefault((topic.seed, topic.text), []).append(topic)
-        return groups.values()
 
 
 def topic_query(topic: Topic, searcher: Searcher, system: str, steer: float | None) -> Query:

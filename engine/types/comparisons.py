@@ -138,8 +138,7 @@ class FrontierPoint:
 
     steer: float
     relevance: float  # nDCG@20 where judged, else mean likeness of the top 20, in deviations
-    # rank gain over steer 0 where judged, else the new share of the top 20
-    instruction_following: float | None
+    instruction_following: float | None  # rank gain over steer 0, else new share of the top 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +158,7 @@ class SensitivityRow:
     metrics: Mapping[str, float | None]
     by_aspect: Mapping[str, Mapping[str, float | None]]
     intervals: Mapping[str, tuple[float, float] | None]  # measure -> 95 % interval
-    # share of queries whose aspect was read off the wording; None where not named or read
-    read_as_asked: float | None
+    read_as_asked: float | None  # share of queries whose aspect was read off the wording, if any
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,8 +267,7 @@ class ImportReport:
     warnings: tuple[str, ...] = ()  # on rows corrected, skipped, merged or renamed
     cancelled: bool = False  # it was stopped, and can be resumed
     encoding: str = ""  # what the file was read as, for people; "" where that does not apply
-    # field -> documents that keep it, as the source lacks it
-    kept: Mapping[str, int] = field(default_factory=dict)
+    kept: Mapping[str, int] = field(default_factory=dict)  # field that lacks -> documents
 
     @property
     def done(self) -> str:
@@ -321,8 +320,7 @@ Mapped = Mapping[str, str]
 """Document field -> column of the source: ``{"doc_id": "PMID", "text": "Abstract"}``."""
 
 
-Rows = Any
-"""A DataFrame, an Arrow table (or what becomes one), or mappings ``{column: value}``."""
+Rows = Any  # A DataFrame, an Arrow table (or what becomes one), or mappings `{column: value}`
 
 
 def absolute(path: Path | str) -> Path:

@@ -9,25 +9,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.types.corpora import Progress
-from engine.types.jobs import Job
-
 WHOLE_DOCUMENT = "document"
 """Name of the layout by whole documents; the others are named by an aspect's key."""
-NO_CLUSTER = -1
-
-OverlayKind = Literal["judged", "pool", "unpooled", "results"]
-OVERLAYS: tuple[OverlayKind, ...] = ("judged", "pool", "unpooled", "results")
+OverlayKind = Literal["judged", "pool", "results"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterLevel:
     """One partition of the documents of a layout."""
 
-    labels: NDArray[np.int32]  # (n,) int32, `NO_CLUSTER` without a position
+    labels: NDArray[np.int32]  # (n,) int32, -1 without a position
     names: tuple[str, ...]  # two or three telling words each; unique
-    centres: NDArray[np.float32]  # (c, 2) float32, mean position of each cluster's documents
-    sizes: NDArray[np.int32]  # (c,) int32, documents in each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,19 +48,9 @@ class CorpusMap:
 class MapValues:
     """One value per document, to colour a map by: numbers or categories, never both."""
 
-    by: str  # what was asked for, such as "year" or "cluster"
     numbers: NDArray[np.float32] | None = None  # (n,) float32, NaN: none
     codes: NDArray[np.int32] | None = None  # (n,) int32 places in `names`, -1: none
     names: tuple[str, ...] = ()  # of the categories, most frequent first; () for numbers
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MapOverlay:
-    """Documents that are laid over a map."""
-
-    kind: OverlayKind  # judged, in a pool, in no pool, or the first 20 of a system
-    rows: NDArray[np.int32]  # (m,) int32 rows of the map; results are in the order of the ranking
-    titles: tuple[str, ...]  # of these documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +64,3 @@ class MapReport:
     sampled: int | None  # as `CorpusMap`
     seconds: float
     stopped: str = ""  # "cancelled" when it was; nothing was changed then
-
-
-MapJob = Job[Progress, MapReport]

@@ -111,8 +111,7 @@ class ModelReport(ModelUsage):
     queries: int = 0  # how many were asked about
     questions: int = 0  # put by the algorithms; those to be answered from the ledger included
     unanswered: int = 0  # without a usable answer; count for nobody
-    # probability that the first of two equals is preferred, mean over queries; None: no pairs
-    position_bias: float | None = None
+    position_bias: float | None = None  # mean probability that the first of two equals wins
     first_share: float | None = None  # mean probability given to the document shown first
     cut: int = 0  # documents of which the model saw the beginning only
     empty: int = 0  # documents without text, of which nothing could be asked

@@ -194,15 +194,6 @@ class Gap:
         """The retrievers with their quality, the best first."""
         return sorted(self.retrievers.items(), key=lambda item: -item[1])
 
-    @property
-    def extent(self) -> tuple[float, float]:
-        """The smallest and the largest of the retrievers, the bounds and their intervals."""
-        values = [*self.retrievers.values()]
-        for point in self.points:
-            values += [point.lower, point.upper]
-            values += [*(point.lower_interval or ()), *(point.upper_interval or ())]
-        return min(values), max(values)
-
     def gap(self, point: GapPoint) -> tuple[float, float]:
         """Lower and upper bound of the gap: the verifier's less the best retriever's quality."""
         best = self.retrievers[self.best]

@@ -136,11 +136,6 @@ SELECTION = "in.selection"
 """The field of a selection, ``in.selection=KEY``; a key begins with its size."""
 
 
-def is_derived(field: str) -> bool:
-    """Whether a field is found in the documents themselves, or names a selection of them."""
-    return field in (ASPECT, DATE, PLACE, SELECTION) or field.startswith(AMOUNT)
-
-
 @dataclass(frozen=True, slots=True)
 class PlaceCount:
     """A country, or a region of one, that documents name."""
@@ -219,12 +214,10 @@ def _size_of(selection: str) -> str:
 class Filter:
     r"""A condition on a field: ``year >= 2010``, ``venue = ACL``, ``venue = ACL|EMNLP``.
 
-    Between ``|`` stand several values, of which one is enough. A ``|``, ``;`` or backslash that
-    belongs to a value has a backslash before it; :meth:`any_of` sees to that. In the name of a
-    field ``<``, ``>`` and ``=`` have one, too, where a filter is written as text. Values are
-    compared as text, as a whole; those of ``year`` as numbers. What documents say themselves has
-    fields that begin with ``has.``, and ``in.selection`` names documents that somebody selected:
-    see `is_derived`.
+    Of several values between ``|`` one is enough; a ``|``, ``;`` or backslash of a value, and also
+    ``<``, ``>`` and ``=`` of a field's name, has a backslash before it where a filter is written.
+    Values are compared as text, as a whole; those of ``year`` as numbers. Fields that begin with
+    ``has.`` are found in the documents; ``in.selection`` names documents that somebody selected.
 
     >>> Filter("venue", "=", "ACL|EMNLP").values
     ('ACL', 'EMNLP')
@@ -254,8 +247,9 @@ class Filter:
             sizes = " or ".join(map(_size_of, self.values))
             return f"within {sizes} selected document{'s' * (sizes != '1')}"
         sign = {"=": "=", ">=": "≥", "<=": "≤"}[self.op]
-        field = self.field.replace(AMOUNT, "has ") if is_derived(self.field) else self.field
-        field = field.replace(".", " ") if is_derived(self.field) else field
+        field = self.field
+        if field in (ASPECT, DATE, PLACE, SELECTION) or field.startswith(AMOUNT):
+            field = field.replace(AMOUNT, "has ").replace(".", " ")
         return f"{field} {sign} {' or '.join(self.values)}"
 
     def __str__(self) -> str:
@@ -287,8 +281,7 @@ class Query:
     aspect: str | None = None
     instruction: str | None = None
     focus: tuple[int, ...] = ()  # indices of seed sentences, in place of those of the aspect
-    # correction: signed aspects (`+method`), terms (`Term`), or `WHOLE`; empty for none
-    reading: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()  # correction: signed aspects (`+method`), `Term`s, or `WHOLE`
     system: str = "aspect"
     steer: float = 0.5  # 0 (whole document) to 1 (aspect only)
     k: int = PAGE_SIZE
@@ -357,8 +350,7 @@ class SearchResults:
     corpus_size: int
     truncated: bool  # True when more documents exist than the ranking holds
     seconds: float
-    # share of the top 20 not found without an aspect, 0 to 1; None: no aspect
-    instruction_following: float | None
+    instruction_following: float | None  # share of the top 20 not found without an aspect
     weights: tuple[float, ...]  # how the aspect was read, one weight per seed sentence
     notes: tuple[str, ...] = ()  # for readers of this ranking
     understood: tuple[tuple[str, float], ...] = ()  # (aspect name, weight) as read, sum to 1
@@ -419,8 +411,7 @@ class KeptDocument:
     evidence: tuple[str, str] | None = None  # passages of the seed and of the document
 
 
-LIST_ORDERS = ("hand", "year", "title")
-"""Orders of a reading list."""
+LIST_ORDERS = ("hand", "year", "title")  # Orders of a reading list
 
 
 @dataclass(frozen=True, slots=True)

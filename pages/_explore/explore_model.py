@@ -52,41 +52,24 @@ _RENEW_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ModelRun:
-    """What a model has to do with this view.
-
-    Attributes:
-        request: what the model is to rank; None when it is not wanted.
-        job: how far that is; None before it was asked for.
-    """
+    """What a model has to do with this view."""
 
     info: EndpointInfo
-    request: RerankRequest | None
-    job: RerankJob | None
-
-    @property
-    def whole(self) -> bool:
-        """Whether every question has an answer."""
-        return self.job is not None and is_whole(self.job, self.job.report)
+    request: RerankRequest | None  # what the model is to rank; None when it is not wanted
+    job: RerankJob | None  # how far that is; None before it was asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The page of results, and the model's part in it.
-
-    Attributes:
-        reranking: None where the order is not the model's.
-    """
+    """The page of results, and the model's part in it."""
 
     results: SearchResults
-    reranking: Reranking | None
+    reranking: Reranking | None  # None where the order is not the model's
     reads_aspect: bool
 
 
 def open_run(page: ExplorePage) -> ModelRun:
-    """The model's part in a view. Asks nothing; what the ledger knows is there at once.
-
-    Another visit may have asked for the same, and that may still cost.
-    """
+    """The model's part in a view, as this or another visit asked for it. Asks nothing."""
     explorer, info = page.explorer, endpoint(page.explorer)
     request = job = None
     try:
@@ -109,10 +92,8 @@ def _jobs(explorer: Explorer) -> VisitJobs[tuple[RerankRequest, str, str]]:
 
 
 def _wanted(explorer: Explorer, view: View, query: Query) -> RerankRequest | None:
-    """What the model is to rank in a view; None when it is not to.
-
-    The mode is "" for a system that asks a model by itself.
-    """
+    """What the model is to rank in a view, None for nothing; a system that asks a model by itself
+    has the mode ""."""
     query = replace(query, k=PAGE_SIZE, offset=0)  # one reranking serves all pages of results
     if query.system in explorer.model_systems:
         return RerankRequest(query, "", 0)
@@ -190,16 +171,14 @@ def model_controls(page: ExplorePage, run: ModelRun) -> None:
     if not by_itself:
         words = "A language model reorders the top documents."
         rerank_controls(explorer, "explore", view, DEPTHS, depth_field="depth", words=words)
-    if wanted and run.info.set_up:
-        _estimate_and_button(explorer, run)
+    if run.request is not None and run.info.set_up:
+        _estimate_and_button(explorer, run, run.request)
     folded_panel(explorer, "explore", needed=wanted)
 
 
-def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
+def _estimate_and_button(explorer: Explorer, run: ModelRun, request: RerankRequest) -> None:
     """What it costs, and the button that starts it."""
-    request, job = run.request, run.job
-    if request is None:
-        return
+    job = run.job
     try:
         estimate = explorer.verifier.estimate(request, chosen(explorer))
     except SeedLensError:  # shown where the results would be
@@ -213,53 +192,40 @@ def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
             _jobs(explorer).keep((request, run.info.address, run.info.model), job_id)
             st.session_state[ORDER] = OWN
 
-    running = job is not None and job.running
+    running, whole = job is not None and job.running, job is not None and is_whole(job, job.report)
     label = ask_label("Rerank" if request.mode else "Search with the model", job)
-    if running:
-        label = "Running"
-    elif run.whole:
-        label = "Reranked" if request.mode else "Searched"
+    if running or whole:
+        label = "Running" if running else "Reranked" if request.mode else "Searched"
     with line():
-        done = running or run.whole
-        button(label, "explore_ask", start, type="primary", disabled=done)
-        dim(KEPT if run.whole else estimate_line(estimate))
+        button(label, "explore_ask", start, type="primary", disabled=running or whole)
+        dim(KEPT if whole else estimate_line(estimate))
 
 
 # -- explanations ---------------------------------------------------------------------------
 
 _POLL_SECONDS = 0.4
 _EXPLANATIONS = "explore_explanations"
-_Answer = Future[GeneratedExplanation]
 
 
-def _plain(query: Query) -> Query:
-    """A query without how results are ranked and paged, which does not matter to why one of them
-    is similar."""
-    usual = Query("")
-    names = ("system", "symmetric", "k", "offset", "filters", "like", "unlike")
-    return replace(query, **{name: getattr(usual, name) for name in names})
-
-
-def _key(query: Query, doc_id: str, info: EndpointInfo) -> object:
-    return _plain(query), doc_id, info.address, info.model
+def _key(query: Query, doc_id: str, info: EndpointInfo) -> tuple[Query, str, str, str]:
+    """How results are ranked and paged does not matter to why one of them is similar."""
+    names = ("corpus", "seed", "text", "aspect", "instruction", "focus", "reading", "steer")
+    asked = Query(**{name: getattr(query, name) for name in names})
+    return asked, doc_id, info.address, info.model
 
 
 def ask(explorer: Explorer, query: Query, event: Mapping[str, Any]) -> None:
     """What the click on a result's "explain" does: one question, asked beside the page."""
-    info, doc_id, known = endpoint(explorer), str(event["doc_id"]), answers(_EXPLANATIONS)
-    key = _key(query, doc_id, info)
+    key, known = _key(query, str(event["doc_id"]), endpoint(explorer)), answers(_EXPLANATIONS)
     if key in known and known[key].done() and known[key].exception():
         del known[key]  # asked again
     given, explain = chosen(explorer), explorer.verifier.explain_with_model
-    once(_EXPLANATIONS, [key], lambda _: explain(_plain(query), doc_id, endpoint=given))
+    once(_EXPLANATIONS, [key], lambda _: explain(*key[:2], endpoint=given))
 
 
 def explanations(explorer: Explorer, query: Query, doc_ids: list[str]) -> list[list[Any]]:
-    """Pairs of doc_id and what its card shows of its explanation, as plain data.
-
-    ``state`` is ``asking``, ``done`` or ``error``. The page is drawn again when a
-    model has answered.
-    """
+    """Pairs of doc_id and what its card shows of its explanation; ``state`` is ``asking``, ``done``
+    or ``error``. The page is drawn again when a model has answered."""
     known = answers(_EXPLANATIONS)
     if not known:
         return []
@@ -272,11 +238,10 @@ def explanations(explorer: Explorer, query: Query, doc_ids: list[str]) -> list[l
     return [[doc_id, _card(answer, info)] for doc_id, answer in found.items()]
 
 
-def _card(answer: _Answer, info: EndpointInfo) -> dict[str, Any]:
+def _card(answer: Future[GeneratedExplanation], info: EndpointInfo) -> dict[str, Any]:
     if not answer.done():
         return {"state": "asking", "title": f"Asking {info.model}…", "lines": []}
-    error = answer.exception()
-    if error is not None:
+    if error := answer.exception():
         ours = as_ours(error, "Explanation failed.")
         lines, title = [ours.message, ours.remedy], "The model could not explain this"
         return {"state": "error", "title": title, "lines": list(filter(None, lines))}

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.explorer import Explorer
 from engine.types.documents import Document
 from engine.types.lenses import Lens
-from engine.types.reranking import Move, Reranking
+from engine.types.reranking import Move
 from engine.types.searches import PAGE_SIZE, WHOLE, Result, SearchResults, Term
 from pages._common import document_view
 from pages._common.components import Event, component, inbox, listen, listeners
@@ -58,8 +58,7 @@ SYSTEMS = {
     "four rounds.",
 }
 """What each system goes by, a line each."""
-MOST_OF_A_KIND = 10
-"""Liked, or rejected, documents that a ranking learns from, the latest ones."""
+MOST_OF_A_KIND = 10  # Liked, or rejected, documents that a ranking learns from, the latest ones
 _TOUR = "explore_tour"
 READING = "explore_read_as"
 _SEED, _SKIP, _CHIPS = component("seed"), component("skip"), component("reading")
@@ -126,9 +125,7 @@ def advanced(page: ExplorePage) -> Any:
             read=lambda name: name or DEFAULT.system,
             index=0 if view.system in systems else None,
             placeholder="Choose a system",
-            help="\n".join(
-                f"- {name}: {about}" for name, about in SYSTEMS.items() if name in systems
-            ),
+            help="\n".join(f"- {name}: {SYSTEMS[name]}" for name in SYSTEMS if name in systems),
             format_func=partial(system_label, model=explorer.model_systems),
         )
         if view.system == "late-interaction":
@@ -182,11 +179,8 @@ def reading_control(page: ExplorePage, found: ModelReading) -> None:
 
 
 def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
-    """The model's reading where another is in use, and the other way round, for a button.
-
-    Returns:
-        ``label``, ``tip``, and ``reading`` as a link has it; None where the model has none.
-    """
+    """For a button, the model's reading where another is in use, and the other way round: label,
+    tip and reading as a link has it; None where the model has none."""
     if found.in_use:
         tip = "Discard the model's interpretation"
         return {"label": "Built-in interpretation", "tip": tip, "reading": ""}
@@ -205,11 +199,7 @@ def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
 
 
 def reading_chips(page: ExplorePage, results: SearchResults, by_model: ModelReading) -> None:
-    """The reading of what is shown; a click changes the view's.
-
-    Args:
-        by_model: what a model reads the wording as.
-    """
+    """The reading of what is shown, and a model's of the wording; a click changes the view's."""
     view, lens = page.view, page.lens
 
     def change(event: Mapping[str, Any]) -> None:
@@ -274,20 +264,15 @@ def fits(reading: tuple[str, ...], sentences: tuple[int, ...], event: Mapping[st
 def correct(
     now: View, reading: tuple[str, ...], sentences: tuple[int, ...], event: Mapping[str, Any]
 ) -> View:
-    """The view after one correction.
-
-    Args:
-        reading, sentences: what was shown.
-        event: ``term`` to have instead of ``old`` (either may be empty) and of the same term with
-            another sign, a ``sentence`` to add or to remove, ``by_words`` to take back everything,
-            or a ``reading`` to have instead.
-    """
+    """The view after one correction of the reading and sentences that were shown: a ``term``
+    instead of ``old`` (either may be empty) and of the same term with another sign, a ``sentence``
+    to add or to remove, ``by_words`` to take back everything, or another ``reading``."""
     if "reading" in event:
         return replace(now, reading=Explorer.parse_reading(str(event["reading"])), page=1)
     if event.get("by_words"):
         return replace(now, aspect="", reading=(), **ANEW)
     if "sentence" in event:
-        focus = tuple(sorted({*sentences} ^ {int(event["sentence"])}))
+        focus = toggled(sentences, event["sentence"])
         if not focus:  # sentences that the wording quotes are ruled out; picked ones let go
             return _settled(now, now.reading if now.focus else WHOLE, ())
         return _settled(now, now.reading or reading, focus)
@@ -296,6 +281,10 @@ def correct(
     terms += [] if old else [new]
     once = {term[1:].casefold(): term for term in filter(None, terms)}
     return _settled(now, tuple(once.values()) or WHOLE, sentences)
+
+
+def toggled(sentences: Sequence[int], one: int) -> tuple[int, ...]:
+    return tuple(sorted({*sentences} ^ {int(one)}))
 
 
 def _settled(now: View, reading: tuple[str, ...], focus: tuple[int, ...]) -> View:
@@ -327,11 +316,8 @@ def skip_link(*, key: str) -> None:
 
 
 def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) -> None:
-    """The seed with its sentences by role.
-
-    Args:
-        on: what to do on ``aspect`` (a role was clicked) and ``focus`` (a sentence was).
-    """
+    """The seed with its sentences by role; ``on`` a click on a role ("aspect") or a sentence
+    ("focus")."""
     query, key = results.query, "explore_seed"
     names = ("key", "name", "letter", "definition")
     _SEED(
@@ -349,13 +335,7 @@ def seed_card(results: SearchResults, lens: Lens, *, on: Mapping[str, Event]) ->
 
 
 def result_list(page: ExplorePage, found: Found, list_id: str, on: Mapping[str, Event]) -> None:
-    """Ranked documents with evidence.
-
-    Args:
-        list_id: the reading list that documents are kept in.
-        on: what to do on ``grade``, ``keep``, ``seed``, ``explain``, ``layout`` and
-            ``sort``.
-    """
+    """Ranked documents with evidence; ``list_id`` names the reading list that they are kept in."""
     view, results, lens = page.view, found.results, page.lens
     moves = None if found.reranking is None else found.reranking.moves
     seed = document_view.beginning(results.seed)
@@ -391,7 +371,7 @@ def result_list(page: ExplorePage, found: Found, list_id: str, on: Mapping[str, 
 
 
 def _seed(seed: Document, lens: Lens) -> dict[str, Any]:
-    # A pasted text has no title: its first words stand right below.
+    """A pasted text has no title: its first words are right below."""
     return {**document_view.described(seed, lens), "title": seed.title}
 
 
@@ -411,13 +391,7 @@ def _result(
         "score": result.score,
         "rank_change": result.rank_change,
         "by_model": moves is not None,
-        "move": move
-        and {
-            "by": move.moved,
-            "from": move.first_rank,
-            "read": move.reranked,
-            "sure": move.confidence,
-        },
+        "move": move and _move(move),
         "evidence": [document_view.evidence(e, lens) for e in evidence],
         "explanation": result.explanation,
         "seed_marks": marks(seed, {span for e in evidence for span in e.seed_marks}),
@@ -427,6 +401,11 @@ def _result(
         "fact_marks": document_view.fact_marks(document, result.facts),
         "scenario": None if result.scenario is None else document_view.scenario(result.scenario),
     }
+
+
+def _move(move: Move) -> dict[str, Any]:
+    by, sure = move.moved, move.confidence
+    return {"by": by, "from": move.first_rank, "read": move.reranked, "sure": sure}
 
 
 # -- above the list ------------------------------------------------------------------------
@@ -442,9 +421,11 @@ def header(found: Found) -> None:
         last = query.offset + len(results.results)
         shown = el("strong", f"{query.offset + 1}–{last}")
         parts = [[shown, f" of {results.total:,}{more}"]]
-    details = [_ranked_by(query.system, reranking)]
     if reranking is None:  # else the seconds that count are in the model's report
-        details.append(f"{results.seconds * 1000:.0f} ms")
+        details = [query.system, f"{results.seconds * 1000:.0f} ms"]
+    else:
+        depth = f", top {reranking.report.depth} reranked" if reranking.report.depth else ""
+        details = [f"{query.system}{depth} by {reranking.report.model}"]
     if query.instruction and results.understood:
         wanted = " and ".join(f"{name} {weight:.0%}" for name, weight in results.understood)
         avoided = f", excluding {' and '.join(results.avoided)}" if results.avoided else ""
@@ -452,14 +433,6 @@ def header(found: Found) -> None:
     parts += [el("span.sl-dim", detail) for detail in details]
     line = el("div.sl-head", [el("span", part) for part in parts])
     st.html(html(line, results.results and _changed(found)))
-
-
-def _ranked_by(system: str, reranking: Reranking | None) -> str:
-    report = None if reranking is None else reranking.report
-    if report is None:
-        return system
-    how = f"{system}, top {report.depth} reranked" if report.depth else system
-    return f"{how} by {report.model}"
 
 
 def _changed(found: Found) -> Html:
@@ -512,14 +485,8 @@ def _meter(name: str, share: float, words: str, meaning: str) -> Html:
 
 
 def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str, Event]:
-    """What the clicks on seed and results do.
-
-    Args:
-        list_id: the reading list that documents are kept in.
-
-    Grades and keeping are about what was shown when it was clicked, all else about what the
-    URL says now.
-    """
+    """What the clicks on seed and results do: grades and keeping (in the list ``list_id``) are
+    about what was shown when it was clicked, all else about what the URL says now."""
     view, query, notebook = page.view, page.query, page.explorer.notebook
     lists, evidence = page.explorer.reading_lists, {r.doc_id: r.evidence for r in results.results}
 
@@ -527,7 +494,7 @@ def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str,
         def pick(now: View) -> View:
             if (now.corpus, now.seed, now.text_id) != (view.corpus, view.seed, view.text_id):
                 return now  # another seed by now: its sentences are others
-            return replace(now, focus=tuple(sorted({*now.focus} ^ {int(event["index"])})), page=1)
+            return replace(now, focus=toggled(now.focus, event["index"]), page=1)
 
         View.change(pick)
 
@@ -561,10 +528,8 @@ def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str,
 
 
 def learning(page: ExplorePage, list_id: str) -> None:
-    """Buttons to let grades and kept documents make the ranking, and to leave that.
-
-    Liked are documents with a grade in the upper half of the scale, and those kept from this seed.
-    """
+    """Buttons to learn from liked documents (grades in the upper half of the scale, and those kept
+    from this seed) and rejected ones, and to leave that."""
     view, query, lowest = page.view, page.query, page.scale.values[0]
     grades = page.explorer.notebook.grades(query, login.name())
     kept = page.explorer.reading_lists.found_from(list_id, query)
@@ -645,28 +610,14 @@ def _which_filter(page: ExplorePage, filters: PageFilters) -> None:
 
 
 def tour_is_due() -> bool:
-    """Whether the tour begins by itself: on the first visit, until it is left.
-
-    A visitor who follows a link came for what that shows, and finds the tour in the help. To be
-    asked before the page writes its address.
-    """
+    """Whether the tour begins by itself: on the first visit without a link, until it is left. To be
+    asked before the page writes its address."""
     return bool(memory().setdefault(_TOUR, not st.query_params))
 
 
 def help_button(page: ExplorePage, *, tour: bool) -> None:
-    """The button for keys and tour; with it, the keys that need no result.
-
-    Args:
-        tour: begin the tour.
-    """
+    """The button for keys and tour, which may begin at once; with it, keys that need no result."""
     key, leave = "explore_help", lambda _: memory().update({_TOUR: False})
-    _HELP(
-        key=key,
-        data={
-            "finder": FINDER,
-            "grades": [str(grade.value) for grade in page.scale.grades],
-            "tour": tour,
-        },
-        width="content",
-        **listeners(key, {"left": leave}, "left"),
-    )
+    grades = [str(value) for value in page.scale.values]
+    data = {"finder": FINDER, "grades": grades, "tour": tour}
+    _HELP(key=key, data=data, width="content", **listeners(key, {"left": leave}, "left"))

@@ -36,8 +36,10 @@ RANK = "rank"
 COLUMNS = (RANK, "title", "year", "venue", "score", "change", "grade", "evidence")
 SORTS = (*COLUMNS, *(f"-{column}" for column in COLUMNS))
 """By what a table is sorted; after ``-`` from high to low."""
-OWN = "mine"
-"""Names this page's search among the variants of a comparison."""
+OWN = "mine"  # Names this page's search among the variants of a comparison
+# Fields of a view that are those of its query, and those that are "" where the query has None.
+AS_IN_QUERY = ("corpus", "focus", "reading", "system", "steer", "symmetric", "like", "unlike")
+TEXTS = ("seed", "aspect", "instruction")
 DEFAULT_DEPTH, DEEPEST = 100, 200
 """How far down the first stage a model reranks: a request grows with every document."""
 
@@ -61,23 +63,13 @@ def _reading(text: object) -> object:
 
 @dataclass(frozen=True)
 class View(PageView):
-    """A query, the page of results, and the trail it belongs to.
-
-    Attributes:
-        text_id: a pasted seed; the text itself is in the ledger.
-        reading: a correction of what aspect and wording are read as, as a query has it.
-        like, unlike: documents that the ranking learns from.
-        rerank: the way in which a model reranks; "" for not at all.
-        depth: documents that it reranks.
-        layout: how the results are shown.
-        sort: the column by which a table is sorted, one of COLUMNS; after ``-`` from high to low.
-    """
+    """A query, the page of results, and the trail it belongs to."""
 
     script = "explore"
     renewed: ClassVar[Mapping[str, Any]] = {"page": 1}
     corpus: Shared = ""
     seed: Shared = ""
-    text_id: Annotated[Shared, Field(alias="text")] = ""
+    text_id: Annotated[Shared, Field(alias="text")] = ""  # of a pasted seed in the ledger
     aspect: Shared = ""
     focus: Annotated[tuple[int, ...], Commas] = ()
     instruction: Annotated[str, Field(alias="q")] = ""
@@ -88,10 +80,10 @@ class View(PageView):
     where: Shared = ""
     like: _DocIds = ()
     unlike: _DocIds = ()
-    rerank: Annotated[str, one_of(tuple(Explorer.rerank_modes))] = ""
-    depth: Annotated[int, Field(ge=1, le=DEEPEST)] = DEFAULT_DEPTH
+    rerank: Annotated[str, one_of(tuple(Explorer.rerank_modes))] = ""  # mode, "" for none
+    depth: Annotated[int, Field(ge=1, le=DEEPEST)] = DEFAULT_DEPTH  # documents that are reranked
     layout: Annotated[str, one_of(LAYOUTS), Field(alias="view")] = LAYOUTS[0]
-    sort: Annotated[str, one_of(SORTS)] = RANK
+    sort: Annotated[str, one_of(SORTS)] = RANK  # of the table
     page: _PageNumber = 1
     trail: Shared = ""
 
@@ -132,42 +124,28 @@ class View(PageView):
 
     def to_query(self, explorer: Explorer) -> Query:
         """The search that the view asks for; BadInputError for filters that cannot be read."""
+        texts: dict[str, Any] = {name: getattr(self, name) or None for name in TEXTS}
         return Query(
-            corpus=self.corpus,
-            seed=self.seed or None,
+            **{name: getattr(self, name) for name in AS_IN_QUERY},
+            **texts,
             text=explorer.notebook.text(self.text_id) if self.text_id else None,
-            aspect=self.aspect or None,
-            instruction=self.instruction or None,
-            focus=self.focus,
-            reading=self.reading,
-            system=self.system,
-            steer=self.steer,
-            symmetric=self.symmetric,
             k=self.size,
             offset=(self.page - 1) * self.size,
             filters=explorer.parse_filters(self.where),
-            like=self.like,
-            unlike=self.unlike,
         )
 
     @staticmethod
     def fields_of(query: Query, explorer: Explorer) -> dict[str, Any]:
         """The fields that show a search that was made before."""
-        same = ("corpus", "focus", "reading", "system", "steer", "symmetric", "like", "unlike")
-        texts = {name: getattr(query, name) or "" for name in ("seed", "aspect", "instruction")}
         return {
-            **{name: getattr(query, name) for name in same},
-            **texts,
+            **{name: getattr(query, name) for name in AS_IN_QUERY},
+            **{name: getattr(query, name) or "" for name in TEXTS},
             "text_id": explorer.notebook.put_text(query.text) if query.text else "",
             "where": "; ".join(map(str, query.filters)),
         }
 
     def variant(self, system: str) -> Variant | None:
-        """This search as a variant to compare; None where Compare's own opening has it already.
-
-        Args:
-            system: to rank with.
-        """
+        """This search on a system as a variant to compare; None where Compare opens with it."""
         tuned = self.aspect and (system, self.steer) != (DEFAULT.system, DEFAULT.steer)
         if not (self.instruction or self.reading or self.focus or tuned):
             return None

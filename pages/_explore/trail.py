@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -13,16 +13,10 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.searches import PAGE_SIZE, Query, SavedSearch
+from engine.types.searches import PAGE_SIZE, Query
 from pages._common.components import component, listeners
 from pages._common.kit import button, dim, el, html, line
-from pages._common.shared import (
-    attempt,
-    attempt_at,
-    engine,
-    escape_label,
-    show_problem,
-)
+from pages._common.shared import attempt, attempt_at, engine, escape_label, show_problem
 from pages._common.state import pages
 from pages._compare.compare_state import CompareView
 from pages._explore.explore_state import ExplorePage, View
@@ -34,22 +28,11 @@ _TRAIL = component("trail")
 
 
 def trail_bar(page: ExplorePage, stored: Sequence[Query], help_button: Callable[[], None]) -> None:
-    """The breadcrumb of seeds, the link to this search, the reading list, and the help.
-
-    Args:
-        stored: the searches of the trail.
-    """
+    """The breadcrumb of the stored searches of the trail, links to this search, and the help."""
     left, right = st.columns([5, 6], vertical_alignment="center")
-    tools = right.container(
-        key="explore_tools",
-        horizontal=True,
-        horizontal_alignment="right",
-        vertical_alignment="center",
-        gap="small",
-    )
     with left, st.container(key="explore_trail"):
         _breadcrumb(page, stored)
-    with tools:
+    with right, line("explore_tools", horizontal_alignment="right"):
         CompareView.found_in(pages()).page_link("Compare instructions")
         _on_map(page.view).page_link("Show on the map")
         with st.popover("Share", width="content"):
@@ -71,10 +54,7 @@ def _on_map(view: View) -> MapView:
 
 
 def _breadcrumb(page: ExplorePage, stored: Sequence[Query]) -> None:
-    """One step of each run of the same seed: settings change often, seeds tell the story.
-
-    It is the current one, if that is in the run, and else its last one.
-    """
+    """One step of each run of the same seed, the current one or the last: seeds tell the story."""
     steps, now = list(stored), None
     try:
         now = _step(page.query)
@@ -106,13 +86,7 @@ def own(explorer: Explorer, view: View) -> View:
 
 
 def remember(page: ExplorePage, stored: Sequence[Query]) -> None:
-    """Add the search to the trail, unless it is a former step.
-
-    Results are not held back by a ledger that is busy.
-
-    Args:
-        stored: the searches of the trail.
-    """
+    """Add the search to the stored ones of the trail; a busy ledger does not hold back results."""
     step = _step(page.query)
     if step not in stored:
         attempt(lambda: page.explorer.notebook.add_step(page.view.trail, step))
@@ -132,9 +106,8 @@ def _go_back(query: Query) -> None:
 
 # -- history --------------------------------------------------------------------------------
 
+# Keys of the session: the popover is open; what was removed last, in words, and what restores it.
 OPEN, UNDO = "history_open", "history_undo"
-"""Keys of the session: the popover is open; words that tell what was removed last, and what brings
-it back."""
 
 
 def _history(page: ExplorePage) -> None:
@@ -146,12 +119,9 @@ def _history(page: ExplorePage) -> None:
     with popover, st.container(key="history"):
         show_problem(OPEN, keep=True)
         if UNDO in st.session_state:
-            words, bring_back = st.session_state[UNDO]
             with line():
-                st.html(el("div.hi-line", words), width="content")
-                _button(
-                    "Undo", "history_undo_button", lambda: bring_back(st.session_state.pop(UNDO))
-                )
+                st.html(el("div.hi-line", st.session_state[UNDO][0]), width="content")
+                _button("Undo", "history_undo_button", lambda: st.session_state.pop(UNDO)[1]())
         _saved(page)
         _former(page)
 
@@ -184,22 +154,18 @@ def _entry(
     name: str,
     show: Callable[[], object],
     rename: Callable[[str], object],
-    keep: Callable[[bool], object],
+    delete: Callable[[], object],
+    restore: Callable[[], object],
 ) -> None:
-    """A saved search or a former trail.
-
-    Args:
-        facts: stand below the title; without them the name is the title.
-        keep: ``keep(False)`` deletes it, and ``keep(True)`` brings it back.
-    """
+    """A saved search, or a former trail with facts below its title."""
 
     def opened() -> None:
         show()
         st.session_state[OPEN] = False
 
-    def delete() -> None:
-        keep(False)
-        st.session_state[UNDO] = (f"Removed: {title}", lambda _: keep(True))
+    def remove() -> None:
+        delete()
+        st.session_state[UNDO] = (f"Removed: {title}", restore)
 
     with st.container(key=f"history_{key}", gap="xsmall"):
         if facts:
@@ -207,7 +173,7 @@ def _entry(
         with line():
             _button("Open", f"history_open_{key}", opened, title)
             _name(f"Name of “{title}”", f"history_name_{key}", name, rename, alone=False)
-            _button("Delete", f"history_delete_{key}", delete, title)
+            _button("Delete", f"history_delete_{key}", remove, title)
 
 
 def _saved(page: ExplorePage) -> None:
@@ -226,19 +192,17 @@ def _saved(page: ExplorePage) -> None:
         save = partial(notebook.save_search, link=link, owner=owner)
         _button("Save search", "history_save", lambda: save(st.session_state[key]))
     for number, search in enumerate(notebook.saved_searches(owner)):
-        _saved_search(page, number, search)
+        params = dict(parse_qsl(search.link.removeprefix("?")))
+        save = partial(notebook.save_search, link=search.link, owner=owner)
+        _entry(
+            *(f"search_{number}", search.name, "", search.name),
+            *(partial(_open_search, params), save),
+            *(partial(save, search.name, saved=False), partial(save, search.name)),
+        )
 
 
-def _saved_search(page: ExplorePage, number: int, search: SavedSearch) -> None:
-    notebook, owner = page.explorer.notebook, login.owner()
-    save = partial(notebook.save_search, link=search.link, owner=owner)
-    params = dict(parse_qsl(search.link.removeprefix("?")))
-    _entry(
-        *(f"search_{number}", search.name, "", search.name),
-        lambda: View.change(lambda now: replace(View.from_params(params), trail=now.trail)),
-        save,
-        lambda kept: save(search.name, saved=kept),
-    )
+def _open_search(params: Mapping[str, str]) -> None:
+    View.change(lambda now: replace(View.from_params(params), trail=now.trail))
 
 
 def _former(page: ExplorePage) -> None:
@@ -251,9 +215,7 @@ def _former(page: ExplorePage) -> None:
         _go_back(notebook.trail(trail)[-1])
         to(trail)
 
-    def keep(trail: str, kept: bool) -> None:
-        notebook.delete_trail(trail, owner, deleted=not kept)
-
+    delete = partial(notebook.delete_trail, owner=owner)
     st.html(el("h3", "Trails", style="margin: 0"))
     with line(align="bottom"):
         rename = partial(notebook.name_trail, now, owner=owner)
@@ -272,5 +234,6 @@ def _former(page: ExplorePage) -> None:
             *(f"trail_{number}", seeds, facts, one.name),
             partial(reopen, one.trail_id),
             partial(notebook.name_trail, one.trail_id, owner=owner),
-            partial(keep, one.trail_id),
+            partial(delete, one.trail_id),
+            partial(delete, one.trail_id, deleted=False),
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.types.maps import MapValues, OverlayKind
+from engine.types.maps import MapValues
 from engine.types.searches import Query
 from pages._map.map_parts import MOST_COLOURS
 from pages._map.map_state import CLUSTER, LIKENESS, MARKS, WHOLE, MapPage
@@ -19,10 +19,8 @@ NO_VALUE = 255
 MOST_CATEGORIES = 11
 """Values with a colour of their own; all others are grey, as people distinguish twelve colours."""
 OTHERS = "others"
-YEAR, GRADE, FIELD = "year", "grade", "field:"
-"""Begin or are the keys of colours."""
-MOST_FIELDS = 8
-"""Fields that points can be coloured by: those that most documents have."""
+YEAR, GRADE, FIELD = "year", "grade", "field:"  # Begin or are the keys of colours
+MOST_FIELDS = 8  # Fields that points can be coloured by: those that most documents have
 
 
 @dataclass(frozen=True)
@@ -55,15 +53,6 @@ class Colour:
             "none": 0 if self.values is None else int((self.values == NO_VALUE).sum()),
             "none_label": self.none_label,
         }
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Documents, by rows of the map, that are marked by a shape and colour of their own."""
-
-    name: str
-    label: str
-    rows: Sequence[int]
 
 
 def of_range(
@@ -158,24 +147,21 @@ def _numbers(found: MapValues) -> NDArray[np.floating]:
     return np.empty(0, np.float32) if found.numbers is None else found.numbers
 
 
-def marks(page: MapPage) -> list[Mark]:
-    """What is marked on the map, the seed last: it is drawn above all else."""
+def marks(page: MapPage) -> list[dict[str, Any]]:
+    """Name, label and rows of what is marked on the map, the seed last: above all else."""
     view, explorer, found = page.view, page.explorer, []
     given: Any = {"project": page.project, "query": _query(page)}
-
-    def rows(kind: OverlayKind) -> list[int]:
-        laid: list[int] = explorer.maps.overlay(page.corpus, kind, **given).rows.tolist()
-        return laid
-
     for name in view.marks:
-        marked = rows("results" if name == "holes" else name)  # type: ignore[arg-type]
+        kind: Any = "results" if name == "holes" else name
+        marked = explorer.maps.overlay(page.corpus, kind, **given)
         if name == "holes":
-            pooled = set(rows("pool"))
+            pooled = set(explorer.maps.overlay(page.corpus, "pool", **given))
             marked = [row for row in marked if row not in pooled]
         label = MARKS[name].replace("Top 20", f"Top 20 of {view.system}")
-        found.append(Mark(name, label, marked))
+        found.append({"name": name, "label": label, "rows": marked})
     row = explorer.library.open(page.corpus).row_of.get(view.seed)
-    return found if row is None else [*found, Mark("seed", "Seed", [row])]
+    seed = {"name": "seed", "label": "Seed", "rows": [row]}
+    return found if row is None else [*found, seed]
 
 
 def _query(page: MapPage) -> Query:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Container
 from dataclasses import replace
 from functools import partial
 
@@ -24,7 +24,7 @@ from pages._library.corpus_list import progress_line
 from pages._login import login
 from pages._map import map_layers
 from pages._map.map_parts import bits_from_rows, draw_map
-from pages._map.map_state import CLUSTER, MARKS, WHOLE, MapPage, MapView, query_names, select
+from pages._map.map_state import MARKS, WHOLE, MapPage, MapView, query_names, select
 from pages._model.model_settings import chosen, endpoint
 
 FIRST_SECONDS, SECONDS_EACH = 6, 0.0022  # of computing a map on two cores; for each document
@@ -44,42 +44,42 @@ def open_view(explorer: Explorer, names: list[str]) -> MapView:
 def open_map(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusMap) -> MapPage:
     """The page with a layout, colour, project, query and system that exist; others are named."""
     annotation, usual = explorer.annotation, MapView()
-    if view.layout not in drawn.layouts:
-        note(f"This map has no layout '{view.layout}'.", "Showing whole documents.")
-        view = replace(view, layout=WHOLE)
-    if view.colour not in map_layers.choices(MapPage(explorer, view, names, drawn)):
-        note(f"Cannot colour by '{view.colour}'.", "Showing clusters.")
-        view = replace(view, colour=CLUSTER)
-    if view.project not in ("", *(p.name for p in annotation.projects(view.corpus))):
-        note(f"Unknown project '{view.project}'.", "Showing judgments from Explore.")
-        view = replace(view, project="", query="")
-    if view.query not in ("", *annotation.queries(annotation.project(view.corpus, view.project))):
-        note(f"The project has no query '{view.query}'.", "Showing the seed's results.")
-        view = replace(view, query="")
-    if view.system not in explorer.systems_of(view.corpus):
-        note(f"Unknown system '{view.system}'.", f"Using '{usual.system}'.")
-        view = replace(view, system=usual.system)
+
+    def known(name: str, there: Container[str], problem: str, instead: str, **also: str) -> None:
+        nonlocal view
+        if (value := getattr(view, name)) not in there:
+            note(f"{problem} '{value}'.", instead)
+            view = replace(view, **{name: getattr(usual, name), **also})
+
+    known("layout", drawn.layouts, "This map has no layout", "Showing whole documents.")
+    colours = map_layers.choices(MapPage(explorer, view, names, drawn))
+    known("colour", colours, "Cannot colour by", "Showing clusters.")
+    projects = ["", *(p.name for p in annotation.projects(view.corpus))]
+    known("project", projects, "Unknown project", "Showing judgments from Explore.", query="")
+    queries = ["", *annotation.queries(annotation.project(view.corpus, view.project))]
+    known("query", queries, "The project has no query", "Showing the seed's results.")
+    systems = explorer.systems_of(view.corpus)
+    known("system", systems, "Unknown system", f"Using '{usual.system}'.")
     return MapPage(explorer, view, names, drawn)
 
 
 def selection(page: MapPage) -> tuple[str, ...]:
     """What is selected, in the order of the corpus; what filters rule out is left out."""
-    view, doc_ids = page.view, page.drawn.doc_ids
+    view, doc_ids, rows = page.view, page.drawn.doc_ids, None
     if not (view.kept or view.chosen):
         return ()
     kept = f"{SELECTION}={view.kept}" if view.kept else ""
-    rows: Sequence[int] | None = None
     try:
         rows = page.within("; ".join(filter(None, (view.where, kept))))
     except SeedLensError as error:
-        if view.kept:  # else shown in the place of the map
+        if kept:  # else shown in the place of the map
             show_error(error)
             replace(view, kept="").write()
-    if rows is None and view.kept:
-        return ()
-    found = (doc_ids[row] for row in (range(len(doc_ids)) if rows is None else rows))
+    if kept:
+        return tuple(doc_ids[row] for row in rows or ())
     wanted = set(view.chosen)
-    return tuple(doc_id for doc_id in found if view.kept or doc_id in wanted)
+    found = doc_ids if rows is None else (doc_ids[row] for row in rows)
+    return tuple(doc_id for doc_id in found if doc_id in wanted)
 
 
 def controls(page: MapPage) -> None:
@@ -134,7 +134,7 @@ def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
         select=partial(select, page.explorer),
         data={
             "colour": {**colour.legend(), "key": colour_key},
-            "layers": [vars(mark) for mark in map_layers.marks(page)],
+            "layers": map_layers.marks(page),
             "within": "" if rows is None else bits_from_rows(rows, size),
         },
     )
@@ -148,15 +148,10 @@ def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
 
 def _about(page: MapPage) -> None:
     drawn, count = page.drawn, len(page.drawn.doc_ids)
-    sampled = (
-        f" Computed for {drawn.sampled:,} of them; the others are placed near their neighbours."
-        if drawn.sampled is not None
-        else ""
-    )
-    st.caption(
-        f"{counted(count, 'document')}. Axes and distances between clusters are not meaningful."
-        f"{sampled}"
-    )
+    words = f"{counted(count, 'document')}. Axes and distances between clusters are not meaningful."
+    if drawn.sampled is not None:
+        words += f" Computed for {drawn.sampled:,} of them; the others are placed near neighbours."
+    st.caption(words)
     lacking = [a.name for a in page.lens.aspects if a.key not in drawn.layouts]
     job = page.explorer.maps.jobs.latest(page.corpus)
     if lacking and not (job and job.running):

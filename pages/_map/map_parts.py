@@ -27,16 +27,6 @@ _MAP = component("map")
 _PART = component("map_part")
 
 
-@st.cache_resource(max_entries=MOST_MESSAGES, show_spinner=False)
-def _packed_layout(key: str, corpus: str, _layout: Layout, label: str) -> bytes:
-    return layout_part(key, corpus, _layout, label)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _packed_titles(key: str, _titles: Sequence[str]) -> bytes:
-    return titles_part(key, _titles)
-
-
 def draw_map(
     drawn: CorpusMap,
     layout: Layout,
@@ -47,22 +37,16 @@ def draw_map(
     data: Mapping[str, Any],
     select: Callable[[list[str]], object],
 ) -> None:
-    """The map with its tools, search and legend.
-
-    Args:
-        keys: of places, titles and colour, equal as long as these are.
-        label: what a document has to have to be on this layout.
-        values: the colours, one a document; None for clusters.
-        data: what else the component gets.
-    """
+    """The map with its tools, search and legend; ``keys`` of places, titles and colour, ``label``
+    of what a document on this layout has, ``values`` of colours, one a document, None: clusters."""
     size, wanted = len(drawn.doc_ids), set(selected)
     rows = [row for row, one in enumerate(drawn.doc_ids) if one in wanted] if wanted else []
     places, titles, colour = keys
     with st.container(key="map_parts"):
-        _PART(key="map_part_layout", data=_packed_layout(places, drawn.corpus, layout, label))
-        _PART(key="map_part_titles", data=_packed_titles(titles, drawn.titles))
+        _PART(key="map_part_layout", data=layout_part(places, drawn.corpus, layout, label))
+        _PART(key="map_part_titles", data=titles_part(titles, drawn.titles))
         if values is not None:
-            _PART(key="map_part_colour", data=colour_part(colour, values))
+            _PART(key="map_part_colour", data=packed({"key": colour}, {"values": values}))
 
     def chosen(event: Mapping[str, Any]) -> None:
         select([drawn.doc_ids[row] for row in rows_from_bits(str(event["rows"]), size)])
@@ -73,38 +57,25 @@ def draw_map(
     _MAP(key="map_points", data={**known, **received, **selection, **data}, **receives)
 
 
-def layout_part(key: str, corpus: str, layout: Layout, label: str) -> bytes:
+@st.cache_resource(max_entries=MOST_MESSAGES, show_spinner=False)
+def layout_part(key: str, corpus: str, _layout: Layout, label: str) -> bytes:
     """Places and clusters of a layout, 6 to 8 bytes a document, by the name ``key``."""
-    placed = ~np.isnan(layout.positions).any(axis=1)
-    places = np.full(layout.positions.shape, ABSENT, np.uint16)
-    places[placed] = np.round(layout.positions[placed].clip(0, 1) * (ABSENT - 1))
-    coarse, fine = layout.levels
-    about = {
-        "key": key,
-        "corpus": corpus,
-        "name": layout.name,
-        "label": label,
-        "absent": int((~placed).sum()),
-        "coarse": list(coarse.names),
-        "fine": list(fine.names),
-    }
-    return packed(
-        about, {"positions": places, "coarse": _labels(coarse.labels), "fine": _labels(fine.labels)}
-    )
+    placed = ~np.isnan(_layout.positions).any(axis=1)
+    places = np.full(_layout.positions.shape, ABSENT, np.uint16)
+    places[placed] = np.round(_layout.positions[placed].clip(0, 1) * (ABSENT - 1))
+    about: dict[str, Any] = {"key": key, "corpus": corpus, "name": _layout.name, "label": label}
+    about["absent"] = int((~placed).sum())
+    arrays = {"positions": places}
+    for name, level in zip(("coarse", "fine"), _layout.levels, strict=True):
+        about[name] = list(level.names)
+        arrays[name] = np.where(level.labels < 0, ABSENT, level.labels).astype(np.uint16)
+    return packed(about, arrays)
 
 
-def _labels(labels: NDArray[np.integer]) -> NDArray[np.uint16]:
-    return np.where(labels < 0, ABSENT, labels).astype(np.uint16)
-
-
-def colour_part(key: str, values: NDArray[np.uint8]) -> bytes:
-    """A value per document, 0 to 254, or 255 for none."""
-    return packed({"key": key}, {"values": values})
-
-
-def titles_part(key: str, titles: Sequence[str]) -> bytes:
+@st.cache_resource(max_entries=4, show_spinner=False)
+def titles_part(key: str, _titles: Sequence[str]) -> bytes:
     """Titles, each on a line; compressed, some 30 bytes a document."""
-    lines = (" ".join(title.split())[:LONGEST_TITLE] for title in titles)
+    lines = (" ".join(title.split())[:LONGEST_TITLE] for title in _titles)
     text = zlib.compress("\n".join(lines).encode("utf-8", "replace"), 6)
     return packed({"key": key}, {"titles": text})
 
@@ -119,11 +90,7 @@ def packed(about: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]
     rows = [{"name": n, "type": kinds[n], "bytes": len(p)} for n, p in parts.items()]
     head = json.dumps({"about": about, "arrays": rows}, ensure_ascii=False).encode()
     start = struct.pack("<I", len(head)) + head
-    return b"".join(_filled(part) for part in (start, *parts.values()))
-
-
-def _filled(part: bytes) -> bytes:
-    return part + bytes(-len(part) % 4)
+    return b"".join(part + bytes(-len(part) % 4) for part in (start, *parts.values()))
 
 
 def rows_from_bits(text: str, size: int) -> list[int]:

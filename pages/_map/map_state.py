@@ -39,33 +39,22 @@ _Ids = Annotated[
 
 @dataclass(frozen=True)
 class MapView(PageView):
-    """A layout of a corpus, how it is coloured and marked, what is selected, and what is seen.
-
-    Attributes:
-        text_id: a pasted seed; it lies nowhere on the map, but likeness to it colours points.
-        colour: "cluster" (of the layout), "cluster:LAYOUT", "year", "grade", "field:NAME" or
-            "likeness:LAYOUT".
-        project: whose pool and judgments are marked; "" for what is judged on Explore.
-        query, system: whose top 20 is marked; without a query of the project, the seed's.
-        where: filters; documents that one rules out are faint, and are not selected.
-        chosen: the selection, if it is small.
-        kept: names a larger one that ``Explorer.select`` stored; it goes before ``chosen``.
-        at: the part that is seen, which the browser writes: its middle, 0 to 1, and the zoom.
-    """
+    """A layout of a corpus, how it is coloured and marked, what is selected, and what is seen."""
 
     script = "map"
     corpus: Shared = ""
     seed: Shared = ""
-    text_id: Annotated[Shared, Field(alias="text")] = ""
+    text_id: Annotated[Shared, Field(alias="text")] = ""  # of a pasted seed, on no place of the map
     layout: str = WHOLE
-    colour: str = CLUSTER
+    colour: str = CLUSTER  # also cluster:LAYOUT, likeness:LAYOUT, year, grade or field:NAME
     marks: Annotated[tuple[str, ...], Commas, some_of(MARKS)] = ()
-    project: str = ""
-    query: str = ""
+    project: str = ""  # whose pool and judgments are marked; "" for what is judged on Explore
+    query: str = ""  # query, system: whose top 20 is marked; without a query, the seed's
     system: str = "aspect"
-    where: Shared = ""
-    chosen: _Ids = ()
-    kept: Annotated[str, Field(alias="selection")] = ""
+    where: Shared = ""  # filters; documents that one rules out are faint and not selected
+    chosen: _Ids = ()  # the selection, if it is small
+    kept: Annotated[str, Field(alias="selection")] = ""  # key of a larger one, which goes first
+    # the part that is seen, which the browser writes: its middle, 0 to 1, and the zoom
     at: Annotated[str, Field(pattern=r"^([\d.]+(,[\d.]+){2})?$")] = ""
     trail: Shared = ""
 

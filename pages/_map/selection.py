@@ -173,10 +173,6 @@ def _csv(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> str:
     opened = explorer.library.open(view.corpus)
     starts = range(0, len(doc_ids), READ_AT_ONCE)
     documents = (d for at in starts for d in opened.documents(doc_ids[at : at + READ_AT_ONCE]))
-    return to_csv(
-        ("doc_id", "title", "year", "authors", "url"),
-        (
-            (d.doc_id, title_of(d), d.year or "", "; ".join(d.authors), d.url or "")
-            for d in documents
-        ),
-    )
+    heads = ("doc_id", "title", "year", "authors", "url")
+    rows = ((d.doc_id, title_of(d), d.year, "; ".join(d.authors), d.url) for d in documents)
+    return to_csv(heads, ([value or "" for value in row] for row in rows))

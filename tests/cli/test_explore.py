@@ -16,14 +16,10 @@ from tests.support import make_explorer
 
 
 def test_trails_are_listed_shown_and_exported(home, tmp_path):
-    rows = [
-        {"doc_id": f"d{n}", "title": f"Birds {n}", "text": "Birds sing.", "year": 2000 + n,
-         "authors": ["Ada Lovelace"], "venue": "Journal of Birds"}
-        for n in range(3)
-    ]  # fmt: skip
-    source = write_lines(tmp_path / "birds.jsonl", rows)
-    assert run_inside(home, "import", source, "--name", "birds").code == 0
+    common = {"text": "Birds sing.", "authors": ["Ada Lovelace"], "venue": "Journal of Birds"}
+    named = ({"doc_id": f"d{n}", "title": f"Birds {n}", "year": 2000 + n} for n in range(3))
     explorer = make_explorer(home)
+    explorer.library.add("birds", [row | common for row in named])
     notebook, lists = explorer.notebook, explorer.reading_lists
     query = Query("birds", seed="d0", aspect="method")
     notebook.add_step("walk", query)
@@ -39,13 +35,9 @@ def test_trails_are_listed_shown_and_exported(home, tmp_path):
     shown = run_inside(home, "trail", "show", "walk").stdout
     assert "Birds 1 (2001)" in shown
     assert "> sings well" in shown
-    assert run_inside(home, "trail", "export", "walk").stdout.startswith(
-        "@article{lovelace2001birds"
-    )
-    citation = run_inside(home, "trail", "export", "walk", "--format", "apa").stdout
-    assert citation.strip() == "Lovelace, A. (2001). Birds 1. Journal of Birds."
-    out = tmp_path / "out.ris"
-    assert run_inside(home, "trail", "export", "walk", "--format", "ris", "--out", out).code == 0
+    export, out = ("trail", "export", "walk"), tmp_path / "out.ris"
+    assert run_inside(home, *export).stdout.startswith("@article{lovelace2001birds")
+    assert run_inside(home, *export, "--format", "ris", "--out", out).code == 0
     assert "AU  - Lovelace, Ada" in out.read_text()
 
     unknown = run_inside(home, "trail", "show", "nobody's")
@@ -106,8 +98,7 @@ def test_an_exported_corpus_comes_back_with_all_its_fields(home, tmp_path, kind)
 
 def test_documents_are_exported_by_their_ids_in_every_form(home, tmp_path):
     rows = [{"doc_id": f"b{n}", "title": f"Birds {n}", "text": "They sing."} for n in range(3)]
-    source = write_lines(tmp_path / "some.jsonl", rows)
-    assert run_inside(home, "import", source, "--name", "some").code == 0
+    make_explorer(home).library.add("some", rows)
     ids = tmp_path / "ids.txt"
     ids.write_text("b2\nb0\n", "utf-8")
     for kind, begin in (("ris", "TY  -"), ("bibtex", "@"), ("csl-json", "["), ("apa", "Birds")):
@@ -134,7 +125,7 @@ def file(tmp_path):
     return file
 
 
-def test_a_search_keeps_to_the_documents_of_a_file_and_prints_the_filter(corpus, file):
+def test_search_and_pool_keep_to_the_documents_of_a_file(corpus, file, tmp_path):
     search = ("search", "small", "--seed", "bees-network")
     found = run_json(corpus, *search, "--within", file)
     assert {one["doc_id"] for one in found["results"]} == set(NAMED)
@@ -143,9 +134,6 @@ def test_a_search_keeps_to_the_documents_of_a_file_and_prints_the_filter(corpus,
     assert again["results"] == found["results"]
     both = run_json(corpus, *search, "--within", file, "--filter", "year>=2030")
     assert both["results"] == []
-
-
-def test_a_pool_keeps_to_them_too(corpus, file, tmp_path):
     queries = tmp_path / "queries.txt"
     queries.write_text("bees-network_method\n")
     pool = ("pool", "small", "--queries", queries, "--systems", "dense")

@@ -1,13 +1,10 @@
 """The command line with a language model: reranking, systems that need one, and the gap."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -30,8 +27,7 @@ def collection(evaluated):
 
 
 @pytest.fixture
-def home(evaluated):  # type: ignore[override]
-    """A home in which the collection is indexed."""
+def home(evaluated):
     return evaluated.home
 
 
@@ -53,7 +49,7 @@ def evaluate(home, collection, server, *options):
 
 
 def test_evaluate_reports_calls_rounds_tokens_and_failures(home, collection, server):
-    run = evaluate(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
+    run = evaluate(home, collection, server, *RERANK)
     assert run.code == 0, run.stderr
     systems = run.json["systems"]
     assert list(systems) == ["dense", "dense+pairwise"]
@@ -66,7 +62,7 @@ def test_evaluate_reports_calls_rounds_tokens_and_failures(home, collection, ser
     assert ndcg["dense+pairwise"] > ndcg["dense"]
     assert run.json["significance"][0]["systems"] == ["dense", "dense+pairwise"]
 
-    again = evaluate(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
+    again = evaluate(home, collection, server, *RERANK)
     repeated = again.json["systems"]["dense+pairwise"]
     assert (repeated["llm"]["calls"], repeated["llm"]["cached"]) == (0, llm["questions"])
     assert repeated["metrics"] == systems["dense+pairwise"]["metrics"]
@@ -150,9 +146,8 @@ def start(home, collection, server):
     """An evaluation of its own process that takes a while."""
     environment = {**os.environ, **clean_environment(home, **settings(server))}
     command = [sys.executable, "-m", "engine.cli", "evaluate", str(collection)]
-    options = ["--systems", "dense", "--sample", "1", *RERANK]
     return subprocess.Popen(
-        [*command, *options],
+        [*command, "--systems", "dense", "--sample", "1", *RERANK],
         env={k: v for k, v in environment.items() if v is not None},
         cwd=ROOT,
         text=True,
@@ -163,18 +158,9 @@ def start(home, collection, server):
     )
 
 
-def wait_for_questions(server, count):
-    wait_until(lambda: server.seen.questions >= count, what=f"{count} questions", seconds=90)
-
-
-def llm(text):
-    found: dict[str, Any] = json.loads(text)["systems"]["dense+pairwise"]["llm"]
-    return found
-
-
-def metrics(text):
-    found: dict[str, Any] = json.loads(text)["systems"]["dense+pairwise"]["metrics"]
-    return found
+def reranked(text):
+    """What an evaluation printed of the reranking."""
+    return json.loads(text)["systems"]["dense+pairwise"]
 
 
 @pytest.mark.nightly
@@ -183,15 +169,15 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
 ):
     server.behaviour.latency = 0.2
     process = start(home, collection, server)
-    wait_for_questions(server, 30)
+    wait_until(lambda: server.seen.questions >= 30, what="30 questions", seconds=90)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
-    assert llm(stdout)["stopped"] == "cancelled"
+    assert reranked(stdout)["llm"]["stopped"] == "cancelled"
     assert "Traceback" not in stderr
 
     process = start(home, collection, server)
-    wait_for_questions(server, 80)
+    wait_until(lambda: server.seen.questions >= 80, what="80 questions", seconds=90)
     process.kill()
     process.communicate()
     server.behaviour.latency = 0.0
@@ -199,10 +185,10 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     assert kept > 30
     before = server.seen.requests
     whole = evaluate(home, collection, server, *RERANK)
-    report = llm(whole.stdout)
+    report = reranked(whole.stdout)["llm"]
     assert (report["cached"], report["unanswered"]) == (kept, 0)
     assert report["calls"] == server.seen.requests - before == report["questions"] - kept
 
     forget_answers(home)
     undisturbed = evaluate(home, collection, server, *RERANK)
-    assert metrics(whole.stdout) == metrics(undisturbed.stdout)
+    assert reranked(whole.stdout)["metrics"] == reranked(undisturbed.stdout)["metrics"]

@@ -29,8 +29,7 @@ def read(part):
 
 
 def level(labels, *names):
-    nothing = np.zeros(len(names))
-    return ClusterLevel(np.array(labels, np.int32), names, np.stack([nothing] * 2, axis=1), nothing)
+    return ClusterLevel(np.array(labels, np.int32), names)
 
 
 def test_places_are_whole_numbers_and_what_has_none_is_told_apart():

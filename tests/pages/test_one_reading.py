@@ -1,7 +1,5 @@
 """One search, asked on the command line, on Explore and as a variant on Compare: one ranking."""
 
-from __future__ import annotations
-
 import importlib
 from typing import NamedTuple
 

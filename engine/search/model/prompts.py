@@ -160,7 +160,13 @@ def noting(
 
     def check(answer: Notes) -> Notes | None:
         claimed = answer.notes[: MOST_NOTES * len(texts)]
-        answer.notes = [note for note in claimed if _quotes_its_document(note, texts)]
+        answer.notes = [
+            note
+            for note in claimed
+            if 1 <= note.document <= len(texts)
+            and note.note
+            and _found(texts[note.document - 1], [note.quote])
+        ]
         answer.unfounded = len(claimed) - len(answer.notes)
         return None if answer.unfounded and not answer.notes else answer
 
@@ -173,11 +179,6 @@ def noting(
         check=check,
         shorter=halved(tokens, lambda less: noting(question, known, documents, less)),
     )
-
-
-def _quotes_its_document(note: Note, texts: Sequence[str]) -> bool:
-    known = 1 <= note.document <= len(texts) and note.note
-    return bool(known and _found(texts[note.document - 1], [note.quote]))
 
 
 def _found(text: str, claimed: Sequence[str]) -> list[str]:
@@ -208,11 +209,8 @@ class WordingAnswer(BaseModel):
 
 
 def reading_of_wording(lens: Lens, wording: str) -> Prompt[WordingAnswer]:
-    """Which aspects of a lens a free wording asks for and rules out.
-
-    A valid answer has unique known keys in the lens's order, none both wanted and ruled out, and
-    content from the wording.
-    """
+    """Which aspects of a lens a free wording asks for and rules out; a valid answer has known keys,
+    none both wanted and ruled out, and content from the wording."""
     wording = cut_text(wording.strip(), WORDING_TOKENS).text
     aspects = "\n".join(
         harmless_line(f"{aspect.key}: {aspect.name}. {aspect.definition}")

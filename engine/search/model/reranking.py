@@ -62,8 +62,7 @@ class Assignment:
     name: str  # unique in a run
     criterion: Criterion
     doc_ids: tuple[str, ...]  # in the order of the first stage
-    # loads the texts of some of them, when their turn comes
-    texts: Callable[[Sequence[str]], Mapping[str, str]]
+    texts: Callable[[Sequence[str]], Mapping[str, str]]  # loads some texts when their turn comes
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +94,7 @@ async def rerank_one(
 
 
 async def rerank_all(
-    client: Client,
-    assignments: Sequence[Assignment],
-    plan: Plan,
+    client: Client, assignments: Sequence[Assignment], plan: Plan
 ) -> list[Finished]:
     """Rerank all; earlier ones finish first, so that a budget buys whole rankings."""
     slots = asyncio.Semaphore(client.concurrency)
@@ -164,8 +161,7 @@ SAMPLE = 6  # Queries whose documents are measured where there are many
 DOCUMENTS = 12  # Documents of each of these queries that are measured
 OF_ONE = 30  # Documents that are measured where there is one query only
 KEPT = 256  # Estimates that a facade remembers, by all that they depend on
-_LIST = {"listwise": LENGTH, "tournament": BATCH}
-"""Documents per list at most."""
+_LIST = {"listwise": LENGTH, "tournament": BATCH}  # Documents per list at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +181,8 @@ def count_for_reranking(plan: Plan, sizes: Sequence[int]) -> Counted:
     """What reranking asks; ``sizes`` are the documents of each ranking."""
     depths = [min(plan.depth, size) for size in sizes]
     each = [estimate(plan.mode, depth, TOP) for depth in depths if depth > 0]
-    return plan.mode, Estimate(
-        rounds=sum(one.rounds for one in each),
-        exact=all(one.exact for one in each),
-        calls=sum(one.calls for one in each),
-    )
+    rounds, calls = sum(one.rounds for one in each), sum(one.calls for one in each)
+    return plan.mode, Estimate(rounds=rounds, calls=calls, exact=all(one.exact for one in each))
 
 
 def count_for_system(system: str, sizes: Sequence[int]) -> Counted:
@@ -224,10 +217,7 @@ def estimate_cost(
 
 
 def estimate_ranking(
-    plan: Plan | None,
-    system: str,
-    assignment: Assignment,
-    known: Estimator,
+    plan: Plan | None, system: str, assignment: Assignment, known: Estimator
 ) -> Estimate:
     """What one ranking costs; tokens only where a model is connected."""
     total = len(assignment.doc_ids)

@@ -34,7 +34,6 @@ class SystemRanking:
     ranking: RankedDocuments
     unanswered: int = 0  # questions without an answer
     queries: tuple[str, ...] = ()  # used instead of the seed, in order
-    notes: tuple[str, ...] = ()  # of the model, in order
 
 
 ModelSystem = Callable[[Client, Searcher, Request, Criterion], Awaitable[SystemRanking]]
@@ -55,12 +54,10 @@ async def rewrite(
 async def multi_hop(
     client: Client, searcher: Searcher, request: Request, criterion: Criterion
 ) -> SystemRanking:
-    """Four hops of 25 documents: the first is searched for by a rewording of the query, each other
-    by the question in the last notes.
+    """Four hops of 25 documents, less in small contexts: the first is searched for by a rewording
+    of the query, each other by the question in the last notes, or further down without a new one.
 
-    Order: documents with notes, by hop; others that were read; then the seed's ranking. Without a
-    new question, the next hop reads further down the last ranking. Small contexts reduce the
-    documents per hop.
+    Order: documents with notes, by hop; others that were read; then the seed's ranking.
     """
     read: dict[str, None] = {}  # read, selected: ordered sets of doc_ids
     selected: dict[str, None] = {}
@@ -87,7 +84,7 @@ async def multi_hop(
             ranking = _dense_by(searcher, request, answer.next_query)
     rows = distinct([searcher.corpus.rows([*selected, *read]), own.rows])
     order = RankedDocuments(own.corpus_ids, rows, np.arange(len(rows), 0.0, -1.0))
-    return SystemRanking(order, unanswered, tuple(queries), tuple(notes))
+    return SystemRanking(order, unanswered, tuple(queries))
 
 
 def room(wish: str, context: int | None) -> tuple[int, int]:

@@ -47,13 +47,11 @@ NEIGHBOUR_SHARE = 0.35
 """What the scores of a document's neighbours count for, from steer 1/3 on; below, in proportion.
 
 Measured on CSFCube's open half at steer 0.5 (``tools/fit/aspect.py``)."""
-BLOCK = 512
-"""Documents whose neighbours are looked for together."""
+BLOCK = 512  # Documents whose neighbours are looked for together
 TELLING = 0.8
 """Idf from which a token is compared: half the pairs, and nDCG@20 and p-MRR on CSFCube's open
 half differ by at most 0.005."""
-GAP = 1e-6
-"""Score that sets the rest apart: an equal one would be a tie, and ties go by doc_id."""
+GAP = 1e-6  # Score that sets the rest apart: an equal one would be a tie, and ties go by doc_id
 
 
 class Neighbours(NamedTuple):
@@ -91,10 +89,8 @@ def combined(signals: Mapping[str, FloatArray], weights: Mapping[str, float]) ->
 
 
 def convex(values: FloatArray) -> FloatArray:
-    """Standardised ``exp(0.6 clip(z, -3, 4))``: high values count for more.
-
-    Between 0.6 and 1 nDCG@20 on CSFCube's open half changes little; 0 is no change.
-    """
+    """Standardised ``exp(0.6 clip(z, -3, 4))``: high values count for more. Between 0.6 and 1
+    nDCG@20 on CSFCube's open half changes little; 0 is no change."""
     return standardised(np.exp(CONVEXITY * np.clip(standardised(values), -3.0, 4.0)))
 
 
@@ -112,12 +108,8 @@ def joined(
 
 
 def find_neighbours(space: FloatArray) -> Neighbours | None:
-    """Most alike candidates in the aspect; None for a single candidate.
-
-    Args:
-        space: (n, d) whose inner products are the cosines of the aspects; zeros for a document
-            without the aspect, which has no neighbours.
-    """
+    """Most alike candidates in the aspect, None for a single one; inner products of ``space``
+    (n, d) are cosines. A document without the aspect, with zeros, has no neighbours."""
     count = min(NEIGHBOURS, len(space) - 1)
     if count < 1:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -60,6 +61,9 @@ class System(Protocol):
         ...
 
 
+Rank = Callable[[Corpus, Request], RankedDocuments]  # As a system ranks
+
+
 class Bm25System:
     """BM25 as LanceDB computes it (k1 1.2, b 0.75, English stems, stop words removed)."""
 
@@ -91,8 +95,7 @@ class DenseSystem:
         return corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
 
 
-RANK_CONSTANT = 60
-"""The constant of the paper; damps the weight of the very first ranks."""
+RANK_CONSTANT = 60  # The constant of the paper; damps the weight of the very first ranks
 
 
 class HybridSystem:

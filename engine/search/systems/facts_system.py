@@ -12,10 +12,8 @@ from engine.numeric import distinct, standardised
 from engine.search.systems.baselines import Corpus, System, query_words
 from engine.types.documents import Fact
 
-NARROWS = 8.0
-"""Standard deviations of the topic's scores that a full answer to the facts is worth."""
-LEXICAL = 0.5
-"""Share of BM25 in the topic; the rest is dense."""
+NARROWS = 8.0  # Standard deviations of the topic's scores that a full answer to the facts is worth
+LEXICAL = 0.5  # Share of BM25 in the topic; the rest is dense
 COUNTS = 0.25
 """Weight of a sentence in focus, as a share of the highest, from which its facts count."""
 

@@ -21,8 +21,7 @@ EXACT, SAMPLE = 300, 48
 """Of more candidates, those that are scored by all tokens of the seed: the best ones by so many of
 them, from all over the seed. They hold the first 20 of all 1,000 and 99.7 % of the first 100 (24
 seeds of CSFCube's abstracts), and take 0.8 of the time."""
-CHUNK = 128
-"""Documents whose tokens are fetched together."""
+CHUNK = 128  # Documents whose tokens are fetched together
 SIMILARITIES = 500_000
 """Token pairs scored in one matrix product: 2 MB, which stay in the processor's cache."""
 MOST_TOKENS = 4_096
@@ -40,12 +39,8 @@ class TokenCosines(NamedTuple):
 
 
 def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterator[TokenCosines]:
-    """Groups of the documents with tokens, of at most :data:`SIMILARITIES` pairs.
-
-    Args:
-        query: (q, p) unit rows.
-        documents: (t_i, p) unit rows each; may be empty.
-    """
+    """Groups of the documents with tokens, of at most :data:`SIMILARITIES` pairs; query (q, p) and
+    documents (t_i, p) are unit rows."""
     filled = [i for i, tokens in enumerate(documents) if len(tokens)]
     if not len(query):
         return
@@ -67,16 +62,9 @@ def max_similarities(
     query: FloatArray, documents: Sequence[TokenArray], *, symmetric: bool = False
 ) -> FloatArray:
     """MaxSim of a query against documents (Khattab and Zaharia, SIGIR 2020, section 3.3), as a mean
-    over the query's tokens so that seeds of different length compare.
-
-    Args:
-        query: (q, p) unit rows.
-        documents: (t_i, p) unit rows each; may be empty.
-        symmetric: average with the same from the document's side.
-
-    Returns:
-        (len(documents),), -1 to 1; 0 for a document without tokens.
-    """
+    over the query's tokens so that seeds of different length compare; ``symmetric``: averaged with
+    the same from the document's side. Query (q, p) and documents (t_i, p) are unit rows, the result
+    (documents,) is -1 to 1; 0 for a document without tokens."""
     scores = np.zeros(len(documents), dtype=np.float32)
     for group in token_cosines(query, documents):
         scores[group.documents] = max_similarity(group, symmetric=symmetric)
@@ -96,22 +84,14 @@ def max_similarity(group: TokenCosines, *, symmetric: bool) -> FloatArray:
 def idf_similarity(
     group: TokenCosines, seed_idf: FloatArray, document_idf: FloatArray
 ) -> FloatArray:
-    """Idf-weighted MaxSim of whole documents in both directions.
-
-    Args:
-        seed_idf: (q,).
-        document_idf: (t,) of the group's documents, concatenated.
-
-    Returns:
-        (documents of the group,), -1 to 1; 0 where nothing has weight.
-    """
+    """Idf-weighted MaxSim of whole documents in both directions: (documents of the group,), -1 to
+    1, 0 where nothing has weight; idf (q,), and (t,) of the documents, concatenated."""
     forwards = seed_idf @ np.maximum.reduceat(group.cosines, group.starts, axis=1)
     backwards = _weighted_means(group.cosines.max(axis=0), document_idf, group.starts)
     return np.asarray((forwards / max(seed_idf.sum(), 1e-6) + backwards) / 2, dtype=np.float32)
 
 
-IN_FOCUS = 0.02
-"""Weight from which a token of the seed can be what a token of a document is like."""
+IN_FOCUS = 0.02  # Weight from which a token of the seed can be what a token of a document is like
 
 
 def aspect_similarity(
@@ -120,15 +100,8 @@ def aspect_similarity(
     documents: tuple[FloatArray, FloatArray],
 ) -> FloatArray:
     """Idf-weighted MaxSim of an aspect's tokens in both directions, each cosine times the aspect
-    weight of the other side's token.
-
-    Args:
-        seed: aspect weights (q,), 0 to 1, and idf (q,) of the seed's tokens.
-        documents: the same (t,) of the group's documents, concatenated.
-
-    Returns:
-        (documents of the group,), -1 to 1; 0 where nothing has weight.
-    """
+    weight of the other side's token: (documents of the group,), -1 to 1, 0 where nothing has
+    weight. Of either side aspect weights, 0 to 1, and idf: (q,) and (t,), concatenated."""
     (mine, my_idf), (theirs, idf) = seed, documents
     focus = mine > IN_FOCUS
     mine, my_idf, cosines = mine[focus], my_idf[focus], group.cosines[focus]

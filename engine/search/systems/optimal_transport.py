@@ -21,22 +21,18 @@ from engine.search.systems.baselines import Corpus
 
 CANDIDATES = 1000
 """Documents whose sentences are compared; larger scopes are first cut to these by vector."""
-CHUNK = 128
-"""Documents whose sentences are fetched together."""
+CHUNK = 128  # Documents whose sentences are fetched together
 MOST_SENTENCES = 500
 """Sentences of a text that take part, the first ones, or of a query those that weigh most: all
 pairs of two such texts take 2 MB; of two books whose sentences are short, 100 GB."""
-REGULARISATION = 0.05
-"""Weight of the plan's entropy: their ``geoml_blur``."""
+REGULARISATION = 0.05  # Weight of the plan's entropy: their `geoml_blur`
 TEMPERATURE = 1.0
 """Of the softmax that makes the marginals: their default. Their best model for CSFCube has
 5000, which makes all sentences equal; distances of unit vectors (0 to 2) nearly do."""
-FARTHEST = 2.0
-"""Cost of a document without sentences: the distance of opposite unit vectors."""
+FARTHEST = 2.0  # Cost of a document without sentences: the distance of opposite unit vectors
 ITERATIONS, TOLERANCE = 1000, 1e-6
 """Sinkhorn ends when no plan's marginal is off by more than this, or after so many steps."""
-PAIRS = 2_000_000
-"""Sentence pairs solved together, padding included: some 100 MB."""
+PAIRS = 2_000_000  # Sentence pairs solved together, padding included: some 100 MB
 
 Float64Array = NDArray[np.float64]
 
@@ -44,19 +40,12 @@ Float64Array = NDArray[np.float64]
 def transport_costs(
     query: FloatArray, documents: Sequence[FloatArray], weights: FloatArray | None = None
 ) -> FloatArray:
-    """Entropic transport cost between the query's sentences and each document's.
+    """Entropic transport cost (documents,), 0 (the same sentences) to 2, between the query's
+    sentences (q, d) and each document's (s_i, d): unit rows, of which zeros take no part.
 
     The sum of plan times Euclidean distance, with :data:`REGULARISATION`. A sentence's mass is the
     softmax of minus its distance to the nearest sentence of the other side, for the query times its
-    weight.
-
-    Args:
-        query: (q, d) unit rows.
-        documents: (s_i, d) unit rows each; may be empty. Rows of zeros take no part.
-        weights: (q,), not negative, 0 takes no part; None for all alike.
-
-    Returns:
-        (len(documents),), 0 (the same sentences) to 2.
+    weight (q,), not negative.
     """
     costs = np.full(len(documents), FARTHEST, dtype=np.float32)
     rows, shares = _participants(query, weights)

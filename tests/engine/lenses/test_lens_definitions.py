@@ -14,7 +14,6 @@ from engine.lenses.definitions import (
     RESEARCH,
     SHIPPED,
     choose_lens,
-    find_lens,
     lens_from_fields,
     lens_from_json,
     lens_to_json,
@@ -33,7 +32,7 @@ def aspect(number, **fields):
 
 @pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
 def test_a_shipped_lens_says_enough_of_every_aspect(lens):
-    assert find_lens(lens.key.upper()) is lens
+    assert choose_lens(f" {lens.key.upper()}") is lens
     assert 3 <= len(lens.aspects) <= 4
     assert len({a.letter for a in lens.aspects}) == len({a.key for a in lens.aspects})
     said = [lens.generic]
@@ -50,15 +49,10 @@ def test_a_shipped_lens_says_enough_of_every_aspect(lens):
 # JSON
 
 
-@pytest.mark.parametrize("lens", [*SHIPPED, lens_from_fields(OWN, "own")], ids=lambda x: x.key)
-def test_a_lens_survives_its_json(lens):
-    assert lens_from_json(lens_to_json(lens)) == lens
-
-
 def test_a_lens_stored_before_there_were_examples_is_read_and_completed():
     old = {"key": "research", "name": "Research abstracts", "aspects": []}
     names = ("key", "name", "letter", "definition", "instruction")
-    old["aspects"] = [{n: getattr(a, n) for n in names} for a in RESEARCH.aspects]  # type: ignore[assignment]
+    old["aspects"] = [{n: getattr(a, n) for n in names} for a in RESEARCH.aspects]
     assert lens_from_json(json.dumps(old)) == RESEARCH
     other = lens_from_json(json.dumps({**old, "key": "mine"}))
     assert (other.aspects[0].phrases, other.things) == ((), "documents")
@@ -91,6 +85,7 @@ def test_keys_and_letters_are_each_used_once_whatever_the_names():
 
 @pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
 def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(lens, tmp_path):
+    assert lens_from_json(lens_to_json(lens)) == lens
     for name, text in (("a.toml", lens_to_toml(lens)), ("a.json", json.dumps(asdict(lens)))):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
@@ -109,25 +104,17 @@ def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(lens, tmp
         ({"name": "X"}, "x: aspects: it is missing"),
         ({"name": "X", "aspects": [aspect(i) for i in range(9)]}, "aspects: list should have at"),
         ({"name": "X", "aspects": ["Y"]}, "x, aspect 1: an object with fields is needed"),
-        (
-            {"name": "X", "aspects": [aspect(1), aspect(1, name="aspect 1")]},
-            "x, aspect 2 (aspect 1): the name is there twice",
-        ),
+        ({"name": "X", "aspects": [aspect(1), aspect(1, name="aspect 1")]}, "(aspect 1): the name"),
         (
             {"name": "X", "aspects": [aspect(1, examples=["One.", " "])]},
-            "examples: give at least 2",
+            "give at least 2 sentences",
         ),
-        ({"name": "X", "aspects": [aspect(1, examples="One. Two.")]}, "examples: input should be"),
         ({"name": "X", "aspects": [aspect(1, definition="x" * 601)]}, "at most 600 characters"),
         ({"name": "X", "aspects": [aspect(1, definition="a\x1bb")]}, "characters that cannot be"),
-        ({"name": "X", "aspects": [aspect(1, key="Bad Key")]}, "key: it has characters that"),
         ({"name": "X", "aspects": [aspect(1), aspect(2, key="aspect")]}, "the key 'aspect'"),
         ({"name": "X", "aspects": [aspect(1, letter="X"), aspect(2, letter="x")]}, "letter 'X'"),
         ({"name": "X", "aspects": [aspect(1)], "colour": "red"}, "x: colour: there is no such"),
-        (
-            {"name": "X", "aspects": [aspect(1)], "allows_none": "yes"},
-            "allows_none: write true or false",
-        ),
+        ({"name": "X", "aspects": [aspect(1)], "allows_none": "yes"}, "none: write true or false"),
     ],
 )
 def test_a_lens_that_cannot_be_used_is_refused_with_what_and_where(fields, message):

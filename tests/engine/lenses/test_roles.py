@@ -10,7 +10,6 @@ from engine.lenses.roles import (
     WEIGHTS,
     RoleClassifier,
     chain_marginals,
-    position_features,
     role_classifier,
 )
 from tools.fit import roles as fit_roles
@@ -23,27 +22,16 @@ ABSTRACT = [
 
 
 def test_the_probabilities_of_a_sentence_sum_to_one():
-    for sentences in (ABSTRACT, ["", "?", "🐝", "x " * 5000], ["One."] * 200):
+    for sentences in (ABSTRACT, [], ["", "?", "🐝", "x " * 5000], ["One."] * 200):
         predicted = role_classifier().predict(sentences)
         assert predicted.shape == (len(sentences), 3)
         assert predicted.sum(axis=1) == pytest.approx(1.0)
         assert (predicted > 0).all()
 
 
-def test_a_text_without_sentences_has_no_roles():
-    assert role_classifier().predict([]).shape == (0, 3)
-
-
 def test_an_easy_abstract_is_read_as_a_person_would():
     predicted = role_classifier().predict(ABSTRACT).argmax(axis=1)
     assert [role_classifier().roles[i] for i in predicted] == ["background", "method", "result"]
-
-
-def test_positions_are_counted_from_both_ends():
-    first, middle, last = (position_features(i, 3) for i in range(3))
-    assert first == pytest.approx([1 / 6, 1 / 36, 1 / 216, 1, 0, 0, 0, 0.3])
-    assert middle == pytest.approx([1 / 2, 1 / 4, 1 / 8, 0, 1, 0, 1 / 6, 0.3])
-    assert last == pytest.approx([5 / 6, 25 / 36, 125 / 216, 0, 0, 1, 2 / 6, 0.3])
 
 
 def test_a_sentence_is_read_in_the_light_of_its_neighbours():
@@ -70,7 +58,6 @@ def test_the_chain_gives_the_marginals_of_all_sequences_of_roles():
 
 def test_three_in_four_of_csfcubes_labels_are_found(csfcube):
     accuracy = fit_roles.accuracy(limit=100)
-    assert accuracy is not None
     assert accuracy >= 0.75
 
 

@@ -16,3 +16,10 @@ def mapped_home(tmp_path_factory, small_home):
         make_explorer(home).maps.build("small")
 
     return made_once("mapped", tmp_path_factory, make)
+
+
+@pytest.fixture
+def mapped_copy(mapped_home, home):
+    """An explorer over a copy of that home."""
+    shutil.copytree(mapped_home, home)
+    return make_explorer(home)

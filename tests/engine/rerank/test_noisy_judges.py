@@ -47,24 +47,22 @@ class Lossy(ByUtility):
         super().__init__(utility)
         self.share = share
 
-    def lost(self, question):
-        return fraction(repr(question)) < self.share
+    def kept(self, questions, answers):
+        lost = [fraction(repr(question)) < self.share for question in questions]
+        return [None if gone else a for gone, a in zip(lost, answers, strict=True)]
 
     async def compare(self, pairs):
-        answers = await super().compare(pairs)
-        return [None if self.lost(p) else a for p, a in zip(pairs, answers, strict=True)]
+        return self.kept(pairs, await super().compare(pairs))
 
     async def grade_each(self, doc_ids):
-        answers = await super().grade_each(doc_ids)
-        return [None if self.lost(d) else a for d, a in zip(doc_ids, answers, strict=True)]
+        return self.kept(doc_ids, await super().grade_each(doc_ids))
 
     async def order(self, lists):
-        answers = await super().order(lists)
-        return [None if self.lost(x) else a for x, a in zip(lists, answers, strict=True)]
+        return self.kept(lists, await super().order(lists))
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("answer", [None, math.nan, math.inf, -1.0, 7.0, 0.5, 1.0, 0.0])
+@pytest.mark.parametrize("answer", [None, math.nan, 7.0, 0.5, 1.0, 0.0])
 def test_a_judge_that_knows_nothing_leaves_the_first_stage(mode, answer):
     """No answer, nonsense, ties everywhere, always the first shown, always the second shown."""
     lists = MODES[mode].asks == "order"

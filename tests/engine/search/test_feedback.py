@@ -7,7 +7,6 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.measures.metrics import csfcube_ndcg
-from engine.queries import query_from_json, query_id, query_to_json
 from engine.search.systems import SYSTEMS
 from engine.search.topics import sampled
 from engine.types.searches import Query
@@ -42,12 +41,6 @@ def test_every_system_ranks_what_is_like_a_liked_document_higher(explorer, syste
     assert any("Learned from 1 liked" in note for note in liked.notes)
     rejected = explorer.search(replace(query, unlike=(plain[0],), k=1000))
     assert rejected.results[-1].doc_id == plain[0]
-
-
-def test_a_query_keeps_what_it_learns_from_and_its_grades():
-    learned = replace(DEMO, like=("demo-0002",), unlike=("demo-0003", "demo-0004"))
-    assert query_from_json(query_to_json(learned)) == learned
-    assert query_id(learned) == query_id(DEMO)
 
 
 @pytest.mark.parametrize(

@@ -53,17 +53,14 @@ def test_nothing_is_loaded_for_the_meaning_of_words(small):
     assert {one.where for one in found} == {"text"}
 
 
-@pytest.mark.parametrize("words", ["", "   ", "\n"])
-def test_no_words_find_nothing(loaded, words):
-    assert loaded.find_documents("small", words) == ()
-
-
 @pytest.mark.parametrize(
     "words",
-    ['"', "bees AND (", "title:bees", "a*b?", "-bees", "~", "the", "İ bees", "🐝", "x" * 5000],
+    ["", " \n", '"', "bees AND (", "title:bees", "a*b?", "-bees", "~", "İ bees", "🐝", "x" * 5000],
 )
 def test_whatever_is_typed_is_taken_as_words(loaded, words):
-    for one in loaded.find_documents("small", words):
+    found = loaded.find_documents("small", words)
+    assert not found or words.strip()
+    for one in found:
         for text, spans in ((one.document.title, one.title_marks), (one.snippet, one.marks)):
             assert all(0 <= a < b <= len(text) for a, b in spans)
 

@@ -1,14 +1,9 @@
 """Full-text search of scripts that part no words by blanks, or that combine marks."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from tests.support import make_explorer, write_jsonl
+from tests.support import make_explorer
 
 TEXTS = {
     "zh1": "池塘里的小龙虾在冬天很少移动。",
@@ -22,11 +17,9 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def explorer(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("languages")
+    explorer = make_explorer(tmp_path_factory.mktemp("languages") / "home")
     rows = [{"doc_id": doc_id, "text": text} for doc_id, text in TEXTS.items()]
-    path: Path = write_jsonl(folder / "languages.jsonl", rows)
-    explorer = make_explorer(folder / "home")
-    explorer.library.import_documents(ImportRequest(path, "languages"))
+    explorer.library.add("languages", rows)
     return explorer
 
 

@@ -1,10 +1,10 @@
 """Transport between sentences is the cheapest way to make one document of another."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from engine.corpora.contracts import Focus, Request
 from engine.numeric import unit
@@ -15,9 +15,6 @@ from engine.search.systems.optimal_transport import (
     transport_costs,
 )
 
-if TYPE_CHECKING:
-    pass
-
 
 def rows(*values):
     return unit(np.array(values, dtype=np.float32))
@@ -27,17 +24,6 @@ def sentences(generator, count, width=24):
     """Sentences of one document: unlike each other, but about one thing."""
     about = generator.standard_normal(width)
     return unit((generator.standard_normal((count, width)) + about).astype(np.float32))
-
-
-def softmax(values):
-    powers = np.exp(values - values.max())
-    return powers / powers.sum()
-
-
-def marginals(query, document):
-    """Distances and both sides' shares, straight from the paper."""
-    distances = np.linalg.norm(query[:, None].astype(float) - document[None], axis=2)
-    return distances, softmax(-distances.min(axis=1)), softmax(-distances.min(axis=0))
 
 
 def test_two_sentences_move_to_two_by_hand():
@@ -58,7 +44,8 @@ def test_the_cost_is_that_of_pots_solver_for_one_document():
 
     generator = np.random.default_rng(4)
     query, document = sentences(generator, 6), sentences(generator, 9)
-    distances, ours, theirs = marginals(query, document)
+    distances = np.linalg.norm(query[:, None].astype(float) - document[None], axis=2)
+    ours, theirs = (softmax(-distances.min(axis=axis)) for axis in (1, 0))
     single = ot.sinkhorn(ours, theirs, distances, REGULARISATION, stopThr=1e-8, numItermax=10_000)
     expected = float((single * distances).sum())
     assert transport_costs(query, [document])[0] == pytest.approx(expected, abs=1e-5)
@@ -79,10 +66,7 @@ def test_only_sentences_with_weight_take_part():
     cost = transport_costs(query, [document], weights)[0]
     pair = transport_costs(query[[1, 3]], [document], weights[[1, 3]])[0]
     assert cost == pytest.approx(pair, abs=1e-5)
-    one = np.eye(5, dtype=np.float32)[1]
-    alone = transport_costs(query, [document], one)[0]
-    assert alone == pytest.approx(transport_costs(query[1:2], [document])[0], abs=1e-5)
-    assert cost != pytest.approx(alone, abs=1e-5)
+    assert cost != pytest.approx(transport_costs(query, [document])[0], abs=1e-5)
 
 
 def test_what_has_no_sentences_is_farthest():

@@ -26,17 +26,8 @@ TEXT = "We count birds. Models see 50% of them & more."
 SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "csl-data.json").read_text("utf-8"))
 
 
-def document(
-    title="A title",
-    authors=("Ada Lovelace",),
-    year=1843,
-    *,
-    doc_id="d1",
-    url=None,
-    text=TEXT,
-    **metadata,
-):
-    return Document(doc_id, title, text, (), year, authors, url, metadata)
+def document(title="A title", authors=("Ada Lovelace",), year=1843, *, url=None, **metadata):
+    return Document("d1", title, TEXT, (), year, authors, url, metadata)
 
 
 def kept(*documents, note=""):
@@ -54,12 +45,10 @@ TITLES = [
     "One { that is never closed",
     "And } one that is never opened",
     "BERT, mRNA and the iPhone: pre-training GPT-4's heirs",
-    "Étude über größere Łódź, Ελληνικά, 漢字 and 🌱",
-    "“Quotes”, ‘more’ – dashes — and dots…",
+    "Étude über größere Łódź, Ελληνικά, 漢字 and 🌱; “quotes” – dashes…",
     "ER  - is no end of a record",
     "@article{is, no = {entry}}",
     "Title with a\u2028line separator and a\ttab",
-    "The long one " + "of words and more words " * 8,
 ]
 AUTHORS = [
     ("Ada Lovelace", "Ludwig van Beethoven", "José María de la Cruz"),
@@ -100,9 +89,7 @@ def test_what_citations_need_is_imported_and_exported_again(tmp_path, name, writ
     given = [{"id": f"d{n}", **item, **common, "abstract": TEXT} for n, item in enumerate(CITED)]
 
     def imported(file, content):
-        read = read_back(tmp_path, file, content)
-        own = [(d.doc_id, d.title, d.text, (), d.year, d.authors, d.url, d.metadata) for d in read]
-        return kept(*(Document(*fields) for fields in own))
+        return [one for read in read_back(tmp_path, file, content) for one in again(read)]
 
     def cited(read):
         without = ("id", "genre")  # BibTeX has a kind of thesis
@@ -135,6 +122,10 @@ def test_what_is_exported_is_read_back_the_same(tmp_path, name, write):
     assert found[-1].url in (wanted[-1].url, "https://example.org/a_b?x=1&y=%7B2%7D")
 
 
+def again(read):
+    return kept(document(read.title, read.authors, read.year, url=read.url, **read.metadata))
+
+
 def test_references_of_a_database_keep_their_names_pages_and_keywords(tmp_path):
     table = (
         "Authors,Title,Year,Source title,Volume,Issue,Page start,Page end,Author Keywords,DOI,"
@@ -142,19 +133,15 @@ def test_references_of_a_database_keep_their_names_pages_and_keywords(tmp_path):
         "Ponds,4,2,1,9,soil; rain,10.1000/X\\_1,We dig.\n"
     )
     (read,) = read_back(tmp_path, "a.csv", table)
-    one = kept(document(read.title, read.authors, read.year, url=read.url, **read.metadata))
+    one = again(read)
     (item,) = csl_items(one)
     assert item["id"] == "liu2026soil"
     names = ("container-title", "volume", "issue", "page", "keyword", "DOI")
     values = ("Digital Ponds", "4", "2", "1-9", "soil; rain", "10.1000/x_1")
     assert tuple(item[name] for name in names) == values
     assert "AU  - Liu, F.\nAU  - Sa-Ambo, J. M.\nAU  - van der Berg, J.-P.\n" in to_ris(one)
-    assert (
-        "author = {Liu, F. and Sa-Ambo, J. M. and van der Berg, J.-P. and O'Neil, P.}"
-        in to_bibtex(one)
-    )
-    names = "Liu, F., Sa-Ambo, J. M., van der Berg, J.-P., & O’Neil, P. (2026). Soil and rain."
-    assert names in to_citations(one, "apa")
+    names = "author = {Liu, F. and Sa-Ambo, J. M. and van der Berg, J.-P. and O'Neil, P.}"
+    assert names in to_bibtex(one)
 
 
 def test_family_names_of_several_words_and_organisations_stay_whole(tmp_path):
@@ -166,15 +153,13 @@ def test_family_names_of_several_words_and_organisations_stay_whole(tmp_path):
         ("a.ris", record, ["Garcia Lopez", "Lee"]),
     ):
         (read,) = read_back(tmp_path, name, content)
-        one = kept(document(read.title, read.authors, read.year, **read.metadata))
+        one = again(read)
         (item,) = csl_items(one)
         found = [person.get("family") or person["literal"] for person in item["author"]]
         assert found == families
-        (again,) = read_back(tmp_path, "b.bib", to_bibtex(one))
-        assert (again.authors, again.metadata.get("family names")) == (
-            read.authors,
-            read.metadata["family names"],
-        )
+        (other,) = read_back(tmp_path, "b.bib", to_bibtex(one))
+        assert other.authors == read.authors
+        assert other.metadata["family names"] == read.metadata["family names"]
     assert "AU  - Garcia Lopez, M.\n" in to_ris(one)
 
 
@@ -188,7 +173,6 @@ def test_family_names_of_several_words_and_organisations_stay_whole(tmp_path):
          "article", "JOUR")),
         ({"venue": "arXiv"}, "article", "misc", "UNPB"),
         ({"booktitle": "A book", "type": "incollection"}, "chapter", "incollection", "CHAP"),
-        ({"type": "phdthesis", "school": "Princeton"}, "thesis", "phdthesis", "THES"),
         ({"type": "mastersthesis", "school": "MIT"}, "thesis", "mastersthesis", "THES"),
         ({"type": "techreport", "institution": "NASA"}, "report", "techreport", "RPRT"),
         ({"type_of_reference": "BOOK", "publisher": "MIT Press"}, "book", "book", "BOOK"),
@@ -253,19 +237,10 @@ def test_citations_are_formatted_by_their_style():
     apa = to_citations(one, "apa")
     assert "Lovelace, A. (1843). Notes on the engine. Journal of Engines, 3, 1–9." in apa
     assert "World Health Organization. (n.d.). World health." in apa
-    assert "Lovelace, Ada. 1843. “Notes on the Engine.” Journal of Engines 3: 1–9." in to_citations(
-        one, "chicago"
-    )
-    assert "[1] A. Lovelace, “Notes on the engine,” Journal of Engines, vol. 3" in to_citations(
-        one, "ieee"
-    )
     page = to_citations(one, "apa", page=True)
     assert "<em>Journal of Engines</em>, <em>3</em>, 1–9." in page
     for style in CITATION_STYLES:
         assert "Notes on the" in to_citations(one, style).replace("\n", " "), style
-
-
-def test_a_title_makes_no_markup_in_a_citation():
     one = kept(document("[x](http://e.org) <script>a</script> *b* @c", url="javascript:alert(1)"))
     text, page = to_citations(one, "apa"), to_citations(one, "apa", page=True)
     assert "[x](http://e.org) <script>a</script> *b* @c" in text
@@ -273,21 +248,16 @@ def test_a_title_makes_no_markup_in_a_citation():
     assert 'href="javascript' not in page
 
 
+def as_html(markdown):
+    return pypandoc.convert_text(markdown, "html", format="gfm", extra_args=["--wrap=none"])
+
+
 def test_titles_and_notes_make_no_link_html_or_list_in_markdown():
     hostile = "1. [x](http://evil.org) ![i](a) <b>b</b> www.evil.org https://evil.org `c` &amp; *d*"
     search = Query("papers", text=hostile, instruction=hostile)
-    one = [
-        KeptDocument(
-            "papers",
-            document(hostile, (hostile,), url="https://example.org/a)b"),
-            f"- {hostile}",
-            (hostile,),
-            search,
-            (hostile, f"1. {hostile}"),
-        )
-    ]
-    made = export_kept("markdown", one, {}, [search])
-    html = pypandoc.convert_text(made, "html", format="gfm", extra_args=["--wrap=none"])
+    paper = document(hostile, (hostile,), url="https://example.org/a)b")
+    about = (f"- {hostile}", (hostile,), search, (hostile, f"1. {hostile}"))
+    html = as_html(export_kept("markdown", [KeptDocument("papers", paper, *about)], {}, [search]))
     assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/a)b"]
     for tag in ("<img", "<b>", "<code", "<em"):
         assert tag not in html
@@ -297,16 +267,14 @@ def test_titles_and_notes_make_no_link_html_or_list_in_markdown():
 
 @pytest.mark.parametrize(
     "address",
-    ["https://e.org/a> <b>x</b>", "https://e.org/a}, note = {x", "https://e.org/\\input{x}",
-     'https://e.org/"a`b|c^d', "https://e.org/\u202egpj.exe"],
-)  # fmt: skip
+    ["https://e.org/a> <b>x</b>", "https://e.org/a}, note = {x", 'https://e.org/"a`b|c^d\u202eg'],
+)
 def test_an_address_ends_neither_its_link_nor_its_field(address, tmp_path):
     one = kept(document("A title", url=address))
     (found,) = read_back(tmp_path, "a.bib", to_bibtex(one))
     assert "note" not in found.metadata
     assert re.fullmatch(r"[!-;=?-Z\[\]_a-z~]*", found.url or "")
-    made = export_kept("markdown", one, {})
-    html = pypandoc.convert_text(made, "html", format="gfm", extra_args=["--wrap=none"])
+    html = as_html(export_kept("markdown", one, {}))
     assert "<b>" not in html
     assert all(re.fullmatch(r"[!-~]*", link) for link in re.findall(r'href="([^"]*)"', html))
 
@@ -316,9 +284,8 @@ def test_no_field_of_a_document_forges_a_field_of_its_record(tmp_path):
     command = r"\href{javascript:alert(1)}{y}}, url = {javascript:alert(1)"
     for words in (forged, command):
         fields = ("journal", "volume", "pages", "publisher", "language", "keywords", "doi")
-        hostile = document(
-            words, (words,), doc_id=words, url=words, text=words, **dict.fromkeys(fields, words)
-        )
+        known = dict.fromkeys(fields, words)
+        hostile = Document(words, words, words, (), 1843, (words,), words, known)
         ris = to_ris(kept(hostile, note=words))
         assert re.findall(r"(?m)^(TY|ER) ", ris) == ["TY", "ER"]
         bibtex = to_bibtex(kept(hostile, note=words))

@@ -6,14 +6,13 @@ import pytest
 
 from engine.corpora.scenario_store import embed
 from engine.errors import BadInputError
-from engine.types.corpora import ImportRequest
 from engine.types.scenarios import COMPONENTS, ScenarioRequest
 from engine.types.searches import Query
 from tests.fakes.model_answers import IMPLIED, MODEL, writes_scenarios
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
+from tests.support import make_explorer
 
 FERRIES = "A timetable of ferries: when may a ferry leave, and how late can it be?"
 
@@ -58,7 +57,6 @@ def test_a_document_is_found_by_what_it_only_implies_and_the_result_says_why(pro
 
     first = profiled.search(Query("small", text=FERRIES, system="scenario")).results[0]
     need, why = IMPLIED["Tides by sensor"]
-    assert first.scenario is not None
     assert (first.scenario.scenario.need, first.scenario.scenario.explanation) == (need, why)
     assert first.scenario.scenario.generated
     assert first.evidence, "and the passages are shown as ever"
@@ -70,7 +68,6 @@ def test_the_score_is_the_weighted_sum_of_document_and_best_scenario(profiled):
     own = {r.doc_id: r.score for r in dense.results}
     for result in found.results:
         match = result.scenario
-        assert match is not None
         expected = 0.7 * own[result.doc_id] + 0.3 * match.score
         assert result.score == pytest.approx(expected, abs=2e-3)
     scores = [r.score for r in found.results]
@@ -86,9 +83,8 @@ def test_the_weight_can_be_set_and_holds_from_the_next_search(profiled):
     assert all(r.scenario and r.score == pytest.approx(r.scenario.score) for r in found.results)
 
 
-@pytest.mark.parametrize("component", [COMPONENTS[0], COMPONENTS[-1]])
-def test_each_component_can_be_embedded_without_asking_again(profiled, writer, encoder, component):
-    asked = writer.seen.questions
+def test_another_component_can_be_embedded_without_asking_again(profiled, writer, encoder):
+    asked, component = writer.seen.questions, COMPONENTS[-1]
     request = ScenarioRequest("small", "generated", component)
     estimate = profiled.scenarios.estimate(request)
     report = profiled.scenarios.run(request)
@@ -98,7 +94,6 @@ def test_each_component_can_be_embedded_without_asking_again(profiled, writer, e
     assert (state.component, state.other_components) == (component, 0)
     query = profiled.searcher("small").encode_text(FERRIES).vector
     for result in profiled.search(Query("small", text=FERRIES, system="scenario")).results[:3]:
-        assert result.scenario is not None
         [vector] = embed([result.scenario.scenario], component, encoder)
         assert result.scenario.component == component
         assert result.scenario.score == pytest.approx(float(vector @ query), abs=2e-3)
@@ -126,7 +121,6 @@ def test_searches_see_at_once_what_is_written_and_removed(small_copy):
     query = Query("small", seed="bees-network", system="scenario")
     small_copy.scenarios.run(ScenarioRequest("small", "extractive"))
     first = small_copy.search(query).results[0]
-    assert first.scenario is not None
     assert not first.scenario.scenario.generated
     small_copy.scenarios.remove("small")
     with pytest.raises(BadInputError):
@@ -135,30 +129,22 @@ def test_searches_see_at_once_what_is_written_and_removed(small_copy):
     assert small_copy.search(query).results[0].scenario == first.scenario
 
 
-def test_a_changed_document_is_not_found_by_its_old_scenarios(profiled, tmp_path):
-    rows = [
-        {"doc_id": d["doc_id"], "title": d["title"], "text": "Hens lay fewer eggs in winter."}
-        if d["doc_id"] == "tides-sensor"
-        else d
-        for d in DOCUMENTS
-    ]
-    source = write_jsonl(tmp_path / "changed.jsonl", rows)
-    profiled.library.import_documents(ImportRequest(source, "small"))
+def test_a_changed_document_is_not_found_by_its_old_scenarios(profiled):
+    changed = {"doc_id": "tides-sensor", "text": "Hens lay fewer eggs in winter."}
+    profiled.library.add("small", [changed])
     found = profiled.search(Query("small", text=FERRIES, system="scenario", k=40))
-    [changed] = [r for r in found.results if r.doc_id == "tides-sensor"]
-    assert changed.scenario is None
-    assert changed.rank > 1
+    [one] = [r for r in found.results if r.doc_id == "tides-sensor"]
+    assert one.scenario is None
+    assert one.rank > 1
 
 
 def test_scenarios_that_do_not_fit_into_memory_rank_alike(profiled_home, writer):
     inside = connected(profiled_home, writer)
     outside = connected(profiled_home, writer, resident_megabytes=0)
-    for query in (
-        Query("small", text=FERRIES, system="scenario"),
-        Query("small", seed="bees-network", system="scenario"),
-    ):
-        a, b = inside.search(query).results, outside.search(query).results
-        assert [r.doc_id for r in a] == [r.doc_id for r in b]
-        assert [r.scenario and r.scenario.scenario for r in a] == [
-            r.scenario and r.scenario.scenario for r in b
-        ]
+    for asked in ({"text": FERRIES}, {"seed": "bees-network"}):
+        query = Query("small", system="scenario", **asked)
+        a, b = (
+            [(r.doc_id, r.scenario and r.scenario.scenario) for r in explorer.search(query).results]
+            for explorer in (inside, outside)
+        )
+        assert a == b

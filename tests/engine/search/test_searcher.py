@@ -10,7 +10,6 @@ import engine.search.systems.aspect_system
 from engine.collections.readers import read_collection
 from engine.config import DEMO as DEMO_FOLDER
 from engine.errors import BadInputError, UnknownNameError
-from engine.lenses.definitions import RESEARCH
 from engine.search.systems import SYSTEMS
 from engine.types.limits import LONGEST_INSTRUCTION, PASTED_CHARS
 from engine.types.searches import Query
@@ -48,26 +47,20 @@ def test_evidence_quotes_the_stored_texts_exactly(explorer, system, aspect):
 
 
 def test_marked_words_lie_within_their_passages(explorer):
-    marks = 0
-    for seed in ("demo-0001", "demo-0100", "demo-0200"):
-        found = explorer.search(replace(DEMO, seed=seed))
-        for result in found.results:
-            for e in result.evidence:
-                assert len(e.seed_marks) == len(e.doc_marks) <= 6
-                assert_words(found.seed.text, e.seed_span, e.seed_marks)
-                assert_words(result.document.text, e.doc_span, e.doc_marks)
-                marks += len(e.seed_marks)
-    assert marks > 20
-
-
-def assert_words(text, span, marks):
-    assert list(marks) == sorted(set(marks))
-    for start, end in marks:
-        assert span[0] <= start < end <= span[1]
-        word = text[start:end]
-        assert re.fullmatch(r"\w+|\d+([.,]\d+)+", word)
-        assert len(word) > 1
-        assert word.lower() not in {"the", "and", "of", "is"}
+    found, words = explorer.search(DEMO), []
+    for result in found.results:
+        for e in result.evidence:
+            assert len(e.seed_marks) == len(e.doc_marks) <= 6
+            for text, span, marks in (
+                (found.seed.text, e.seed_span, e.seed_marks),
+                (result.document.text, e.doc_span, e.doc_marks),
+            ):
+                assert list(marks) == sorted(set(marks))
+                assert all(span[0] <= start < end <= span[1] for start, end in marks)
+                words += [text[start:end] for start, end in marks]
+    assert len(words) > 20
+    assert all(re.fullmatch(r"\w\w+|\d+([.,]\d+)+", word) for word in words)
+    assert {word.lower() for word in words}.isdisjoint({"the", "and", "of", "is"})
 
 
 def test_under_an_aspect_the_best_evidence_is_of_that_aspect(explorer):
@@ -129,25 +122,21 @@ def test_rank_change_is_the_difference_to_the_search_at_steer_0(small, monkeypat
     assert found.instruction_following
 
 
-def test_at_steer_0_nothing_moves(small, monkeypatch):
+@pytest.mark.parametrize(
+    ("changes", "change", "following"),
+    [
+        ({"steer": 0.0}, 0, 0.0),
+        *(({"system": name}, 0, 0.0) for name in ("bm25", "dense", "late-interaction", "hybrid")),
+        ({"aspect": None}, None, None),
+    ],
+    ids=str,
+)
+def test_where_the_aspect_has_no_say_nothing_moves(small, monkeypatch, changes, change, following):
     monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 4)
-    found = small.search(replace(BEES, steer=0.0))
-    assert {r.rank_change for r in found.results} == {0}
-    assert found.instruction_following == 0.0
-
-
-@pytest.mark.parametrize("system", ["bm25", "dense", "late-interaction", "hybrid"])
-def test_a_system_that_ignores_the_aspect_is_shown_as_insensitive(small, system):
-    found = small.search(replace(BEES, system=system))
-    assert {r.rank_change for r in found.results} == {0}
-    assert found.instruction_following == 0.0
-
-
-def test_without_an_aspect_there_is_nothing_to_obey(small):
-    found = small.search(replace(BEES, aspect=None))
-    assert found.instruction_following is None
-    assert {r.rank_change for r in found.results} == {None}
-    assert found.weights == ()
+    found = small.search(replace(BEES, **changes))
+    assert {r.rank_change for r in found.results} == {change}
+    assert found.instruction_following == following
+    assert bool(found.weights) == (change is not None)
 
 
 def test_a_seed_without_a_sentence_of_the_aspect_is_ranked_as_a_whole_and_says_so(small):
@@ -198,14 +187,6 @@ def test_an_instruction_shifts_weight_among_the_sentences_of_the_aspect(explorer
     assert ids(worded) != ids(plain)
 
 
-def test_a_wording_without_an_aspect_is_read_for_one(explorer):
-    wording = RESEARCH.aspects[2].definition
-    found = explorer.search(replace(DEMO, aspect=None, instruction=wording))
-    assert sum(found.weights) == pytest.approx(1.0)
-    assert int(np.argmax(found.weights)) in (4, 5, 6), "the seed's result sentences"
-    assert found.instruction_following is not None
-
-
 @pytest.mark.parametrize("sentence", range(3))
 def test_one_sentence_may_be_the_focus(small, sentence):
     found = small.search(replace(BEES, aspect=None, focus=(sentence,), steer=1.0))
@@ -236,14 +217,11 @@ def test_pages_follow_each_other_without_a_gap(explorer, system):
     assert [r.rank for r in whole.results] == list(range(1, 41))
 
 
-def test_a_page_beyond_the_end_is_empty_and_still_says_how_many_there_are(small):
+def test_a_page_says_how_many_there_are_and_what_the_ranking_leaves_out(small):
     beyond = small.search(replace(BEES, offset=39))
     assert (beyond.results, beyond.total, beyond.corpus_size) == ((), 39, 40)
+    assert not beyond.truncated
     assert len(small.search(replace(BEES, offset=30, k=20)).results) == 9
-
-
-def test_what_a_ranking_leaves_out_is_said(small):
-    assert not small.search(BEES).truncated
     lexical = small.search(replace(BEES, system="bm25"))
     assert lexical.truncated
     assert lexical.total < 39
@@ -259,10 +237,8 @@ def test_what_a_ranking_leaves_out_is_said(small):
         ({"system": "bm52"}, ("'bm52'", "bm25, dense, late-interaction, hybrid, aspect")),
         ({"seed": "nobody"}, ("'nobody'", "'small'")),
         ({"k": 0}, ("0", "at least 1")),
-        ({"k": -3}, ("-3", "at least 1")),
         ({"offset": -1}, ("-1", "0")),
         ({"steer": 1.01}, ("1.01", "0 to 1")),
-        ({"steer": -0.1}, ("-0.1", "0 to 1")),
         ({"steer": float("nan")}, ("nan", "0 to 1")),
         ({"text": "Bees."}, ("one seed", "doc_id or a text")),
         ({"seed": None}, ("one seed", "doc_id or a text")),
@@ -284,12 +260,7 @@ def test_what_cannot_be_asked_is_refused_with_what_can(small, changes, said):
         assert part.lower() in str(caught.value).lower()
 
 
-def test_a_corpus_that_is_not_there_is_refused_with_those_that_are(small):
-    with pytest.raises(UnknownNameError, match=r"no corpus 'smal'.*Known: small"):
-        small.search(replace(BEES, corpus="smal"))
-
-
-def test_a_fresh_home_says_that_nothing_is_imported_yet(fresh):
-    with pytest.raises(UnknownNameError, match="None is imported yet"):
-        fresh.search(BEES)
-    assert fresh.library.corpora() == []
+def test_a_corpus_that_is_not_there_is_refused_with_those_that_are(small, fresh):
+    for explorer, says in ((small, r"no corpus 'smal'.*Known: small"), (fresh, "None is imported")):
+        with pytest.raises(UnknownNameError, match=says):
+            explorer.search(replace(BEES, corpus="smal"))

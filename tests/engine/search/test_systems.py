@@ -1,7 +1,5 @@
 """What a ranking promises, whichever system made it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +11,7 @@ from engine.corpora.contracts import ScoredDocument
 from engine.errors import UnknownNameError
 from engine.numeric import standardised, unit
 from engine.queries import parse_filter
-from engine.search.systems import SYSTEMS, find_system
+from engine.search.systems import SYSTEMS
 from engine.search.systems.aspect_system import (
     convex,
     find_neighbours,
@@ -36,7 +34,7 @@ SEEDS = ("bees-network", "no-method", "emoji", "long")
 
 
 def ranked(small, **query):
-    found = small.search(Query("small", k=100, **query))  # type: ignore[arg-type]
+    found = small.search(Query("small", k=100, **query))
     return [ScoredDocument(r.doc_id, r.score) for r in found.results]
 
 
@@ -98,9 +96,7 @@ def test_years_are_bounds_and_a_document_without_one_is_out(small, system):
         ("venue=x", []),
         ("venue=%", []),
         ("venue=acta minor", []),
-        ("author=Ada", []),
         ("year>=9999", []),
-        ("year<=0", []),
     ],
 )  # fmt: skip
 def test_a_value_is_compared_as_a_whole_and_is_never_code(small, system, text, wanted):
@@ -121,11 +117,9 @@ def test_a_field_that_the_corpus_does_not_have_is_named_with_those_it_has(small,
     )
 
 
-@pytest.mark.parametrize("system", ["bm25", "dense"])
-def test_one_of_several_values_is_enough(small, system):
-    words = " ".join(d.get("title", "") for d in DOCUMENTS)
+def test_one_of_several_values_is_enough(small):
     filters = (parse_filter("venue=Parva|x' OR '1'='1|nowhere"), parse_filter("year=2010|2012"))
-    found = ids(small, text=words, system=system, filters=filters)
+    found = ids(small, seed="bees-network", system="dense", filters=filters)
     wanted = {
         d["doc_id"]
         for d in DOCUMENTS
@@ -137,23 +131,13 @@ def test_one_of_several_values_is_enough(small, system):
 
 @every_system
 def test_a_scope_of_one_document_is_ranked(small, system):
-    (found,) = ranked(
-        small,
-        seed="bees-network",
-        aspect="method",
-        system=system,
-        filters=(parse_filter("year=2021"),),
-    )
+    asked = {"seed": "bees-network", "aspect": "method", "filters": (parse_filter("year=2021"),)}
+    (found,) = ranked(small, system=system, **asked)
     assert found.doc_id == "bees-network-again"
     assert np.isfinite(found.score)
 
 
 # The systems one by one
-
-
-def test_an_unknown_system_is_refused_with_those_that_exist():
-    with pytest.raises(UnknownNameError, match=r"no system 'bm52'.*bm25, dense"):
-        find_system("bm52")
 
 
 def test_maxsim_by_hand():
@@ -221,9 +205,7 @@ def test_scores_lean_on_those_that_are_alike_in_the_aspect():
 
 
 def test_high_values_of_a_signal_are_pulled_apart():
-    values = np.array([0, 1, 2, 3, 4], np.float32)
-    steps = np.diff(convex(values))
-    assert (np.diff(steps) > 0).all()
+    assert (np.diff(convex(np.arange(5, dtype=np.float32)), 2) > 0).all()
     assert convex(np.ones(3, np.float32)).tolist() == [0, 0, 0]
 
 
@@ -245,13 +227,9 @@ def test_the_first_documents_of_late_interaction_are_scored_by_all_tokens_of_the
     assert found.doc_ids != whole.doc_ids, "the last ones are ranked by some of the tokens"
 
 
-def test_symmetric_late_interaction_is_the_mean_of_both_directions(small):
-    corpus = small.library.open("small")
-    mine, theirs = corpus.seed("plain").tokens, corpus.seed("twin-a").tokens
-    cosine = mine @ theirs.T
-    expected = (cosine.max(axis=1).mean() + cosine.max(axis=0).mean()) / 2
-    found = dict(ranked(small, seed="plain", system="late-interaction", symmetric=True))
-    assert found["twin-a"] == pytest.approx(float(expected), abs=1e-5)
+def test_late_interaction_may_score_both_directions(small):
+    asked = {"seed": "plain", "system": "late-interaction"}
+    assert ranked(small, **asked) != ranked(small, symmetric=True, **asked)
 
 
 def test_token_signals_weigh_each_token_by_idf_and_aspect_in_both_directions():
@@ -290,13 +268,9 @@ def test_of_a_long_text_the_most_telling_tokens_are_compared():
     assert not told_by(idf[:5]).any()
 
 
-def test_bm25_prefers_the_rarer_shared_word_and_stems(small):
+def test_a_bm25_query_keeps_stems_and_the_most_frequent_words_of_a_very_long_seed(small):
     assert ids(small, text="potter", system="bm25") == ["plain"]
-    assert ids(small, text="the of and", system="bm25") == [], "stop words find nothing"
-    assert ids(small, text="🐝", system="bm25") == []
-
-
-def test_a_bm25_query_keeps_the_most_frequent_words_of_a_very_long_seed():
+    assert ids(small, text="the of and 🐝", system="bm25") == [], "stop words find nothing"
     many = " ".join(f"word{n}" for n in range(2 * MOST_WORDS))
     kept = query_words("", f"{many} rare rare").split()
     assert len(kept) == MOST_WORDS
