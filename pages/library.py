@@ -20,7 +20,7 @@ with error_boundary():
 
     dim("Import papers and other documents, and manage the corpora they make up.")
     st.header("Add documents", anchor=False)
-    add_documents(explorer, {info.name: info for info in corpora})
+    add_documents(explorer)
     jobs_section(explorer)
 
     st.header("Your corpora", anchor=False)

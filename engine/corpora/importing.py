@@ -575,8 +575,7 @@ def _checked_apart(request: ImportRequest, lens: Lens, most: int) -> CheckReport
     is_one = path.suffix.lower() == ".parquet" and request.source_format == "auto"
     if not (is_one or request.source_format == "parquet"):
         return None
-    chosen = (request.source_format, request.mapping, lens, most, request.repairs)
-    return previews.check(previews.Reading(existing(path), *chosen))
+    return previews.check(replace(request, source=existing(path), lens=lens), most)
 
 
 def _together(first: ImportReport, second: ImportReport) -> ImportReport:

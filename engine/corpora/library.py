@@ -24,7 +24,6 @@ from engine.ingest import previews
 from engine.ingest.documents import citation_fields
 from engine.ingest.files import ENCODINGS
 from engine.ingest.formats import FORMATS
-from engine.ingest.previews import Reading
 from engine.ingest.tables import DELIMITERS
 from engine.jobs.imports import ImportJobs
 from engine.lenses import definitions as lenses
@@ -252,26 +251,14 @@ class Library(ForPerson):
         return self._importable(self.person, path)
 
     @leads_only
-    def preview(
-        self,
-        path: Path,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        repairs: Repairs = NO_REPAIRS,
-    ) -> Preview:
+    def preview(self, request: ImportRequest) -> Preview:
         """The first rows of a source, and how they would be read."""
-        return previews.preview(self._reading(path, source_format, mapping, repairs))
+        return previews.preview(*self._of_file(request))
 
     @leads_only
-    def examine(
-        self,
-        path: Path,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        repairs: Repairs = NO_REPAIRS,
-    ) -> CheckReport:
+    def examine(self, request: ImportRequest) -> CheckReport:
         """The faults of a whole source; nothing is written."""
-        return previews.examine(self._reading(path, source_format, mapping, repairs))
+        return previews.examine(*self._of_file(request))
 
     @leads_only
     def save_upload(self, name: str, content: bytes) -> Path:
@@ -284,23 +271,13 @@ class Library(ForPerson):
         return uploads.save_papers(self._home, files)
 
     @leads_only
-    def start_import(
-        self,
-        source: Path | ServiceQueries | NamedDataset,
-        name: str,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        lens: Lens | None = None,
-        owner: str = "",
-        repairs: Repairs = NO_REPAIRS,
-    ) -> ImportJob:
+    def start_import(self, request: ImportRequest, owner: str = "") -> ImportJob:
         """Import in another process; see :class:`engine.jobs.imports.ImportJobs`."""
+        source, name = request.source, self.stored_name(request.name)
         if isinstance(source, Path):
             source = self.importable(source)
-        name = self.stored_name(name)
-        chosen = lens or self._own_lens_of(name)
-        request = ImportRequest(source, name, source_format, mapping, lens=chosen, repairs=repairs)
-        return self.jobs.start(request, owner)
+        lens = request.lens or self._own_lens_of(name)
+        return self.jobs.start(replace(request, source=source, name=name, lens=lens), owner)
 
     @leads_only
     def add_demo(self) -> None:
@@ -334,7 +311,7 @@ class Library(ForPerson):
     @leads_only
     def update(self, name: str, owner: str = "") -> ImportJob:
         """Import what is new at the services of a corpus, in another process."""
-        return self.start_import(self.sources_to_update(name), name, owner=owner)
+        return self.start_import(ImportRequest(self.sources_to_update(name), name), owner)
 
     @leads_only
     def datasets(self) -> tuple[str, ...]:
@@ -439,12 +416,12 @@ class Library(ForPerson):
         roots = (self._home.uploads, DEMO, *self._settings.import_roots)
         return check_source(person, path, roots)
 
-    def _reading(
-        self, path: Path, source_format: str, mapping: Mapped | None, repairs: Repairs
-    ) -> Reading:
-        most = self._settings.max_document_chars
-        _check_repairs(self.person, repairs)
-        return Reading(self.importable(path), source_format, mapping, RESEARCH, most, repairs)
+    def _of_file(self, request: ImportRequest) -> tuple[ImportRequest, int]:
+        """A request to read a file that this person may read, and the most characters of a text."""
+        _check_repairs(self.person, request.repairs)
+        source = self.importable(Path(str(request.source)))
+        request = replace(request, source=source, lens=request.lens or RESEARCH)
+        return request, self._settings.max_document_chars
 
     # -- changing the lens -------------------------------------------------------------
 

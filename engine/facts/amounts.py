@@ -125,12 +125,9 @@ def find_amounts(text: str) -> tuple[Fact, ...]:
     [('15 EUR', ('CD',), False), ('30 EUR', ('LP',), True)]
     """
     numbers = find_numbers(text)
-    if not numbers:
-        return ()
     quantities = find_quantities(text, numbers)
-    if not quantities:
-        return ()
-    return tuple(sorted(_Reading(text, numbers, quantities).facts(), key=lambda fact: fact.span))
+    facts = _Reading(text, numbers, quantities).facts() if quantities else ()
+    return tuple(sorted(facts, key=lambda fact: fact.span))
 
 
 class _Reading:
@@ -170,7 +167,7 @@ class _Reading:
                 self._loose.append(_stated(event, STEP))
             else:
                 self._state(event)
-        self._link_pending()
+        self._change_own()
         self._solve()
         chosen = self._chosen()
         yield from self._loose
@@ -256,7 +253,7 @@ class _Reading:
         if _OF_THOSE.search(self._text, max(0, first - 8), first):
             return  # "3 of 5 boxes"
         total = before[-1].value * quantity.low
-        how = f"{self._text[slice(*before[-1].span)]} at {_words(quantity)} each"
+        how = f"{self._text[slice(*before[-1].span)]} at {quantity.text} each"
         whole = _fact(total, total, quantity.unit, (first, end), NAMED, how, quantity.span)
         self._add(thing, whole)
 
@@ -267,7 +264,7 @@ class _Reading:
             return
         factor, span = change
         value = quantity.low / factor
-        how = f"before it '{self._text[slice(*span)].strip()}', to {_words(quantity)}"
+        how = f"before it '{self._text[slice(*span)].strip()}', to {quantity.text}"
         earlier = _fact(value, value, quantity.unit, span, UNNAMED, how, quantity.span)
         self._add(thing, earlier)
 
@@ -351,13 +348,10 @@ class _Reading:
         spans = [span for span in self._choices if span[1] <= before]
         return self._things.named(spans[-1]) if spans else None
 
-    def _link_pending(self) -> None:
-        """A relation whose object came later, or that changes the subject's own amount."""
+    def _change_own(self) -> None:
+        """A relation without an object, which changes the subject's own amount."""
         for relation, subject, now in self._pending:
-            others = [thing for thing in self._amounts if thing is not subject]
-            if len(others) == 1 and subject not in self._amounts:
-                self._links.append(Link(relation, subject, others[0], UNNAMED))
-            elif now and not others and subject in self._amounts:
+            if now and list(self._amounts) == [subject]:
                 own = pick(self._amounts[subject], relation)
                 changed = self._derive(own, relation, "it", STEP) if own else None
                 if changed:
@@ -453,7 +447,3 @@ class _Reading:
         )
         told = dict.fromkeys(name for name in names if name.lower() not in LISTS["self"] | {""})
         return tuple(sorted(told, key=len, reverse=True)[:3])
-
-
-def _words(quantity: Quantity) -> str:
-    return format_amount(quantity.low, quantity.high, quantity.unit)

@@ -259,12 +259,10 @@ class Resolver:
         self.candidates = Candidates(every)
         self.chosen = Candidates(_apart(self.candidates.all))
         self.days = [
-            (candidate.span, period)
+            (candidate.span, candidate.days)
             for part in self.parts
             for candidate in self.chosen.beginning(*part.span)
-            if candidate.kind == "stated"
-            and not _inside(candidate.span, part.time_span)
-            and (period := _alone(candidate))
+            if candidate.days and not _inside(candidate.span, part.time_span)
         ]
         self.calendar = Calendar(text, self.days)
 
@@ -323,9 +321,8 @@ class Resolver:
     def _one(
         self, candidate: Candidate, anchor: Anchor | None, last: Anchor | None
     ) -> Resolved | None:
-        if candidate.kind == "stated":
-            period = _alone(candidate)
-            return Resolved(candidate.span, period, None, candidate.confidence) if period else None
+        if candidate.days:
+            return Resolved(candidate.span, candidate.days, None, candidate.confidence)
         if candidate.kind == "offset":
             return self._offset(candidate, anchor, last)
         if candidate.kind == "weekday" and self._is_moved(candidate):
@@ -495,11 +492,6 @@ class Resolver:
 def _anchor_at(span: Span, period: Period) -> Anchor:
     """Return days that the text names as an anchor of what follows."""
     return Anchor(period.low, period.high, span, in_words(period), period.grain, kind="text")
-
-
-def _alone(candidate: Candidate) -> Period | None:
-    """Return the days of what needs no anchor."""
-    return candidate.resolve(Anchor(date.min, date.min, None, ""))
 
 
 def _apart(candidates: list[Candidate]) -> list[Candidate]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
-from engine.facts.stated_dates import MONTH, WEEKDAY, Stated, find_days
+from engine.facts.periods import Candidate
+from engine.facts.stated_dates import MONTH, WEEKDAY, find_days
 from engine.types.documents import Span
 
 DATE = (
@@ -84,10 +85,10 @@ class Message:
     time_span: Span | None
 
 
-Days = Mapping[int, Stated]  # Where a date begins -> the date
+Days = Mapping[int, Candidate]  # Where a date begins -> the date
 
 
-def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, ...]:
+def messages(text: str, days: Sequence[Candidate] | None = None) -> tuple[Message, ...]:
     """The messages of a text, at least one, in order.
 
     `days`: the text's dates, by `find_days`, where they are known already.
@@ -111,7 +112,7 @@ def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, 
     )
 
 
-def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[Message]:
+def _heads(text: str, days: Sequence[Candidate] | None) -> Iterator[Message]:
     """Messages that end with their headers; lines of one header are taken together."""
     stated = None if days is None else {day.span[0]: day for day in days}
     today: date | None = None
@@ -208,9 +209,9 @@ def _name(words: str | None) -> str:
 def _time(text: str, span: Span, stated: Days) -> datetime | None:
     """The time at ``span``, where it has one reading."""
     for day in (stated[at] for at in range(*span) if at in stated):
-        if day.span[1] <= span[1] and day.low and day.low == day.high:
+        if day.span[1] <= span[1] and day.days and day.days.low == day.days.high:
             clock = _clock(text[day.span[1] : span[1]]) or _clock(text[span[0] : day.span[0]])
-            return datetime.combine(day.low, clock or time())
+            return datetime.combine(day.days.low, clock or time())
     return None
 
 

@@ -242,11 +242,17 @@ class Candidate:
     resolve: Callable[[Anchor], Period | None]
     confidence: float = 1.0  # 0 to 1
     tail: int = 0  # for an offset, where the words of that date or event begin
+    days: Period | None = None  # of what is stated
 
 
 def stated(span: Span, period: Period, confidence: float = 1.0) -> Candidate:
     """Return the candidate for days that are given in full."""
-    return Candidate(span, "stated", lambda _: period, confidence)
+    return Candidate(span, "stated", lambda _: period, confidence, days=period)
+
+
+def stated_days(span: Span, low: date, high: date, confidence: float = 1.0) -> Candidate:
+    """Return the candidate for a day, or for a stretch of days."""
+    return stated(span, Period(low, high, "day" if low == high else "range"), confidence)
 
 
 class Candidates:

@@ -259,15 +259,15 @@ class _Reading:
         if between not in {", ", " (", ", in ", " in "} and between.strip(" ,") != "":
             return None
         wider = after.places[0]
-        for place in mention.places:
-            if place.kind == "country" or place.country != wider.country:
-                continue
-            if wider.kind == "region" and place.region and place.region != wider.region:
-                continue
-            if wider.kind == "region" and not place.region:
-                return replace(place, region=wider.region)
-            return place
-        return None
+        fits = (
+            place
+            for place in mention.places
+            if place.kind != "country"
+            and place.country == wider.country
+            and (not wider.region or place.region in ("", wider.region))
+        )
+        place = next(fits, None)
+        return replace(place, region=wider.region) if place and wider.region else place
 
     def _evidence(self, mention: _Mention) -> float:
         """How sure the words around make it that a place is meant at all; 0 for not."""

@@ -10,9 +10,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from functools import partial
 
 from dateutil.easter import easter
 
@@ -22,7 +20,6 @@ from engine.facts.periods import (
     WEEKDAYS,
     Anchor,
     Candidate,
-    Grain,
     Period,
     containing,
     day_of,
@@ -33,6 +30,7 @@ from engine.facts.periods import (
     quarter,
     season,
     stated,
+    stated_days,
     table,
     week_of,
     weekday_of,
@@ -103,44 +101,29 @@ NO_DATE_BEFORE = re.compile(
 """What makes of the digits behind it a version, a price or a telephone number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A date as a text states it."""
-
-    span: Span  # where
-    low: date | None = None  # low, high: the first and last day; None where the year lacks
-    high: date | None = None
-    # month, day, last_day: what is known of a date without a year; 0 where it is not
-    month: int = 0
-    day: int = 0
-    last_day: int = 0
-    weekday: int | None = None  # 0 (Monday) to 6 when one is named, else None
-    confidence: float = 1.0  # 0 to 1
-
-
-def find_days(text: str) -> tuple[Stated, ...]:
+def find_days(text: str) -> tuple[Candidate, ...]:
     """Find the dates of days (and of ranges within a month) that ``text`` states.
 
-    In order of their place, never overlapping; those without a year have `low` None.
+    In order of their place, never overlapping; those without a year are "partial".
 
-    >>> [stated.low for stated in find_days("Paid 13/04/2005, shipped 05/05/05 and 03/04/05.")]
+    >>> [day.days.low for day in find_days("Paid 13/04/2005, shipped 05/05/05 and 03/04/05.")]
     [datetime.date(2005, 4, 13), datetime.date(2005, 5, 5), datetime.date(2005, 4, 3)]
     """
-    days: list[Stated] = []
+    days: list[Candidate] = []
     if any(map(str.isdigit, text)):
         days.extend(_numbered(text))
         days.extend(_worded(text))
-    return tuple(sorted(days, key=lambda stated: stated.span))
+    return tuple(sorted(days, key=lambda day: day.span))
 
 
-def _numbered(text: str) -> Iterator[Stated]:
+def _numbered(text: str) -> Iterator[Candidate]:
     numeric = []
     for figures in FIGURES.finditer(text):
         if NO_DATE_BEFORE.search(text, max(0, figures.start() - 10), figures.start()):
             continue
         match = ISO.match(text, figures.start())
-        if match and (stated := _iso(match)):
-            yield stated
+        if match and (day := _iso(match)):
+            yield day
         elif match := NUMERIC.match(text, figures.start()):
             before = WEEKDAY_BEFORE.search(text, max(0, match.start() - 12), match.start())
             numeric.append((match, before))
@@ -151,20 +134,20 @@ def _numbered(text: str) -> Iterator[Stated]:
             monday = week_of(int(match["y"]), int(match["w"]))
             low = monday and monday + timedelta(days=int(match["d"] or 1) - 1)
             if low:
-                yield Stated(match.span(), low, low if match["d"] else low + timedelta(days=6))
+                yield stated_days(match.span(), low, low if match["d"] else low + timedelta(days=6))
     if "年" in text or "년" in text:
         for match in EAST_ASIAN.finditer(text):
-            if match["d"] and (stated := _iso(match)):
-                yield stated
+            if match["d"] and (day := _iso(match)):
+                yield day
             elif not match["d"] and day_of(int(match["y"]), int(match["m"]), 1):
-                yield Stated(match.span(), *month_days(int(match["y"]), int(match["m"])))
+                yield stated_days(match.span(), *month_days(int(match["y"]), int(match["m"])))
     if numeric:
         yield from _numeric(numeric)
 
 
-def _iso(match: re.Match[str]) -> Stated | None:
+def _iso(match: re.Match[str]) -> Candidate | None:
     that = day_of(int(match["y"]), int(match["m"]), int(match["d"]))
-    return Stated(match.span(), that, that) if that and that.year >= 1000 else None
+    return stated_days(match.span(), that, that) if that and that.year >= 1000 else None
 
 
 def _readings(match: re.Match[str], weekday: int | None) -> dict[str, date]:
@@ -185,24 +168,24 @@ def _readings(match: re.Match[str], weekday: int | None) -> dict[str, date]:
     return agreeing or readings
 
 
-def _numeric(figures: list[tuple[re.Match[str], re.Match[str] | None]]) -> Iterator[Stated]:
+def _numeric(figures: list[tuple[re.Match[str], re.Match[str] | None]]) -> Iterator[Candidate]:
     """Read dates in figures; those that have one reading settle the order for the others."""
     read = []
     for match, before in figures:
         weekday = weekday_of(before["weekday"]) if before else None
-        read.append((match, before, weekday, _readings(match, weekday)))
+        read.append((match, before, _readings(match, weekday)))
     certain = {next(iter(orders)) for *_, orders in read if len(orders) == 1}
-    for match, before, weekday, orders in read:
+    for match, before, orders in read:
         days, confidence = set(orders.values()), 0.97
         if len(days) > 1 and len(certain) == 1:
             days, confidence = {orders[order] for order in certain if order in orders}, 0.9
         if len(days) == 1:
             that = days.pop()
             span = (before.start() if before else match.start(), match.end())
-            yield Stated(span, that, that, weekday=weekday, confidence=confidence)
+            yield stated_days(span, that, that, confidence)
 
 
-def _worded(text: str) -> Iterator[Stated]:
+def _worded(text: str) -> Iterator[Candidate]:
     end = 0
     for month in MONTH_WORD.finditer(text):
         if month.start() < end:
@@ -211,40 +194,34 @@ def _worded(text: str) -> Iterator[Stated]:
         match = WORDED.search(text, *reach)
         if match and match.start() <= month.start():
             end = match.end()
-            if not ANCIENT.match(text, end) and (stated := _read_words(match)):
-                yield from _apart(text, match, stated)
+            if not ANCIENT.match(text, end):
+                yield from _read_words(text, match)
 
 
-def _apart(text: str, match: re.Match[str], both: Stated) -> Iterator[Stated]:
-    """Yield a stretch of days as it is, and two days joined by "and" as two."""
-    link, last = ("l1", "d2") if match["d1"] else ("l2", "d4")
-    if "and" not in (match[link] or "") or BETWEEN.search(
-        text, max(0, match.start() - 14), match.start()
-    ):
-        yield both
-        return
-    first, second = (both.span[0], match.start(link)), (match.start(last), both.span[1])
-    yield replace(both, span=first, high=both.low, last_day=both.day)
-    yield replace(both, span=second, low=both.high, day=both.last_day, weekday=None)
-
-
-def _read_words(match: re.Match[str]) -> Stated | None:
+def _read_words(text: str, match: re.Match[str]) -> Iterator[Candidate]:
+    """Yield a day, a stretch of days, or two days that are joined by "and"."""
     name = match["m1"] or match["m2"]
     year, short = match["y1"] or match["y2"], match["s1"] or match["s2"]
     if name[0].islower() and name.lower() in AMBIGUOUS_MONTHS and not year:
-        return None
-    first = match["d1"] or match["d3"]
-    last = match["d2"] or match["d4"] or first
-    month, low_day, high_day = month_of(name), *(int(d.rstrip("sthndr")) for d in (first, last))
-    weekday = weekday_of(match["weekday"]) if match["weekday"] else None
+        return
+    first, link, last = ("d1", "l1", "d2") if match["d1"] else ("d3", "l2", "d4")
     number = int(year) if year else full_year(int(short)) if short else 2024  # a leap year
-    low, high = day_of(number, month, low_day), day_of(number, month, high_day)
+    days = [int(d.rstrip("sthndr")) for d in (match[first], match[last] or match[first])]
+    low, high = (day_of(number, month_of(name), day) for day in days)
     if low is None or high is None or high < low or number < 1000:
-        return None
-    if year or short:
-        agrees = weekday is None or low.weekday() == weekday
-        return Stated(match.span(), low, high, weekday=weekday, confidence=1.0 if agrees else 0.6)
-    return Stated(match.span(), month=month, day=low_day, last_day=high_day, weekday=weekday)
+        return
+    weekday = weekday_of(match["weekday"]) if match["weekday"] else None
+    begin, end = match.span()
+    parts = [((begin, end), low, high, weekday)]
+    if "and" in (match[link] or "") and not BETWEEN.search(text, max(0, begin - 14), begin):
+        one, other = (begin, match.start(link)), (match.start(last), end)
+        parts = [(one, low, low, weekday), (other, high, high, None)]
+    for span, one_low, one_high, named in parts:
+        if year or short:
+            agrees = weekday is None or low.weekday() == weekday
+            yield stated_days(span, one_low, one_high, 1.0 if agrees else 0.6)
+        else:
+            yield _yearless(span, one_low.month, one_low.day, one_high.day, named)
 
 
 AMBIGUOUS_MONTHS = frozenset({"may", "march", "mar", "dec", "jan", "jun", "sep", "oct"})
@@ -309,14 +286,9 @@ FESTIVAL = re.compile(
 )
 
 
-def find_stated(text: str, days: Sequence[Stated], words: frozenset[str]) -> Iterator[Candidate]:
+def find_stated(text: str, days: Sequence[Candidate], words: frozenset[str]) -> Iterator[Candidate]:
     """Yield what ``text`` states with its year, and days that lack only that."""
-    for written in days:
-        if written.low and written.high:
-            grain: Grain = "day" if written.low == written.high else "range"
-            yield stated(written.span, Period(written.low, written.high, grain), written.confidence)
-        else:
-            yield Candidate(written.span, "partial", partial(_nearest_day, written), 0.93)
+    yield from days
     yield from _festivals(text)
     if not _has_year(text, days):
         return
@@ -329,14 +301,14 @@ def find_stated(text: str, days: Sequence[Stated], words: frozenset[str]) -> Ite
 YEAR_FIGURES = re.compile(r"(?<!\d)\d{4}(?!\d{2})|['’]\d\d\b|\d\dth")
 
 
-def _has_year(text: str, days: Sequence[Stated]) -> bool:
+def _has_year(text: str, days: Sequence[Candidate]) -> bool:
     """Return whether ``text`` has figures that may be a year (or century) outside ``days``."""
     places = iter(days)
     place = next(places, None)
     for match in YEAR_FIGURES.finditer(text):
         while place and place.span[1] <= match.start():
             place = next(places, None)
-        if place is None or match.start() < place.span[0] or not place.low:
+        if place is None or match.start() < place.span[0] or not place.days:
             return True
     return False
 
@@ -356,18 +328,23 @@ def nearest_year(month: int, day: int, anchor: date, tense: int) -> tuple[date, 
     return days[0], 0.9 if distance <= 120 else 0.7
 
 
-def _nearest_day(written: Stated, anchor: Anchor) -> Period | None:
-    if written.weekday is not None:
-        for shift in (0, -1, 1, -2, 2):
-            low = day_of(anchor.low.year + shift, written.month, written.day)
-            if low and low.weekday() == written.weekday:
-                return one_day(low)
-        return None
-    near = nearest_year(written.month, written.day, anchor.low, anchor.tense)
-    high = near and day_of(near[0].year, written.month, written.last_day)
-    if near is None or high is None:
-        return None
-    return Period(near[0], high, "day" if high == near[0] else "range", near[1])
+def _yearless(
+    span: Span, month: int, day: int, last: int, weekday: int | None = None, sure: float = 0.93
+) -> Candidate:
+    """Return the candidate for days without a year, and the weekday of the first if it is named."""
+
+    def nearest(anchor: Anchor) -> Period | None:
+        if weekday is not None:
+            years = (anchor.low.year + shift for shift in (0, -1, 1, -2, 2))
+            days = (day_of(year, month, day) for year in years)
+            return next((one_day(d) for d in days if d and d.weekday() == weekday), None)
+        near = nearest_year(month, day, anchor.low, anchor.tense)
+        high = near and day_of(near[0].year, month, last)
+        if near is None or high is None:
+            return None
+        return Period(near[0], high, "day" if high == near[0] else "range", near[1])
+
+    return Candidate(span, "partial", nearest, sure)
 
 
 def _festivals(text: str) -> Iterator[Candidate]:
@@ -376,8 +353,8 @@ def _festivals(text: str) -> Iterator[Candidate]:
         if match["y"]:
             yield stated(match.span(), one_day(_festival(name, int(match["y"]))))
         elif name not in EASTER:
-            written = Stated(match.span(), None, None, *FESTIVALS[name], FESTIVALS[name][1])
-            yield Candidate(match.span(), "partial", partial(_nearest_day, written), 0.85)
+            month, day = FESTIVALS[name]
+            yield _yearless(match.span(), month, day, day, sure=0.85)
 
 
 def _festival(name: str, year: int) -> date:

@@ -52,6 +52,11 @@ class Quantity:
         """What it measures."""
         return dimension_of(self.unit)
 
+    @property
+    def text(self) -> str:
+        """The amount for people."""
+        return format_amount(self.low, self.high, self.unit)
+
 
 _POUND_KG = 0.45359237
 _BEFORE = re.compile(
@@ -118,17 +123,14 @@ def find_quantities(text: str, numbers: tuple[Number, ...] | None = None) -> tup
     quantities: list[Quantity] = []
     bare: Number | None = None
     for number in find_numbers(text) if numbers is None else numbers:
-        quantity = None if number.ordinal else _quantity(text, number)
-        between = _symbol_range(text, bare, number) if bare and not number.ordinal else None
-        if between:
-            quantities.append(between)
-            bare = None
-            continue
-        if quantity is None:
-            bare = None if number.ordinal else number
-            continue
-        quantities.append(_with_range(text, quantity, number, bare, quantities))
-        bare = None
+        found = None
+        if not number.ordinal:
+            found = _symbol_range(text, bare, number) if bare else None
+            if found is None and (quantity := _quantity(text, number)):
+                found = _with_range(text, quantity, number, bare, quantities)
+        if found:
+            quantities.append(found)
+        bare = None if found or number.ordinal else number
     return tuple(_joined(text, quantities))
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
@@ -56,26 +56,17 @@ COLUMNS = 1_000  # that can be chosen as fields; those beyond are metadata
 PREVIEW_ROWS = 5  # shown of a file before it is imported
 
 Refuse = Callable[[FaultKind, BadInputError], object]
-"""Called with a row that nothing was chosen for; it raises, or the row is left out."""
-
-
-def raise_at_once(_: FaultKind, error: BadInputError) -> None:
-    """A :data:`Refuse` that ends the reading at the first fault."""
-    raise error
-
-
-def pass_over(_: FaultKind, __: BadInputError) -> None:
-    """A :data:`Refuse` that leaves such rows out."""
+"""Called with a row that nothing was chosen for, which is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One reading of a source. `refuse`: called with rows that nothing was chosen for."""
+    """One reading of a source. `refuse`: None to raise the error of the first such row."""
 
     source: Source
-    notes: Notes
-    max_chars: int | None
-    refuse: Refuse
+    notes: Notes = field(default_factory=Notes)
+    max_chars: int | None = None
+    refuse: Refuse | None = None
 
     def documents(self, rows: Iterable[Row] | None = None) -> Iterator[SourceDocument]:
         """The documents of all rows, or of some, in their order, repeated ones included."""
@@ -93,7 +84,7 @@ class _Reading:
                     notes.left_out(fault, row.where, error, file=source.source_format.files)
                 else:
                     notes.refused(fault)
-                    self.refuse(fault, error)
+                    self._refuse(fault, error)
 
     def unique(self) -> Iterator[SourceDocument]:
         """Documents, each once: repeats are left out, merged or renamed, and noted. Keeps two
@@ -125,7 +116,12 @@ class _Reading:
                 notes.add({"kept_first"}, document.where)
             else:
                 notes.refused("duplicate")
-                self.refuse("duplicate", self._conflict(document))
+                self._refuse("duplicate", self._conflict(document))
+
+    def _refuse(self, fault: FaultKind, error: BadInputError) -> None:
+        if self.refuse is None:
+            raise error
+        self.refuse(fault, error)
 
     def _merged(self, wanted: Callable[[str], object]) -> Iterator[SourceDocument]:
         """Documents of which those with one id that is ``wanted`` are joined."""
@@ -160,7 +156,7 @@ class _Reading:
 
     def _again(self) -> Iterator[SourceDocument]:
         """Another reading, in which nothing is noted or refused."""
-        return replace(self, notes=Notes(), refuse=pass_over).documents()
+        return replace(self, notes=Notes(), refuse=lambda *_: None).documents()
 
     def _conflict(self, document: SourceDocument) -> BadInputError:
         # The first one is looked up only now: remembering all rows would cost memory.
@@ -173,18 +169,18 @@ class _Reading:
 
 
 def _check_length(document: SourceDocument, max_chars: int | None) -> None:
-    for field, words, most in (
+    for name, words, most in (
         ("title", document.title, TITLE_CHARS),
         ("id", document.doc_id, ID_CHARS),
         ("text", document.text, max_chars),
     ):
         if most is not None and len(words) > most:
             split = "Split it into several documents, or raise SEEDLENS_MAX_DOCUMENT_CHARS."
-            other = f"Shorten it, or choose the column that holds the {field}."
+            other = f"Shorten it, or choose the column that holds the {name}."
             raise BadInputError(
-                f"{document.where}: the {field} has {len(words):,} characters,"
+                f"{document.where}: the {name} has {len(words):,} characters,"
                 f" more than the {most:,} allowed.",
-                split if field == "text" else other,
+                split if name == "text" else other,
             )
 
 
@@ -236,7 +232,7 @@ class Source(RowFormat):
         return self.source_format.name
 
     def __iter__(self) -> Iterator[SourceDocument]:
-        return _Reading(self, Notes(), None, raise_at_once).documents()
+        return _Reading(self).documents()
 
     def makes(self, doc_id: str) -> bool:
         """Whether an id is one that rows without id are given: a number, or the name of their file.
@@ -342,19 +338,18 @@ def preview(
     path: Path | str,
     source_format: str = "auto",
     mapping: Mapped | None = None,
-    rows: int = PREVIEW_ROWS,
     *,
     lens: Lens,
     repairs: Repairs = NO_REPAIRS,
     max_chars: int | None = None,
 ) -> Preview:
-    """The first ``rows`` rows as they are and as documents; bad rows become ``problems``."""
+    """The first rows as they are and as documents; bad rows become ``problems``."""
     source = open_source(path, source_format, mapping, lens=lens, repairs=repairs)
     shown: list[Row] = []
     problems: list[str] = []
     end: list[str] = []
     try:
-        shown.extend(islice(source.rows(), rows))
+        shown.extend(islice(source.rows(), PREVIEW_ROWS))
     except BadInputError as error:  # reading on is impossible
         end.append(str(error))
     reading = _Reading(source, Notes(), max_chars, lambda _, error: problems.append(str(error)))
@@ -432,7 +427,7 @@ def check(source: Source, max_chars: int) -> CheckReport:
     return report
 
 
-def examine(source: Source, max_chars: int, refuse: Refuse = pass_over) -> CheckReport:
+def examine(source: Source, max_chars: int, refuse: Refuse = lambda *_: None) -> CheckReport:
     """Read everything once; rows that nothing was chosen for are counted. Keeps two 16-byte digests
     per document, nothing else."""
     notes = Notes()
@@ -442,7 +437,7 @@ def examine(source: Source, max_chars: int, refuse: Refuse = pass_over) -> Check
         documents += 1
         characters += len(document.text)
         abstracts += document.text != document.title
-        lacking -= {field for field in lacking if getattr(document, field)}
+        lacking -= {name for name in lacking if getattr(document, name)}
     faults = notes.faults()
     if not documents and not faults:
         raise no_documents(source)
@@ -460,7 +455,7 @@ def unique_documents(
     source: Source,
     notes: Notes | None = None,
     max_chars: int | None = None,
-    refuse: Refuse = raise_at_once,
+    refuse: Refuse | None = None,
 ) -> Iterator[SourceDocument]:
     """The documents of a source, each once; exact repeats are left out and counted in ``notes``."""
     return _Reading(source, notes or Notes(), max_chars, refuse).unique()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -16,20 +16,18 @@ from engine.text import counted, size
 from engine.types.corpora import (
     DEFAULT_DOCUMENTS,
     CheckReport,
-    CorpusInfo,
     Fault,
     FaultKind,
     Found,
+    ImportRequest,
     NamedDataset,
     PdfParts,
     Preview,
     Repairs,
-    ServiceInfo,
     ServiceQueries,
     ServiceQuery,
 )
 from engine.types.documents import SourceDocument
-from engine.types.lenses import Lens
 from engine.types.limits import PASTED_CHARS, SERVICE_DOCUMENTS
 from pages._common.kit import (
     Html,
@@ -70,81 +68,76 @@ INTO, NEW = "library_into", ""
 """Key of the box with the corpus that documents are added to, and its choice of a new one."""
 
 
-@dataclass(frozen=True)
-class Naming:
-    """What the name of a corpus depends on."""
+def _import_box(
+    explorer: Explorer,
+    request: ImportRequest,
+    key: str,
+    chosen: tuple[str, ...],
+    emptied: Mapping[str, object],
+    typed_for: str,
+    *,
+    label: str = "Import",
+    ready: bool = True,
+) -> None:
+    """The corpus that documents go to, the button that starts an import, and the lens of a new
+    corpus.
 
-    explorer: Explorer
-    corpora: Mapping[str, CorpusInfo]
-
-    def start(
-        self,
-        suggested: str,
-        source: str,
-        key: str,
-        start: Callable[[str, Lens], object],
-        chosen: tuple[str, ...],
-        *,
-        label: str = "Import",
-        ready: bool = True,
-    ) -> None:
-        """The corpus that documents go to, the button that starts an import, and the lens of a new
-        corpus.
-
-        Args:
-            source: what is typed holds for that.
-            start: gets name and lens.
-            chosen: keys of the other widgets that it goes by; see :func:`as_drawn`.
-            ready: whether there is something to import.
-        """
-        library = self.explorer.library
-        names = {NEW: "New corpus", **{name: info.title for name, info in self.corpora.items()}}
-        if st.session_state.get(INTO) not in names:  # it was deleted
-            st.session_state[INTO] = NEW
-        with line(align="bottom"):
-            name = select("Add to", names, INTO, persist_state="session", width=240)
-            if name == NEW:
-                typed = st.text_input(
-                    "Corpus name",
-                    library.suggest_name(suggested),
-                    key=f"library_name_{source}",
-                    live="300ms",
-                    persist_state="session",
-                    width=300,
-                )
-                name = library.stored_name(" ".join(typed.split()))
-            place = st.empty()
-        lenses = {lens.key: lens for lens in library.lenses}
-        if known := self.corpora.get(name):  # it keeps its own
-            lens = known.lens
-            facts(
-                f"Adds to {known.title} ({counted(known.documents, 'document')}). Documents with "
-                "the same ID are updated and keep fields that the source lacks."
+    Args:
+        request: with the name that is suggested for a new corpus.
+        chosen: keys of the widgets that it goes by; see :func:`as_drawn`.
+        emptied: state of the form afterwards, which says that this import is under way.
+        typed_for: what a name that is typed holds for.
+        ready: whether there is something to import.
+    """
+    library = explorer.library
+    corpora = {info.name: info for info in library.corpora()}
+    names = {NEW: "New corpus", **{name: info.title for name, info in corpora.items()}}
+    if st.session_state.get(INTO) not in names:  # it was deleted
+        st.session_state[INTO] = NEW
+    with line(align="bottom"):
+        name = select("Add to", names, INTO, persist_state="session", width=240)
+        if name == NEW:
+            typed = st.text_input(
+                "Corpus name",
+                library.suggest_name(request.name),
+                key=f"library_name_{typed_for}",
+                live="300ms",
+                persist_state="session",
+                width=300,
             )
-        else:
-            try:
-                library.check_name(name)
-            except SeedLensError as error:
-                show_error(error)
-                ready = False
-            if name in library.deleted():
-                was = library.titles()[name]
-                note(f"A corpus {was} was deleted.", "This permanently replaces it.")
-            with fold("Lens", "library_new_fold", opened=False):
-                words = "Aspects that documents can be similar in. Can be changed and edited later."
-                look: Any = {"persist_state": "session", "help": words, "width": 420}
-                called = {key: lens.name for key, lens in lenses.items()}
-                lens = lenses[select("Lens", called, "library_new_lens", **look)]
-                for aspect in lens.aspects:
-                    st.text(f"{aspect.letter} · {aspect.name}: {aspect.definition}")
+            name = library.stored_name(" ".join(typed.split()))
+        place = st.empty()
+    if known := corpora.get(name):  # it keeps its own
+        lens = known.lens
+        facts(
+            f"Adds to {known.title} ({counted(known.documents, 'document')}). Documents with "
+            "the same ID are updated and keep fields that the source lacks."
+        )
+    else:
+        try:
+            library.check_name(name)
+        except SeedLensError as error:
+            show_error(error)
+            ready = False
+        if name in library.deleted():
+            was = library.titles()[name]
+            note(f"A corpus {was} was deleted.", "This permanently replaces it.")
+        with fold("Lens", "library_new_fold", opened=False):
+            words = "Aspects that documents can be similar in. Can be changed and edited later."
+            look: Any = {"persist_state": "session", "help": words, "width": 420}
+            lenses = {lens.key: lens for lens in library.lenses}
+            called = {key: lens.name for key, lens in lenses.items()}
+            lens = lenses[select("Lens", called, "library_new_lens", **look)]
+            for aspect in lens.aspects:
+                st.text(f"{aspect.letter} · {aspect.name}: {aspect.definition}")
 
-        def do() -> None:
-            start(name, lens)
-            st.session_state[INTO] = NEW
+    def start() -> None:
+        library.start_import(replace(request, name=name, lens=lens), login.owner())
+        st.session_state.update({INTO: NEW, **emptied})
 
-        look = {"type": "primary", "disabled": not ready}
-        with place:
-            button(label, key, as_drawn((*_KEYS, *chosen), do), place="imports", **look)
+    look = {"type": "primary", "disabled": not ready}
+    with place:
+        button(label, key, as_drawn((*_KEYS, *chosen), start), place="imports", **look)
 
 
 _DATASET = "library_dataset"
@@ -158,57 +151,12 @@ IDS = 10
 """Ids that are named where they do not exist."""
 
 
-def from_services(naming: Naming) -> None:
+def from_services(explorer: Explorer) -> None:
     """The form, as far as it is filled in."""
-    explorer = naming.explorer
     services = {service.key: service for service in explorer.library.services}
     names = {key: service.name for key, service in services.items()}
     service = services[segments("Service", names, "library_service")]
     field = f"library_service_text_{service.key}"
-    text, limit, with_abstract = _ask_service(service, field)
-
-    def look() -> None:
-        """Ask for what stands in the field now, which a click may be the first to tell."""
-        forget_problem()
-        st.session_state.pop(_FOUND, None)  # asking again is asking anew
-        st.session_state[_ASKED] = (service.key, st.session_state.get(field) or "")
-
-    st.button(f"Search {service.name}", key="library_service_look", on_click=look)
-    if st.session_state.get(_ASKED) != (service.key, text):
-        return
-
-    def look_up() -> Found | SeedLensError:
-        """Ask once for each click, also where the service does not answer."""
-        with st.spinner(f"Searching {escape_label(service.name)}"):
-            try:
-                return explorer.library.look_up(explorer.library.service_query(service.key, text))
-            except SeedLensError as error:
-                return error
-
-    found = remembered(_FOUND, (service.key, text), look_up)
-    if isinstance(found, SeedLensError):
-        show_error(found)
-        return
-    # Ids are wanted all; a limit is for what is searched.
-    limit = found.query.limit if found.query.ids else limit
-    query = replace(found.query, limit=limit, with_abstract=with_abstract)
-    st.html(found_card(found, query, service.name))
-    if found.total == 0 or not (found.looked_at or found.total):
-        return
-
-    def start(name: str, lens: Lens) -> None:
-        queries = ServiceQueries((query,))
-        explorer.library.start_import(queries, name, lens=lens, owner=login.owner())
-        # An empty form says that this one is under way.
-        st.session_state[field] = ""
-        st.session_state.pop(_ASKED, None)
-
-    naming.start(str(query), query.digest, "library_service_start", start, _OF_SERVICE)
-
-
-def _ask_service(service: ServiceInfo, field: str) -> tuple[str, int, bool]:
-    """What is asked for, how many documents of a search at most, and whether only those with an
-    abstract."""
     st.html(el("div.lib-card.sl-dim", service.help))
     text = st.text_area(
         "Search words or ids" if service.searches else "Ids",
@@ -236,7 +184,39 @@ def _ask_service(service: ServiceInfo, field: str) -> tuple[str, int, bool]:
             persist_state="session",
             help="Otherwise the title is used as text.",
         )
-    return str(text or ""), int(limit), with_abstract
+
+    def look() -> None:
+        """Ask for what stands in the field now, which a click may be the first to tell."""
+        forget_problem()
+        st.session_state.pop(_FOUND, None)  # asking again is asking anew
+        st.session_state[_ASKED] = (service.key, st.session_state.get(field))
+
+    st.button(f"Search {service.name}", key="library_service_look", on_click=look)
+    if st.session_state.get(_ASKED) != (service.key, text):
+        return
+
+    def look_up() -> Found | SeedLensError:
+        """Ask once for each click, also where the service does not answer."""
+        with st.spinner(f"Searching {escape_label(service.name)}"):
+            try:
+                return explorer.library.look_up(explorer.library.service_query(service.key, text))
+            except SeedLensError as error:
+                return error
+
+    found = remembered(_FOUND, (service.key, text), look_up)
+    if isinstance(found, SeedLensError):
+        show_error(found)
+        return
+    # Ids are wanted all; a limit is for what is searched.
+    limit = found.query.limit if found.query.ids else limit
+    query = replace(found.query, limit=limit, with_abstract=with_abstract)
+    st.html(found_card(found, query, service.name))
+    if found.total == 0 or not (found.looked_at or found.total):
+        return
+    request = ImportRequest(ServiceQueries((query,)), str(query))
+    emptied = {field: "", _ASKED: None}
+    of = (_OF_SERVICE, emptied, query.digest)
+    _import_box(explorer, request, "library_service_start", *of)
 
 
 def found_card(found: Found, query: ServiceQuery, name: str) -> Html:
@@ -260,9 +240,8 @@ def found_card(found: Found, query: ServiceQuery, name: str) -> Html:
     return el("div.lib-card", el("strong", head), above, titles, notes, role="status")
 
 
-def from_datasets(naming: Naming) -> None:
+def from_datasets(explorer: Explorer) -> None:
     """The form, as far as it is filled in."""
-    explorer = naming.explorer
     chosen = st.selectbox(
         "Data set",
         explorer.library.datasets(),
@@ -293,14 +272,10 @@ def from_datasets(naming: Naming) -> None:
     head = el("strong", f"{info.name}: {many(info.documents, 'document', 'documents')}")
     card = el("div.lib-card", head, el("div", brings), el("div", there), role="status")
     st.html(card)
-
-    def start(name: str, lens: Lens) -> None:
-        dataset = NamedDataset(info.name)
-        explorer.library.start_import(dataset, name, lens=lens, owner=login.owner())
-        st.session_state[_DATASET] = None  # an empty form says that this one is under way
-
     label = "Import" if info.is_there else "Download and import"
-    naming.start(info.name, info.name, "library_dataset_start", start, (_DATASET,), label=label)
+    request = ImportRequest(NamedDataset(info.name), info.name)
+    of = ((_DATASET,), {_DATASET: None}, info.name)
+    _import_box(explorer, request, "library_dataset_start", *of, label=label)
 
 
 SENTENCES, SENTENCE_CHARACTERS = 12, 400
@@ -325,89 +300,70 @@ def first_card(first: SourceDocument, sentences: list[str]) -> Html:
 # -- rows that cannot be used as they are --------------------------------------------------------
 
 
-class _Answer(NamedTuple):
-    """One answer, what it means, and the fields of ``Repairs`` that it sets."""
-
-    label: str
-    caption: str  # "{left}": rows without a substitute, "{prefix}": what begins numbered ids
-    sets: dict[str, Any]
-
-
+_Answer = tuple[str, str, dict[str, Any]]
+"""Label, caption ("{left}": rows without a substitute, "{prefix}": what begins numbered ids), and
+the fields of ``Repairs`` that it sets."""
 _QUESTIONS: dict[FaultKind, tuple[str, dict[str, _Answer]]] = {
-    "broken": ("unreadable or too long", {"skip": _Answer("Skip", "", {"skip_broken": True})}),
+    "broken": ("unreadable or too long", {"skip": ("Skip", "", {"skip_broken": True})}),
     "empty": (
         "without an abstract",
         {
-            "title": _Answer(
+            "title": (
                 *("Use the title as text", "{left} without a title are skipped."),
                 {"title_as_text": True, "skip_empty": True},
             ),
-            "skip": _Answer("Skip", "", {"skip_empty": True}),
+            "skip": ("Skip", "", {"skip_empty": True}),
         },
     ),
     "id": (
         "without an ID",
         {
-            "doi": _Answer(
+            "doi": (
                 *("Use the DOI", "{left} without a DOI are numbered."),
                 {"ids_from_doi": True, "number_ids": True},
             ),
-            "number": _Answer("Number by row", "{prefix}-1, {prefix}-2 …", {"number_ids": True}),
+            "number": ("Number by row", "{prefix}-1, {prefix}-2 …", {"number_ids": True}),
         },
     ),
     "duplicate": (
         "with the ID of an earlier row, but other content",
         {
-            name: _Answer(label, caption, {"duplicates": how})
-            for name, label, caption, how in (
-                ("keep", "Keep the first", "Later ones are skipped.", "keep-first"),
-                ("merge", "Merge", "Merge fields; keep the longest text.", "merge"),
-                ("rename", "Rename later ones", "ID-2, ID-3 …", "rename"),
-            )
+            "keep": ("Keep the first", "Later ones are skipped.", {"duplicates": "keep-first"}),
+            "merge": ("Merge", "Merge fields; keep the longest text.", {"duplicates": "merge"}),
+            "rename": ("Rename later ones", "ID-2, ID-3 …", {"duplicates": "rename"}),
         },
     ),
 }
-"""What is wrong with rows, and the answers to it."""
-
-
-_USUAL: dict[FaultKind, str] = {"broken": "skip", "empty": "title", "id": "doi"}
-"""Answers until a person gives others; what becomes of repeated ids has none."""
+"""What is wrong with rows, and the answers to it; the first one holds until another is given, but
+for repeated ids, and for ids of BibTeX, which has keys of its own."""
 
 
 def _repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
     """How a file is read, with the answers so far."""
     fields: dict[str, Any] = {}
     for kind, (_, answers) in _QUESTIONS.items():
-        if kind in _USUAL and (source_format, kind) != (
-            "bibtex",
-            "id",
-        ):  # which has keys of its own
-            st.session_state.setdefault(_key(kind, key), _USUAL[kind])
-        answer = answers.get(st.session_state.get(_key(kind, key)) or "")
-        fields |= answer.sets if answer else {}
+        if kind != "duplicate" and (source_format, kind) != ("bibtex", "id"):
+            st.session_state.setdefault(f"library_choice_{kind}_{key}", next(iter(answers)))
+        answer = answers.get(st.session_state.get(f"library_choice_{kind}_{key}") or "")
+        fields |= answer[2] if answer else {}
     return replace(read_as, **fields)
-
-
-def _key(kind: FaultKind, key: str) -> str:
-    return f"library_choice_{kind}_{key}"
 
 
 def _ask(fault: Fault, key: str, prefix: str) -> None:
     what, offered = _QUESTIONS[fault.kind]
     if fault.kind in ("empty", "id") and not fault.substitutes:  # the second answer is all there is
-        offered = {_USUAL[fault.kind]: [*offered.values()][1]}
-    label, name = f"{counted(fault.rows, 'row')} {what}", _key(fault.kind, key)
+        offered = {next(iter(offered)): [*offered.values()][1]}
+    label, name = f"{counted(fault.rows, 'row')} {what}", f"library_choice_{fault.kind}_{key}"
     left = fault.rows - fault.substitutes
+    values = {"left": f"{left:,}", "prefix": escape_label(prefix)}
     st.radio(
         label,
         list(offered),
         index=None,
-        format_func=lambda answer: offered[answer].label,
+        format_func=lambda answer: offered[answer][0],
         captions=[
-            answer.caption.format(left=f"{left:,}", prefix=escape_label(prefix))
-            if left or "{left}" not in answer.caption
-            else ""
-            for answer in offered.values()
+            caption.format(**values) if left or "{left}" not in caption else ""
+            for _, caption, _ in offered.values()
         ],
         key=name,
         persist_state="session",
@@ -442,14 +398,13 @@ _OF_FILE = tuple(
 """Keys of what an import goes by; see :func:`as_drawn`."""
 
 
-def add_documents(explorer: Explorer, corpora: Mapping[str, CorpusInfo]) -> None:
+def add_documents(explorer: Explorer) -> None:
     """The whole form."""
     show_problem("imports", keep=True)
-    naming = Naming(explorer, corpora)
     way = segments("Source", dict(zip(WAYS, WAYS, strict=True)), "library_way")
     if way in (SERVICE, DATASET):
         with error_boundary():
-            (from_services if way == SERVICE else from_datasets)(naming)
+            (from_services if way == SERVICE else from_datasets)(explorer)
         return
     if way == UPLOAD:
         path = _upload(explorer)
@@ -462,7 +417,7 @@ def add_documents(explorer: Explorer, corpora: Mapping[str, CorpusInfo]) -> None
             on_change=forget_problem,
         ).strip()
     if path:
-        _from_file(naming, Path(path))
+        _from_file(explorer, Path(path))
 
 
 def _digest(text: str) -> str:
@@ -476,23 +431,25 @@ def _upload(explorer: Explorer) -> str:
     def are_papers(files: Sequence[Any]) -> bool:
         return len(files) > 1 and all(file.name.lower().endswith(".pdf") for file in files)
 
-    def store(files: Sequence[Any]) -> None:
-        st.session_state.pop("library_uploaded", None)
-        library, given = explorer.library, [(file.name, file.getvalue()) for file in files]
-        if given:
+    def store() -> None:
+        st.session_state["library_uploaded"] = ""
+        library, files = explorer.library, st.session_state[widget]
+        if given := [(file.name, file.getvalue()) for file in files]:
             papers = are_papers(files)
             path = library.save_papers(given) if papers else library.save_upload(*given[-1])
             st.session_state["library_uploaded"] = str(path)
-
-    def take() -> None:
-        attempt_at("imports", store, st.session_state[widget])
 
     label = (
         "PDFs (or a zip of them), or one file: JSON, CSV, Excel, Parquet, or references (RIS, "
         "BibTeX, PubMed, Web of Science, EndNote)"
     )
     chosen = st.file_uploader(
-        label, type=ENDINGS, accept_multiple_files=True, key=widget, on_change=take
+        label,
+        type=ENDINGS,
+        accept_multiple_files=True,
+        key=widget,
+        on_change=attempt_at,
+        args=("imports", store),
     )
     if len(chosen) > 1 and not are_papers(chosen):
         note(f"Only {chosen[-1].name} will be imported.", "Upload several files as PDFs only.")
@@ -502,23 +459,24 @@ def _upload(explorer: Explorer) -> str:
     return stored
 
 
-def _from_file(naming: Naming, path: Path) -> None:
+def _from_file(explorer: Explorer, path: Path) -> None:
     """What a file or folder holds, the button that imports it, and below how it is read."""
-    library = naming.explorer.library
+    library = explorer.library
     # Choices belong to the file's name: they hold when a corrected file of that name is chosen.
-    uploaded = naming.explorer.home.uploads in path.parents
+    uploaded = explorer.home.uploads in path.parents
     key = _digest(path.name if uploaded else str(path))
 
     def chosen(part: str) -> str:
         return st.session_state.get(f"library_{part}_{key}") or ""
 
-    guess, source_format = None, chosen("format") or "auto"
+    guess = None
     parts: PdfParts = "sections" if chosen("pdf") == "sections" else "papers"
     read_as = Repairs(chosen("encoding"), chosen("delimiter"), pdf=parts)
+    request = ImportRequest(path, "", chosen("format") or "auto", repairs=read_as)
     with error_boundary():
-        guess = library.preview(path, source_format, repairs=read_as)
+        guess = library.preview(request)
     if guess is None:
-        _ask_format(naming.explorer, None, key)
+        _ask_format(explorer, None, key)
         return
     columns_key = _digest(f"{guess.columns}{guess.source_format}")
     mapping = _mapping(guess, columns_key)
@@ -527,13 +485,14 @@ def _from_file(naming: Naming, path: Path) -> None:
         columns["roles"] = NO_COLUMN
     top, report, keep = st.container(), None, dict[str, Any]()
     repairs = _repairs(read_as, guess.source_format, key)
+    request = replace(request, mapping=columns, repairs=repairs)
     with top, error_boundary():
-        report = _check(naming.explorer, path, source_format, columns, repairs)
+        report = _check(explorer, path, request)
     if report is not None:
         _rows_and_notes(report, guess.source_format, key, path.stem)
     unread = report is None or not report.abstracts
     with fold("Columns and format", f"library_options_{key}", opened=unread), error_boundary():
-        _ask_format(naming.explorer, guess, key)
+        _ask_format(explorer, guess, key)
         found = [NO_COLUMN, *dict.fromkeys([*guess.columns, *guess.mapping.values()])]
         with st.container(horizontal=True, gap="small"):
             for field, label in FIELDS.items() if guess.source_format != PDF else ():
@@ -545,7 +504,7 @@ def _from_file(naming: Naming, path: Path) -> None:
                     persist_state="session",
                     width=170,
                 )
-        shown = library.preview(path, source_format, mapping, repairs)
+        shown = library.preview(replace(request, mapping=mapping))
         if shown.mapping.get("roles"):
             keep = {"key": f"library_roles_{key}", "persist_state": "session", "value": True}
             words = "Use the source's sentence roles"
@@ -565,21 +524,14 @@ def _from_file(naming: Naming, path: Path) -> None:
             words = f"Look up missing abstracts: {which} a DOI but no text"
             keep = {"key": f"library_fill_{key}", "persist_state": "session"}
             fill = st.checkbox(words, help="Sends DOIs to OpenAlex and Crossref.", **keep)
-            repairs = replace(repairs, fill_abstracts=fill)
-
-        def start(name: str, lens: Lens) -> None:
-            owner = login.owner()
-            library.start_import(path, name, source_format, columns, lens, owner, repairs)
-            # An empty form says that this one is under way; the uploader only forgets under a
-            # new key.
-            st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1
-            st.session_state.pop("library_uploaded", None)
-            st.session_state["library_path"] = ""
-
+            request = replace(request, repairs=replace(repairs, fill_abstracts=fill))
         folder = path.resolve()
-        suggested = folder.name if folder.is_dir() else folder.stem
+        request = replace(request, name=folder.name if folder.is_dir() else folder.stem)
         ready = report.documents > 0 and not report.refused
-        naming.start(suggested, key, "library_index", start, _OF_FILE, ready=ready)
+        # The uploader only forgets under a new key.
+        uploads = st.session_state.get("library_uploads", 0) + 1
+        emptied = {"library_uploads": uploads, "library_uploaded": "", "library_path": ""}
+        _import_box(explorer, request, "library_index", _OF_FILE, emptied, key, ready=ready)
 
 
 def _rows_and_notes(report: CheckReport, source_format: str, key: str, prefix: str) -> None:
@@ -647,15 +599,12 @@ def _mapping(guess: Preview, key: str) -> dict[str, str]:
     return {field: column for field, column in chosen.items() if column in known}
 
 
-def _check(
-    explorer: Explorer, path: Path, source_format: str, mapping: Mapping[str, str], repairs: Repairs
-) -> CheckReport:
+def _check(explorer: Explorer, path: Path, request: ImportRequest) -> CheckReport:
     """What importing the whole file would meet; read again when something changed."""
     there = path.stat()
-    basis = (path, there.st_mtime_ns, there.st_size, source_format, dict(mapping), repairs)
 
     def read() -> CheckReport:
         with st.spinner("Validating"):
-            return explorer.library.examine(path, source_format, mapping, repairs)
+            return explorer.library.examine(request)
 
-    return remembered("library_check", basis, read)
+    return remembered("library_check", (request, there.st_mtime_ns, there.st_size), read)

@@ -9,6 +9,7 @@ import pytest
 from engine.types.corpora import ImportRequest
 from tests.cli.command_line import run_inside
 from tests.fakes import pdfs
+from tests.fakes.data_sets import small_data_sets
 from tests.fakes.service_server import Paper, serving_papers
 from tests.support import make_explorer
 
@@ -46,7 +47,7 @@ def test_a_path_is_that_of_the_folder_in_which_it_is_named(home, folder, monkeyp
     assert "'one' holds 2 documents" in done.stdout
     assert "Left out" not in done.stderr
     assert ImportRequest(source, "one").source == parent / source
-    assert make_explorer(home).library.preview(source).documents
+    assert make_explorer(home).library.preview(ImportRequest(source, "one")).documents
 
 
 def test_a_corpus_is_renamed_and_a_record_edited(home, tmp_path):
@@ -71,40 +72,17 @@ def test_a_corpus_is_renamed_and_a_record_edited(home, tmp_path):
     assert run_inside(home, "rename", "Bees 2024", "a/b").code == 2
 
 
-@pytest.fixture
-def named(tmp_path):
-    """A data set of ir_datasets called ``small-ir``, in local files."""
-    library = pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
-    from ir_datasets.datasets.base import Dataset
-    from ir_datasets.formats import TrecQrels, TsvDocs, TsvQueries
-    from ir_datasets.util import LocalDownload
-
-    def file(name, text):
-        (tmp_path / name).write_text(text)
-        return LocalDownload(tmp_path / name)
-
-    docs = TsvDocs(file("docs.tsv", "d1\tOtters eat crayfish.\nd2\tPonds are deep.\nd3\t\n"))
-    queries = TsvQueries(file("queries.tsv", "q1\twho eats crayfish\n"))
-    qrels = TrecQrels(file("qrels.txt", "q1 0 d1 1\n"), {})
-    library.registry.register("small-ir", Dataset(docs, queries, qrels))
-    yield
-    library.registry._registered.pop("small-ir")
-
-
-@pytest.mark.usefixtures("named")
 def test_a_data_set_by_name_is_a_collection_for_evaluate_at_once(home, tmp_path):
-    done = run_inside(home, "import", "ir:small-ir")
-    assert "'small-ir' holds 2 documents: 2 added" in done.stdout
-    assert "1 row without text was left out" in done.stderr
+    pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
+    with small_data_sets(tmp_path):
+        done = run_inside(home, "import", "ir:small")
+        again = run_inside(home, "import", "ir:small")
+    assert "'small' holds 4 documents: 4 added" in done.stdout
+    assert "0 added, 0 updated, 4 unchanged" in again.stdout
     (info,) = make_explorer(home).collections.all()
-    assert (info.key, info.queries, info.problem) == ("small-ir", 1, "")
+    assert (info.key, info.queries, info.problem) == ("small", 1, "")
     library = make_explorer(home).library
-    assert library.source_name(library.corpus("small-ir").source) == "ir:small-ir"
-    again = run_inside(home, "import", "ir:small-ir")
-    assert "0 added, 0 updated, 2 unchanged" in again.stdout
-    refused = run_inside(home, "import", "ir:small-irr")
-    assert refused.code == 2
-    assert "ir_datasets has no data set 'small-irr'. Did you mean small-ir" in refused.stderr
+    assert library.source_name(library.corpus("small").source) == "ir:small"
 
 
 @pytest.fixture

@@ -263,7 +263,7 @@ def test_the_app_imports_on_the_cores_of_its_machine_and_nobody_else_can_reach_t
     monkeypatch.setenv("SEEDLENS_THREADS", "1")
     monkeypatch.setenv("HOME", str(home.parent))
     explorer = make_explorer(home)
-    job = explorer.library.start_import(small_source, "c")
+    job = explorer.library.start_import(ImportRequest(small_source, "c"))
     listening: set[str] = set()
 
     def look():

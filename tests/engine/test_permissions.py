@@ -27,6 +27,7 @@ from engine.permissions import check_source
 from engine.queries import query_id
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.comparisons import ComparisonRequest
+from engine.types.corpora import ImportRequest
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
@@ -359,13 +360,15 @@ def test_with_login_documents_come_from_uploads_and_import_roots_alone(home, tmp
     for path in (secret, roots / "link.tsv", roots / ".." / "secrets.toml", Path("/proc/self")):
         for refused in (library.preview, library.examine):
             with pytest.raises(NotAllowedError, match="SEEDLENS_IMPORT_ROOTS"):
-                refused(path)
+                refused(ImportRequest(path, "taken"))
         with pytest.raises(NotAllowedError):
-            library.start_import(path, "taken")
+            library.start_import(ImportRequest(path, "taken"))
     assert not operator.library.jobs.list()
-    assert library.preview(roots / "good.tsv").documents
-    assert library.preview(library.save_upload("own.tsv", b"doc_id\ttext\na\tMine.\n")).documents
-    assert operator.library.preview(secret, "tsv").columns, "the operator reads what they can read"
+    own = library.save_upload("own.tsv", b"doc_id\ttext\na\tMine.\n")
+    for path in (roots / "good.tsv", own):
+        assert library.preview(ImportRequest(path, "taken")).documents
+    request = ImportRequest(secret, "taken", "tsv")
+    assert operator.library.preview(request).columns, "the operator reads what they can read"
 
 
 def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path):

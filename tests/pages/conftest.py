@@ -6,6 +6,7 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
+from engine.types.corpora import ImportJob, ImportRequest, Progress
 from tests.fakes.model_answers import MODEL
 
 
@@ -68,3 +69,16 @@ def connect(monkeypatch):
         monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
 
     return set_up
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """What would be imported; no process begins."""
+    requests: list[ImportRequest] = []
+
+    def start(self, request, owner=""):
+        requests.append(request)
+        return ImportJob("x", request, "running", Progress("checking", 0, 0, 0.0))
+
+    monkeypatch.setattr("engine.jobs.imports.ImportJobs.start", start)
+    return requests

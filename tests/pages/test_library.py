@@ -11,14 +11,15 @@ from streamlit.testing.v1 import AppTest
 
 from engine.config import ROOT
 from engine.errors import CorpusBusyError
-from engine.lenses.definitions import RESEARCH
+from engine.lenses.definitions import POSTS, RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress, Repairs
 from pages._common.tasks import time_left
 from storage.locks import MACHINE
 from tests.fakes.pdfs import made as made_paper
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import click, run, visit
-from tests.support import store_job, wait_until
+from tests.support import store_job, wait_until, write_jsonl
 
 HOSTILE = "<img src=x onerror=alert(1)>**bold**"
 CSV = (
@@ -64,14 +65,6 @@ def empty(fresh, serve):
     return visit("library")
 
 
-@pytest.fixture
-def started(fresh, monkeypatch):
-    """What would be imported; no process begins."""
-    requests: list[ImportRequest] = []
-    monkeypatch.setattr(fresh.library.jobs, "start", lambda asked, owner: requests.append(asked))
-    return requests
-
-
 def test_an_empty_library_says_what_to_do(empty):
     assert "No corpus yet" in shown(empty)
     assert keys(empty) == {"library_demo"}
@@ -99,20 +92,15 @@ def test_changing_a_column_shows_the_document_anew(empty):
     page = upload(empty, "papers.csv", CSV)
     box(page, "year").set_value("when")
     box(page, "title").set_value("")
-    page = run(page)
-    said = shown(page)
+    said = shown(run(page))
     assert "2011" in said
     assert "(no title)" in said
-    box(page, "text").set_value("")
-    page = run(page)
-    assert "0 records, 0 with abstracts" in shown(page)
-    assert page.button(key="library_index").disabled
-    assert "No abstracts found" in shown(page)
 
 
 def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty):
     content = "Nr.;Titel der Arbeit;Kernaussage\n1;Zucker;Wir messen.\n2;Leer;\n"
     page = upload(empty, "papers.csv", content)
+    assert "0 records, 0 with abstracts" in shown(page)
     assert "No abstracts found" in shown(page)
     assert page.button(key="library_index").disabled
     box(page, "text").set_value("Kernaussage")
@@ -152,17 +140,22 @@ MESSY = (
 )
 
 
+def encoding(page):
+    return next(b for b in page.selectbox if str(b.key).startswith("library_encoding_"))
+
+
 def question(page, kind):
     return next(r for r in page.radio if str(r.key).startswith(f"library_choice_{kind}_"))
 
 
-def reading(page, part):
-    """The box for the format, encoding or delimiter."""
-    return next(b for b in page.selectbox if str(b.key).startswith(f"library_{part}_"))
-
-
 def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty, fresh, started):
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
+    encoding(page).set_value("utf-8")
+    page = run(page)
+    assert "not UTF-8" in shown(page)
+    assert "library_index" not in keys(page)
+    encoding(page).set_value("")
+    page = run(page)
     said = "Using csv, Windows-1252 (Western Europe), delimiter: semicolon."
     assert said in shown(page)
     assert "A. Lee, B. Okafor" in shown(page)
@@ -192,17 +185,6 @@ def test_repeated_ids_are_for_a_person_to_decide(empty, started):
     assert started[0].repairs.duplicates == "merge"
 
 
-def test_another_encoding_can_be_chosen_and_one_that_does_not_fit_is_explained(empty):
-    page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
-    reading(page, "encoding").set_value("utf-8")
-    page = run(page)
-    assert "not UTF-8" in shown(page)
-    assert "library_index" not in keys(page)
-    reading(page, "encoding").set_value("cp1251")
-    page = run(page)
-    assert "GrцЯe" in page.dataframe[0].value.iloc[0, 1]
-
-
 def test_names_are_checked_as_one_types(small_copy, serve):
     serve(small_copy)
     page = upload(visit("library"), "papers.csv", CSV)
@@ -220,16 +202,26 @@ def test_names_are_checked_as_one_types(small_copy, serve):
     assert not run(page).button(key="library_index").disabled
 
 
-def test_documents_are_added_to_a_corpus_by_its_button(small_copy, serve, monkeypatch):
-    requests: list[ImportRequest] = []
-    jobs = small_copy.library.jobs
-    monkeypatch.setattr(jobs, "start", lambda asked, owner: requests.append(asked))
+def test_documents_are_added_to_a_corpus_by_its_button(small_copy, serve, started):
     serve(small_copy)
     page = upload(click(visit("library"), "library_add_small"), "papers.csv", CSV)
     assert "Adds to small (40 documents)" in shown(page)
     assert not [t for t in page.text_input if str(t.key).startswith("library_name_")]
     click(page, "library_index")
-    assert [asked.name for asked in requests] == ["small"]
+    assert [asked.name for asked in started] == ["small"]
+
+
+def test_an_import_takes_the_lens_that_was_chosen_and_may_leave_the_sources_roles(
+    empty, started, tmp_path
+):
+    page = give_path(empty, write_jsonl(tmp_path / "papers.jsonl", DOCUMENTS[:3]))
+    page.selectbox(key="library_new_lens").set_value("posts")
+    page.checkbox[0].set_value(False)
+    page = run(page)
+    assert "A · Advice" in shown(page)
+    click(page, "library_index")
+    (request,) = started
+    assert (request.lens, request.mapping["roles"]) == (POSTS, "")
 
 
 def test_a_corpus_gets_another_name_and_a_record_other_fields(small_copy, serve):
@@ -370,17 +362,10 @@ def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(small_c
     assert "small.jsonl again into small" in shown(page)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (None, ""),
-        (41.0, "about 40 s left"),
-        (721.0, "about 12 min left"),
-        (7800.0, "about 2 h 10 min left"),
-    ],
-)
-def test_the_time_left_is_rounded(seconds, said):
-    assert time_left(seconds) == said
+def test_the_time_left_is_rounded():
+    assert time_left(None) == ""
+    said = {41: "about 40 s left", 721: "about 12 min left", 7800: "about 2 h 10 min left"}
+    assert {seconds: time_left(seconds) for seconds in said} == said
 
 
 def test_many_corpora_come_in_pages(fresh, serve, small):

@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from engine.types.corpora import ImportJob, ImportRequest, NamedDataset, Progress, ServiceQueries
+from engine.types.corpora import ImportRequest, NamedDataset, ServiceQueries
 from tests.fakes.service_server import Paper, serving_papers
 from tests.pages.import_page import shown
 from tests.pages.visits import click, run, visit
@@ -25,19 +25,6 @@ def services():
 def served(services, home, serve):
     """An explorer over an empty home that asks these services; the pages open it."""
     return serve(make_explorer(home, **services.settings))
-
-
-@pytest.fixture
-def started(monkeypatch):
-    """What would be imported; no process begins."""
-    requests: list[ImportRequest] = []
-
-    def start(self, request, owner=""):
-        requests.append(request)
-        return ImportJob("x", request, "running", Progress("checking", 0, 0, 0.0))
-
-    monkeypatch.setattr("engine.jobs.imports.ImportJobs.start", start)
-    return requests
 
 
 def form(service="openalex", text=""):

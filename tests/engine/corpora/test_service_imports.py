@@ -183,9 +183,9 @@ def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(serv
     local = asked(served, "zotero:local")
     for do in (
         lambda: lead.look_up(local.queries[0]),
-        lambda: lead.start_import(local, "c"),
+        lambda: lead.start_import(ImportRequest(local, "c")),
         lambda: other.look_up(asked(served).queries[0]),
-        lambda: other.start_import(asked(served), "c"),
+        lambda: other.start_import(ImportRequest(asked(served), "c")),
         lambda: other.update("c"),
     ):
         with pytest.raises(NotAllowedError):
@@ -230,7 +230,7 @@ def filling(file, model):
 
 def test_missing_abstracts_are_looked_up_by_doi(served, services, tiny_model, library):
     services.papers[8] = Paper(9, abstract=False, at_crossref=True)
-    assert served.library.examine(library).fillable == 3
+    assert served.library.examine(ImportRequest(library, "c")).fillable == 3
     report = served.library.import_documents(filling(library, tiny_model))
     assert report.documents == 5
     said = "OpenAlex and Crossref have 2 of the 3 abstracts that were missing."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -21,138 +21,82 @@ class Expected:
     high: float
     unit: str
     about: str = ""
+    recurrence: str = ""
 
     def is_met_by(self, fact: Fact) -> bool:
-        """Whether kind of value and value agree; values to a thousandth."""
+        """Whether kind of value and value agree: days exactly, others to a thousandth."""
+        slack = 0.0 if self.unit == "day" else 1e-3
         near = all(
-            abs(mine - yours) <= 1e-3 * max(1.0, abs(mine))
+            abs(mine - yours) <= slack * max(1.0, abs(mine))
             for mine, yours in ((self.low, fact.low), (self.high, fact.high))
         )
-        return near and self.unit == fact.unit
+        return near and (self.unit, self.recurrence) == (fact.unit, fact.recurrence)
+
+    def is_bound_in(self, fact: Fact) -> bool:
+        """Whether a fact belongs to what this one does."""
+        return any(self.about.lower() in words.lower() for words in fact.about)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A text in some style and all facts it holds."""
+    """A text in some style, all facts it holds, and those that may be found and need not."""
 
     style: str
     text: str
     expected: tuple[Expected, ...]
+    maybe: tuple[Expected, ...]
 
 
-def _blocks(name: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Style, text and further lines of each case of a file beside this one."""
+def read_cases(name: str) -> Iterator[Case]:
+    """The cases of a file beside this one; its first lines say how it is written."""
     path = Path(__file__).with_name(name)
     for block in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
         if lines:
             head = re.fullmatch(r"\[([\w-]+)\] (.+)", lines[0])
             assert head, f"{name}: {lines[0]!r} begins no case"
-            yield head[1], head[2], lines[1:]
-
-
-def read_cases(name: str) -> Iterator[Case]:
-    """The cases of a file beside this one; its first lines say how it is written."""
-    for style, text, lines in _blocks(name):
-        yield Case(style, text, tuple(map(_expected, lines)))
+            facts = {sign: tuple(_expected(x) for x in lines[1:] if x[0] == sign) for sign in "=?"}
+            yield Case(head[1], head[2].replace("\\n", "\n"), facts["="], facts["?"])
 
 
 def _expected(line: str) -> Expected:
-    place = re.fullmatch(r"= ([A-Z]{2}(?:-\w+)?)", line)
-    if place:
-        return Expected(0.0, 0.0, place[1])
-    amount = re.fullmatch(r"= (-?[\d.]+)(?:-([\d.]+))? (\S+)(?: \| (.+))?", line)
-    assert amount, f"{line!r} is no amount"
-    low = float(amount[1])
-    return Expected(low, float(amount[2] or low), amount[3], amount[4] or "")
-
-
-Value = tuple[float, float, str, str]
-"""Low, high, unit and recurrence of a fact."""
-
-
-@dataclass(frozen=True, slots=True)
-class MixedCase:
-    """A text, the values of all its facts, and those that may be found and need not."""
-
-    style: str
-    text: str
-    expected: tuple[Value, ...]
-    maybe: tuple[Value, ...]
-
-
-def read_mixed(name: str) -> Iterator[MixedCase]:
-    """The cases of a file of facts of all kinds."""
-    for style, text, lines in _blocks(name):
-        values = {sign: tuple(_value(x) for x in lines if x[0] == sign) for sign in "=?"}
-        yield MixedCase(style, text.replace("\\n", "\n"), values["="], values["?"])
-
-
-def _value(line: str) -> Value:
-    days = re.fullmatch(r". (\d{4}-\d\d-\d\d)(?:/(\d{4}-\d\d-\d\d))?(?: (\S+))?", line)
-    if days:
+    if days := re.fullmatch(r". (\d{4}-\d\d-\d\d)(?:/(\d{4}-\d\d-\d\d))?(?: (\S+))?", line):
         low, high = (date.fromisoformat(days[n] or days[1]).toordinal() for n in (1, 2))
-        return float(low), float(high), "day", days[3] or ""
-    one = _expected(f"={line[1:]}")
-    return one.low, one.high, one.unit, ""
+        return Expected(low, high, "day", recurrence=days[3] or "")
+    if place := re.fullmatch(r". ([A-Z]{2}(?:-\w+)?)", line):
+        return Expected(0.0, 0.0, place[1])
+    amount = re.fullmatch(r". (-?[\d.]+)(?:-([\d.]+))? (\S+)(?: \| (.+))?", line)
+    assert amount, f"{line!r} is no amount"
+    return Expected(float(amount[1]), float(amount[2] or amount[1]), amount[3], amount[4] or "")
 
 
-def values_of(text: str, document_date: date | None = None) -> dict[Value, Fact]:
-    """The facts of a text by their value, without the time stamps of messages."""
+def facts_of(text: str, document_date: date | None = None) -> list[Fact]:
+    """The facts of a text without the time stamps of messages."""
     stamps = [message.time_span for message in messages(text) if message.time_span]
-    return {
-        (fact.low, fact.high, fact.unit, fact.recurrence): fact
-        for fact in reversed(find_facts(text, document_date))
+    return [
+        fact
+        for fact in find_facts(text, document_date)
         if not any(low <= fact.span[0] and fact.span[1] <= high for low, high in stamps)
-    }
-
-
-def is_near(one: Value, other: Value) -> bool:
-    """Whether two values are the same: days exactly, amounts to a thousandth."""
-    slack = 0.0 if one[2] == "day" else 1e-3
-    pairs = ((one[0], other[0]), (one[1], other[1]))
-    near = all(abs(a - b) <= slack * max(1.0, abs(a)) for a, b in pairs)
-    return near and one[2:] == other[2:]
+    ]
 
 
 @dataclass(slots=True)
 class Count:
-    """What was found, over many cases."""
+    """What is wrong in what was found, over many cases."""
 
-    right: int = 0
     wrong: int = 0
     missed: int = 0
-    bound: int = 0
-    to_bind: int = 0
+    unbound: int = 0
 
-    def add(self, expected: tuple[Expected, ...], found: tuple[Fact, ...]) -> None:
+    def add(self, case: Case, found: Collection[Fact]) -> None:
         """Pair the facts of one text with what was expected of it."""
-        left = list(expected)
+        left = list(case.expected)
         for fact in found:
             fits = [one for one in left if one.is_met_by(fact)]
-            fits.sort(key=lambda one: not _belongs(one, fact))
+            fits.sort(key=lambda one: not one.is_bound_in(fact))
             if not fits:
-                self.wrong += 1
+                self.wrong += not any(one.is_met_by(fact) for one in case.maybe)
                 continue
             left.remove(fits[0])
-            self.right += 1
-            self.to_bind += bool(fits[0].about)
-            self.bound += bool(fits[0].about) and _belongs(fits[0], fact)
+            self.unbound += bool(fits[0].about) and not fits[0].is_bound_in(fact)
         self.missed += len(left)
-
-    @property
-    def precision(self) -> float:
-        return self.right / (self.right + self.wrong)
-
-    @property
-    def recall(self) -> float:
-        return self.right / (self.right + self.missed)
-
-    @property
-    def binding(self) -> float:
-        """Of the amounts found whose owner the case names, the share bound to it."""
-        return self.bound / self.to_bind
-
-
-def _belongs(expected: Expected, fact: Fact) -> bool:
-    return any(expected.about.lower() in words.lower() for words in fact.about)

@@ -4,42 +4,33 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.facts.fact_cases import Value, is_near, read_cases, read_mixed, values_of
+from tests.engine.facts.fact_cases import Count, Expected, facts_of, read_cases
 from tests.engine.facts.test_temporal import CASES, MORE
 
-OTHERS = [(case.style, case.text, case.expected) for case in read_mixed("others_cases.txt")]
+OTHERS = list(read_cases("others_cases.txt"))
+TEXTS = {
+    kind: [case.text for n in ("", "_more") for case in read_cases(f"{kind}{n}_cases.txt")]
+    for kind in ("amounts", "places")
+} | {"dates": [case.text for case in CASES + MORE]}
+"""What each text was written for."""
 
 
-def texts():
-    """Every text of every file of cases, with what it was written for."""
-    for kind in ("amounts", "places"):
-        for name in (f"{kind}_cases.txt", f"{kind}_more_cases.txt"):
-            yield from ((kind, case.text) for case in read_cases(name))
-    yield from (("dates", case.text) for case in CASES + MORE)
-
-
-@pytest.mark.parametrize("kind", ["amounts", "places", "dates"])
+@pytest.mark.parametrize("kind", TEXTS)
 def test_texts_about_one_kind_of_fact_hold_no_wrong_ones_of_the_others(kind):
-    for about, text in texts():
-        if about != kind:
-            continue
-        found = [v for v, fact in values_of(text).items() if f"{fact.kind}s" != kind]
-        wanted: list[Value] = []
-        for style, beginning, values in OTHERS:
-            wanted += values if style == kind and text.startswith(beginning) else ()
-        assert [v for v in found if not any(is_near(v, one) for one in wanted)] == [], text
-        assert [v for v in wanted if not any(is_near(v, one) for one in found)] == [], text
+    for text in TEXTS[kind]:
+        found = [fact for fact in facts_of(text) if f"{fact.kind}s" != kind]
+        wanted: list[Expected] = []
+        for case in OTHERS:
+            wanted += case.expected if case.style == kind and text.startswith(case.text) else ()
+        assert [f for f in found if not any(one.is_met_by(f) for one in wanted)] == [], text
+        assert [one for one in wanted if not any(map(one.is_met_by, found))] == [], text
 
 
 @pytest.mark.parametrize("name", ["mixed_cases.txt", "mixed_more_cases.txt"])
 def test_facts_of_all_kinds_are_right_and_mostly_found(name):
-    right = wrong = missed = 0
-    for case in read_mixed(name):
-        found = list(values_of(case.text))
-        met = [any(is_near(value, one) for one in case.expected) for value in found]
-        maybe = [any(is_near(value, one) for one in case.maybe) for value in found]
-        right += sum(met)
-        wrong += sum(not (one or other) for one, other in zip(met, maybe, strict=True))
-        missed += sum(not any(is_near(one, value) for value in found) for one in case.expected)
-    assert right / (right + wrong) >= 0.97
-    assert right / (right + missed) >= 0.90
+    count = Count()
+    for case in read_cases(name):
+        found = {(f.low, f.high, f.unit, f.recurrence): f for f in facts_of(case.text)}
+        count.add(case, found.values())
+    assert count.wrong == 0
+    assert count.missed <= 9

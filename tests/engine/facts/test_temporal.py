@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.facts.dates import find_dates
-from engine.facts.message_headers import messages
+from tests.engine.facts.fact_cases import facts_of
 
 HERE = Path(__file__).parent
 IMPLIRET = HERE.parents[3] / "shared" / "data" / "impliret-open" / "T_Multi.csv"
@@ -30,13 +30,8 @@ class Case:
     maybe: dict[str, str] = field(default_factory=dict)
 
     def found(self):
-        """What is found, without the time stamps of messages."""
-        stamps = [m.time_span for m in messages(self.text) if m.time_span]
-        return [
-            fact
-            for fact in find_dates(self.text, self.date)
-            if not any(low <= fact.span[0] and fact.span[1] <= high for low, high in stamps)
-        ]
+        """The dates that are found."""
+        return [fact for fact in facts_of(self.text, self.date) if fact.kind == "date"]
 
 
 def days(words):
@@ -131,25 +126,6 @@ def test_the_time_stamp_of_a_message_counts_for_less_than_what_it_says():
     assert stamp.confidence < said.confidence
 
 
-def test_dates_in_a_query_are_found_without_an_anchor():
-    fact = only("Who was reading on February 27, 2024?")
-    assert fact.text == "27 February 2024"
-    assert not fact.implied
-    assert find_dates("What did she buy on 27 February, two days ago or last Friday?") == ()
-
-
-@pytest.mark.parametrize(
-    ("words", "when"),
-    [("a week tomorrow", "8 March 2024"), ("a week ago yesterday", "21 February 2024"),
-     ("a month ago today", "29 January 2024")],
-)  # fmt: skip
-def test_a_count_may_start_from_another_day_than_that_of_writing(words, when):
-    text = f"2024-02-29 09:01, Henry: the show is {words}."
-    fact = only(text)
-    assert fact.text == when
-    assert text[slice(*fact.span)] == words
-
-
 def test_a_span_ends_with_the_words_that_name_the_day():
     text = "The party was on 9 April 2024. Two days after the party we slept. Back on 2 Sept. 2024"
     spans = [text[slice(*fact.span)] for fact in find_dates(text)]
@@ -159,36 +135,11 @@ def test_a_span_ends_with_the_words_that_name_the_day():
     assert text[slice(*fact.span)] == "9 April"
 
 
-def test_an_order_that_other_dates_do_not_settle_is_not_guessed():
-    assert find_dates("On 03/04/05 we met.") == ()
-    assert [f.text for f in find_dates("Seen 03/04/05; 13/04/2005.")] == [
-        "3 April 2005",
-        "13 April 2005",
-    ]
-    assert [f.text for f in find_dates("Seen 03/04/05; 04/13/2005.")] == [
-        "4 March 2005",
-        "13 April 2005",
-    ]
-    contradicting = find_dates("Seen 03/04/05; 13/04/2005; 04/13/2005.")
-    assert [f.text for f in contradicting] == ["13 April 2005", "13 April 2005"]
-
-
-def test_a_relative_date_without_an_anchor_is_none():
-    assert find_dates("I left two days ago; the following morning it rained.") == ()
-
-
 def test_the_nearer_of_two_anchors_is_taken():
     text = "2024-06-20 10:00, Ada: it began on 3 June 2024, and two days later it was over."
     *_, later = find_dates(text, document_date=date(2030, 1, 1))
     assert later.text == "5 June 2024"
     assert later.derivation == "'two days later', told after 3 June 2024"
-
-
-def test_numbers_in_other_scripts_are_read():
-    assert [fact.text for fact in find_dates("٢٧/٠٢/٢٠٢٤ ; २०२४-०२-२९")] == [
-        "27 February 2024",
-        "29 February 2024",
-    ]
 
 
 @pytest.mark.parametrize(

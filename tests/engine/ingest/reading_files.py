@@ -13,20 +13,10 @@ from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
 
 MAX_CHARS = 1_000_000
-BIB = r"""Exported by hand.
-@string{acl = {Annual Meeting}}
-@inproceedings{smith2020,
-  title = {{BERT} for f{\"u}nf \& more},
-  author = "Smith, Ann and {World Health and Co} and others",
-  abstract = {It is 50% faster,
-     said @all.},
-  booktitle = acl # { of 2020},
-  year = 2020, doi = {10.1000/ab_c}
+EXPORTS = {
+    path.name: path.read_bytes().decode() for path in Path(__file__).with_name("exports").iterdir()
 }
-@article{jones, title = "Only a title", year = {1999}, journal = {Words}}
-@comment{ignored}
-@misc{, title = {No key}}
-"""
+"""What programs and databases write, by the name of the file."""
 
 Write = Callable[[str, str | bytes], Path]
 """What the fixture ``write`` is: it writes a file of this name and gives its path."""

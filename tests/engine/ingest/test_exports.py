@@ -11,7 +11,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.ingest.formats import detect_format
 from engine.ingest.source import check, open_source
 from engine.lenses.definitions import RESEARCH
-from tests.engine.ingest.reading_files import MAX_CHARS, one
+from tests.engine.ingest.reading_files import EXPORTS, MAX_CHARS, one
 
 TITLE, TEXT = "Crayfish of deep ponds", "We count them. We weigh them."
 
@@ -27,15 +27,15 @@ HEADERS = {
     "Embase": "Title=T,Original Title,Author Names=A,Abstract=X,Publication Year=Y,PUI=I",
     "Web of Science": "PT,AU=A,TI=T,ID=I,AB=X,PY=Y,UT=I",
     "Zotero": "Key=I,Publication Year=Y,Author=A,Title=T,Abstract Note=X,Date=n.d.",
-    "German": "Kennung=I,Titel=T,Autoren=A,Jahr=Y,Zusammenfassung=X",
-    "French": "Identifiant=I,Titre=T,Auteurs=A,Année de publication=Y,Résumé=X",
-    "Spanish": "Identificador=I,Título=T,Autores=A,Año=Y,Resumen=X",
-    "Chinese": "编号=I,标题=T,作者=A,年份=Y,摘要=X",
+    "German": "Kennung=I,Titel=T,Autoren=A,Jahr=Y,Zusammenfassung=X,Zeitschrift=V,Band=N",
+    "French": "Identifiant=I,Titre=T,Auteurs=A,Année de publication=Y,Résumé=X,Revue=V,Tome=N",
+    "Spanish": "Identificador=I,Título=T,Autores=A,Año=Y,Resumen=X,Revista=V,Volumen=N",
+    "Chinese": "编号=I,标题=T,作者=A,年份=Y,摘要=X,期刊=V,卷=N",
     "an id that is not complete, and one that is not unique": "id,pmid=,key=I,title=T,author=A,"
     "year=Y,text=X",
 }
-"""Columns with their values: T stands for a title, A an author, Y a year, X a text, I an id; where
-there is none, all rows have the same."""
+"""Columns with their values: T stands for a title, A an author, Y a year, X a text, I an id, V a
+journal, N a volume; where there is none, all rows have the same."""
 
 
 @pytest.mark.parametrize("database", HEADERS)
@@ -44,6 +44,7 @@ def test_columns_of_well_known_tables_are_fields(write, database):
     lines = [",".join(name for name, _, _ in columns)]
     for number in (1, 2):
         values = {"T": TITLE, "A": "Lee, Ann", "Y": "2019", "X": TEXT, "I": f"k{number}"}
+        values |= {"V": "Nature", "N": "7"}
         cells = (values.get(value, value) if sign else "same" for _, sign, value in columns)
         lines.append(",".join(f'"{cell}"' for cell in cells))
     source = open_source(write("export.csv", "\n".join(lines)), lens=RESEARCH)
@@ -51,6 +52,8 @@ def test_columns_of_well_known_tables_are_fields(write, database):
     assert (first.title, first.text, first.year) == (TITLE, TEXT, 2019)
     assert (first.authors, first.doc_id, second.doc_id) == (("Ann Lee",), "k1", "k2")
     assert source.mapping["doc_id"] == [name for name, _, value in columns if value == "I"][-1]
+    if "=V" in HEADERS[database]:
+        assert (first.metadata["venue"], first.metadata["volume"]) == ("Nature", "7")
 
 
 @pytest.mark.parametrize(
@@ -77,106 +80,6 @@ def test_fields_that_no_document_has_are_named_with_the_columns_that_may_hold_th
 
 # --- formats ---------------------------------------------------------------------------------
 
-MEDLINE = f"""
-PMID- 24034244
-OWN - NLM
-DP  - 2013 Sep 12
-TI  - Crayfish of
-      deep ponds
-LID - S0092-8674(13) [pii]
-LID - 10.5555/ponds.7 [doi]
-AB  - We count them.
-AB  - We weigh them.
-FAU - Lee, Ann C
-AU  - Lee AC
-CN  - The Otter Group
-JT  - Journal of ponds
-
-PMID- 2
-TI  - {TITLE}
-AB  - {TEXT}
-"""
-WEB_OF_SCIENCE = f"""\ufeffFN Clarivate Analytics Web of Science
-VR 1.0
-PT J
-AU Lee, AC
-   Wu, C
-AF Lee, Ann C.
-   Wu, Chen
-TI Crayfish of
-   deep ponds
-SO JOURNAL OF PONDS
-AB {TEXT}
-PY 2013
-DI 10.5555/ponds.7
-UT WOS:1
-ER
-
-PT J
-TI {TITLE}
-AB {TEXT}
-UT WOS:2
-ER
-
-EF
-"""
-ENDNOTE = f"""%0 Journal Article
-%T {TITLE}
-%A Lee, Ann C.
-%A Wu, Chen
-%D 2013
-%J Journal of ponds
-%X We count them.
-We weigh them.
-%R 10.5555/ponds.7
-
-%0 Book
-%T {TITLE}
-%X {TEXT}
-"""
-STYLE = '<style face="normal" size="100%">{}</style>'
-ENDNOTE_XML = (
-    '<?xml version="1.0"?><xml><records><record><contributors><authors><author>'
-    f"{STYLE.format('Lee, Ann C.')}</author><author>{STYLE.format('Wu, Chen')}</author></authors>"
-    f"</contributors><titles><title>{STYLE.format('Crayfish of ')}{STYLE.format('deep ponds')}"
-    f"</title><secondary-title>Journal of ponds</secondary-title></titles><dates><year>2013</year>"
-    f"</dates><abstract>{STYLE.format(TEXT)}</abstract><electronic-resource-num>10.5555/ponds.7"
-    f"</electronic-resource-num></record><record><titles><title>{TITLE}</title></titles>"
-    f"<abstract>{TEXT}</abstract></record></records></xml>"
-)
-PUBMED_XML = (
-    '<?xml version="1.0"?><!DOCTYPE PubmedArticleSet><PubmedArticleSet><PubmedArticle>'
-    '<MedlineCitation><PMID Version="1">24034244</PMID><Article><Journal><JournalIssue><PubDate>'
-    "<Year>2013</Year></PubDate></JournalIssue><Title>Journal of ponds</Title></Journal>"
-    "<ArticleTitle>Crayfish of <i>deep</i> ponds</ArticleTitle><Abstract><AbstractText>We count "
-    "them.</AbstractText><AbstractText>We weigh them.</AbstractText></Abstract><AuthorList><Author>"
-    "<LastName>Lee</LastName><ForeName>Ann C.</ForeName></Author><Author><LastName>Wu</LastName>"
-    "<ForeName>Chen</ForeName></Author></AuthorList></Article></MedlineCitation><PubmedData>"
-    '<ArticleIdList><ArticleId IdType="doi">10.5555/ponds.7</ArticleId></ArticleIdList>'
-    "</PubmedData></PubmedArticle><PubmedArticle><MedlineCitation><PMID>2</PMID><Article>"
-    f"<ArticleTitle>{TITLE}</ArticleTitle><Abstract><AbstractText>{TEXT}</AbstractText></Abstract>"
-    "</Article></MedlineCitation></PubmedArticle></PubmedArticleSet>"
-)
-OPENALEX = {
-    "id": "https://openalex.org/W7",
-    "doi": "https://doi.org/10.5555/ponds.7",
-    "display_name": TITLE,
-    "publication_year": 2013,
-    "authorships": [{"author": {"display_name": name}} for name in ("Ann C. Lee", "Chen Wu")],
-    "primary_location": {"source": {"display_name": "Journal of ponds"}},
-    "abstract_inverted_index": {"We": [0, 3], "them.": [2, 5], "count": [1], "weigh": [4]},
-}
-ARXIV = {
-    "id": "1301.0001",
-    "authors": 'Ann C. Lee (Pond University), C. W\\"u',
-    "title": "Crayfish of\n  deep ponds",
-    "abstract": "  We count them.\nWe weigh them.\n",
-    "doi": "10.5555/ponds.7",
-    "versions": [{"version": "v1", "created": "Mon, 2 Apr 2013 19:18:42 GMT"}],
-    "update_date": "2015-11-26",
-    "authors_parsed": [["Lee", "Ann C.", ""], ["Wu", "Chen", "", "Pond University"]],
-}
-
 
 def _lines(*records):
     return "".join(json.dumps(record) + "\n" for record in records)
@@ -185,32 +88,44 @@ def _lines(*records):
 @pytest.mark.parametrize(
     ("name", "content", "doc_id"),
     [
-        ("a.nbib", MEDLINE, "24034244"),
-        ("pubmed-set.txt", MEDLINE, "24034244"),
-        ("medline.ris", MEDLINE, "24034244"),
-        ("a.ciw", WEB_OF_SCIENCE, "WOS:1"),
-        ("savedrecs.txt", WEB_OF_SCIENCE.replace("\n", "\r\n"), "WOS:1"),
-        ("a.enw", ENDNOTE, "10.5555/ponds.7"),
-        ("endnote.ris", ENDNOTE, "10.5555/ponds.7"),
-        ("endnote.xml", ENDNOTE_XML, "10.5555/ponds.7"),
-        ("pubmed.xml", PUBMED_XML, "24034244"),
-        ("works.jsonl", _lines(OPENALEX), "W7"),
-        ("page.json", _lines({"meta": {"count": 1}, "results": [OPENALEX]}), "W7"),
-        ("page.json", json.dumps({"meta": {}, "results": [OPENALEX]}, indent=2), "W7"),
-        ("arxiv-snapshot.json", _lines(ARXIV), "1301.0001"),
+        ("a.nbib", EXPORTS["medline.nbib"], "24034244"),
+        ("pubmed-set.txt", EXPORTS["medline.nbib"], "24034244"),
+        ("medline.ris", EXPORTS["medline.nbib"], "24034244"),
+        ("a.ciw", EXPORTS["web-of-science.ciw"], "WOS:1"),
+        ("savedrecs.txt", EXPORTS["web-of-science.ciw"].replace("\n", "\r\n"), "WOS:1"),
+        ("a.enw", EXPORTS["endnote.enw"], "10.5555/ponds.7"),
+        ("endnote.ris", EXPORTS["endnote.enw"], "10.5555/ponds.7"),
+        ("endnote.xml", EXPORTS["endnote.xml"], "10.5555/ponds.7"),
+        ("pubmed.xml", EXPORTS["pubmed.xml"], "24034244"),
+        ("works.jsonl", EXPORTS["openalex.jsonl"], "W7"),
+        (
+            "page.json",
+            _lines({"meta": {"count": 1}, "results": [json.loads(EXPORTS["openalex.jsonl"])]}),
+            "W7",
+        ),
+        (
+            "page.json",
+            json.dumps({"meta": {}, "results": [json.loads(EXPORTS["openalex.jsonl"])]}, indent=2),
+            "W7",
+        ),
+        ("arxiv-snapshot.json", EXPORTS["arxiv.jsonl"], "1301.0001"),
     ],
 )
 def test_exports_of_databases_are_read_with_their_fields(write, name, content, doc_id):
     first, *_ = documents = list(open_source(write(name, content), lens=RESEARCH))
     assert (first.doc_id, first.title, first.text, first.year) == (doc_id, TITLE, TEXT, 2013)
-    assert len(first.authors) == (1 if content == MEDLINE else 2)
+    assert len(first.authors) == (1 if content == EXPORTS["medline.nbib"] else 2)
     assert first.authors[0].replace(".", "") == "Ann C Lee"
     assert "10.5555/ponds.7" in (first.url or "") or first.metadata["doi"] == "10.5555/ponds.7"
     assert [d.title for d in documents] == [TITLE] * len(documents)
 
 
 def test_latex_in_texts_of_the_arxiv_snapshot_is_plain_and_its_math_stays(write):
-    paper = {**ARXIV, "title": 'On M\\"uller', "abstract": "It is $\\alpha_s = 1\\pm2$."}
+    paper = {
+        **json.loads(EXPORTS["arxiv.jsonl"]),
+        "title": 'On M\\"uller',
+        "abstract": "It is $\\alpha_s = 1\\pm2$.",
+    }
     document = one(write("a.json", _lines(paper)))
     assert (document.title, document.text) == ("On Müller", "It is $\\alpha_s = 1\\pm2$.")
 
@@ -261,7 +176,7 @@ def test_a_workbook_of_excel_is_read_whatever_it_is_called(write, name):
         ("a.csv.gz", f"id;text\n7;{TEXT}\n"),
         ("a.ris.gz", f"TY  - JOUR\nID  - 7\nAB  - {TEXT}\nTI  - x\nER  - \n"),
         ("a.json.gz", json.dumps([{"id": "7", "text": TEXT}])),
-        ("pubmed.xml.gz", PUBMED_XML.replace("24034244", "7")),
+        ("pubmed.xml.gz", EXPORTS["pubmed.xml"].replace("24034244", "7")),
     ],
 )
 def test_packed_files_are_read_as_what_is_in_them(write, name, content):
@@ -286,19 +201,3 @@ def test_a_folder_of_files_of_one_format_is_one_source(write):
     with pytest.raises(UnknownNameError, match=r"several formats: bibtex, ris\. .*--format"):
         detect_format(folder)
     assert one(folder, "bibtex").doc_id == "three"
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("library.enl", "a library of EndNote: export it as RIS"),
-        ("library.rdf", "RDF: export it from Zotero as RIS"),
-        ("old.xls", "Excel before 2007: save it as .xlsx"),
-        ("text.docx", "Word: save it as PDF"),
-    ],
-)
-def test_a_format_that_is_not_read_is_named_with_what_to_export(write, name, says):
-    with pytest.raises(UnknownNameError, match=says):
-        detect_format(write(name, b"\xd0\xcf\x11\xe0 binary, of course"))
-    with pytest.raises(BadInputError, match=r"XML of 'rss'.*Export RIS"):
-        list(open_source(write("feed.xml", "<rss><item/></rss>"), lens=RESEARCH))

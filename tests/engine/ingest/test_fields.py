@@ -27,29 +27,6 @@ def test_mapping_to_an_unknown_column_or_field_lists_the_known_ones(jsonl, mappi
         open_source(jsonl({"id": "1", "text": "t"}), mapping=mapping, lens=RESEARCH)
 
 
-HEADERS = {
-    "en": "Article Title;ABSTRACT;Author(s);Publication-Year;Source title;Volume;Author Keywords",
-    "de": "Titel;Zusammenfassung;Autoren;Erscheinungsjahr;ZEITSCHRIFT;Band;Schlagwörter",
-    "fr": "Titre;Résumé;Auteurs;Année;Revue;Tome;Mots-clés",
-    "es": "Título;Resumen;Autores;Año de publicación;Revista;Volumen;Palabras clave",
-    "zh": "题名;摘要;作者;出版年;期刊;卷;关键词",
-}
-
-
-@pytest.mark.parametrize("language", HEADERS)
-def test_columns_are_known_in_five_languages(write, language):
-    row = "A title;We look.;Lovelace, Ada\uff1bTuring, Alan;2017;Nature;7;bees"
-    path = write(f"{language}.csv", f"{HEADERS[language]};DOI;id\n{row};10.1000/X;one\n")
-    document = one(path)
-    assert (document.title, document.text, document.year) == ("A title", "We look.", 2017)
-    assert (document.authors, document.doc_id) == (TWO, "one")
-    if language == "en":  # names that exports know are kept
-        assert (document.metadata["Source title"], document.metadata["Volume"]) == ("Nature", "7")
-        return
-    cited = {"venue": "Nature", "volume": "7", "keywords": "bees", "DOI": "10.1000/x"}
-    assert document.metadata == cited
-
-
 def test_a_column_chosen_for_a_citation_has_the_name_of_its_field(jsonl):
     path = jsonl({"id": "1", "text": "t", "where": "Nature", "link2": "10.1000/x"})
     document = one(path, venue="where", doi="link2")

@@ -12,7 +12,6 @@ from engine.config import ROOT
 from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.ingest import previews
-from engine.ingest.previews import Reading
 from engine.ingest.source import check, examine, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types import limits
@@ -25,19 +24,19 @@ from tests.support import make_explorer
 SKIP = Repairs(skip_broken=True)
 
 
-def reading(path, **changes):
-    chosen = {"source_format": "auto", "mapping": None, "lens": RESEARCH, "max_chars": MAX_CHARS}
-    return Reading(path, **{**chosen, **changes})
+def reading(path):
+    return ImportRequest(path, "", lens=RESEARCH), MAX_CHARS
 
 
 @pytest.mark.parametrize(
-    ("field", "most"), [("title", TITLE_CHARS), ("id", ID_CHARS)], ids=["title", "id"]
+    ("field", "most"), [("title", TITLE_CHARS), ("id", ID_CHARS), ("text", MAX_CHARS)]
 )
-def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(jsonl, field, most):
+def test_a_value_of_five_million_characters_is_a_row_to_decide_about(jsonl, field, most):
     good = {"id": "1", "title": "A title", "text": "One."}
-    path = jsonl(good, {**good, "id": "2", field: "x" * 1_000_000}, {**good, "id": "x" * ID_CHARS})
+    path = jsonl(good, {**good, "id": "2", field: "x" * 5_000_000}, {**good, "id": "x" * ID_CHARS})
     message = fault(path)
-    assert f"row 2: the {field} has 1,000,000 characters, more than the {most:,}" in message
+    assert f"row 2: the {field} has 5,000,000 characters, more than the {most:,}" in message
+    assert ("SEEDLENS_MAX_DOCUMENT_CHARS" in message) == (field == "text")
     assert "--skip-broken" in message
     assert check(open_source(path, lens=RESEARCH, repairs=SKIP), MAX_CHARS).documents == 2
 
@@ -79,7 +78,7 @@ def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
     monkeypatch.setattr(previews, "CHECK_BYTES", 200 * MEGABYTE)
     says = r"bomb\.parquet.*: reading it takes more than 200 MB of memory\. Leave out"
     with pytest.raises(BadInputError, match=says):
-        previews.preview(reading(path))
+        previews.preview(*reading(path))
     with pytest.raises(BadInputError, match=says):
         make_explorer(home).library.import_documents(ImportRequest(path, "bomb"))
 
@@ -88,13 +87,13 @@ def test_a_file_that_takes_too_long_is_refused(write, monkeypatch):
     monkeypatch.setattr(previews, "CHECK_SECONDS", 0.2)
     path = write("a.jsonl", "".join(f'{{"id": "{n}", "text": "a"}}\n' for n in range(100_000)))
     with pytest.raises(BadInputError, match=r"a\.jsonl: reading it takes longer"):
-        previews.examine(reading(path))
+        previews.examine(*reading(path))
 
 
 def test_a_process_of_its_own_sees_what_this_one_would(write, tmp_path):
     path = write("a.csv", 'key,title,text,year\nk1,A,"One. Two.",2020\nk2,B,,\n')
-    assert previews.examine(reading(path)) == examine(open_source(path, lens=RESEARCH), MAX_CHARS)
-    shown = previews.preview(reading(path))
+    assert previews.examine(*reading(path)) == examine(open_source(path, lens=RESEARCH), MAX_CHARS)
+    shown = previews.preview(*reading(path))
     assert shown.rows == (
         {"key": "k1", "title": "A", "text": "One. Two.", "year": "2020"},
         {"key": "k2", "title": "B", "text": "", "year": ""},
@@ -103,7 +102,7 @@ def test_a_process_of_its_own_sees_what_this_one_would(write, tmp_path):
     assert shown.documents == (document,)
     assert "no text" in shown.problems[0] or "the text is empty" in shown.problems[0]
     with pytest.raises(BadInputError, match=r"gone\.csv does not exist\. Check the path"):
-        previews.preview(reading(tmp_path / "gone.csv"))
+        previews.preview(*reading(tmp_path / "gone.csv"))
 
 
 def test_uploads_have_the_limit_that_the_app_is_started_with(monkeypatch, tmp_path):

@@ -18,13 +18,6 @@ def read(rows, **mapping):
     return list(open_source(rows, mapping=mapping, lens=RESEARCH))
 
 
-def fault(rows):
-    with pytest.raises(BadInputError) as caught:
-        check(open_source(rows, lens=RESEARCH), MAX_CHARS)
-    assert caught.value.remedy
-    return str(caught.value)
-
-
 @pytest.mark.parametrize(
     "holding",
     [
@@ -83,18 +76,16 @@ def test_columns_are_mapped_as_those_of_a_file():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"id": "a", "text": "One."}, {"id": "b"}], "row 2: no text"),
         (pd.DataFrame({"id": ["a", None], "text": ["One.", "Two."]}), "row 2: no id"),
-        (pa.table({"id": ["a", "a"], "text": ["One.", "Two."]}), "row 2: the id 'a' is taken by"),
         ([{"id": "a", "text": "One."}, "Two."], "row 2 is text, not a dict"),
-        ([], "no documents in a table in memory"),
         (pd.DataFrame({"id": [], "text": []}), "no documents in a table in memory"),
         ({"id": ["a"], "text": ["One."]}, "An object is not a table"),
         (7, "Of type int is not a table"),
     ],
 )
 def test_a_fault_names_its_row(rows, message):
-    assert message in fault(rows)
+    with pytest.raises(BadInputError, match=message):
+        check(open_source(rows, lens=RESEARCH), MAX_CHARS)
 
 
 def test_columns_of_one_name_are_told_apart_as_in_a_file():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -40,21 +39,11 @@ def as_csv(write):
     return write("papers.csv", "\r\n".join(lines).encode("cp1252"))
 
 
-def as_jsonl(write):
-    return write("papers.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
-
-
-def as_parquet(write):
-    path = write("papers.parquet", "")
-    pd.DataFrame(ROWS).to_parquet(path)
-    return path
-
-
 def in_memory(_):
     return pd.DataFrame(ROWS)
 
 
-KINDS = pytest.mark.parametrize("kind", [as_csv, as_jsonl, as_parquet, in_memory])
+KINDS = pytest.mark.parametrize("kind", [as_csv, in_memory])
 
 
 def read(source, repairs=NO_REPAIRS, **options):

@@ -100,9 +100,9 @@ def test_an_import_reaches_its_end_in_another_process(app, tmp_path):
     with pytest.raises(BadInputError, match="still running"):
         app.library.jobs.dismiss(job.id)
     with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
-        app.library.start_import(source, "papers")
+        app.library.start_import(ImportRequest(source, "papers"))
     with pytest.raises(CorpusNameError):
-        app.library.start_import(source, "../papers")
+        app.library.start_import(ImportRequest(source, "../papers"))
 
     job = wait(app.library.jobs, job.id, ended)
     assert (job.state, job.error) == ("done", "")
@@ -120,7 +120,7 @@ def test_an_import_reaches_its_end_in_another_process(app, tmp_path):
 @pytest.mark.nightly
 def test_a_cancelled_import_goes_on_where_it_stopped(app, tmp_path, monkeypatch):
     source = write_csv(tmp_path / "papers.csv", 120)
-    job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
+    job = app.library.start_import(ImportRequest(source, "papers", "csv", {"doc_id": "PMID"}))
     wait(app.library.jobs, job.id, under_way)
     app.library.jobs.cancel(job.id)
     job = wait(app.library.jobs, job.id, ended)
@@ -148,7 +148,7 @@ def test_a_cancelled_import_goes_on_where_it_stopped(app, tmp_path, monkeypatch)
 @pytest.mark.nightly
 def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(app, tmp_path, monkeypatch):
     source = write_csv(tmp_path / "papers.csv", 120)
-    job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
+    job = app.library.start_import(ImportRequest(source, "papers", "csv", {"doc_id": "PMID"}))
     job = wait(app.library.jobs, job.id, under_way)
     os.kill(job.pid, signal.SIGKILL)
     # Seen by the app that started it and by another one alike.
@@ -170,7 +170,9 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(app, tmp_path, 
 def test_a_failed_import_says_why_and_what_to_do(app, tmp_path):
     source = tmp_path / "papers.csv"
     source.write_text("doc_id,text\na,fine\n,no id here\n", encoding="utf-8")
-    job = wait(app.library.jobs, app.library.start_import(source, "papers").id, ended)
+    job = wait(
+        app.library.jobs, app.library.start_import(ImportRequest(source, "papers")).id, ended
+    )
     assert job.state == "failed"
     assert "papers.csv, row 2" in job.error
     assert "Fill it in" in job.remedy

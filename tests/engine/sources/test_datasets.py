@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import NamedTuple
 
 import pytest
 
@@ -21,64 +20,15 @@ from engine.sources.datasets import (
 )
 from engine.types.corpora import DatasetInfo
 from storage.home import Home
+from tests.fakes.data_sets import small_data_sets
 
 ir_datasets = pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
-from ir_datasets.datasets.base import Dataset  # noqa: E402
-from ir_datasets.formats import TrecQrels, TrecQueries, TsvDocs, TsvQueries  # noqa: E402
-from ir_datasets.util import LocalDownload  # noqa: E402
-
-TOPICS = """<top>
-<num> Number: 301
-<title> crayfish in ponds
-<desc> Description: What eats crayfish?
-<narr> Narrative: Relevant documents name an animal that
-eats crayfish. Others are not relevant.
-</top>
-"""
-
-
-class Article(NamedTuple):
-    """A document with a title, as cord19 has them."""
-
-    doc_id: str
-    title: str
-    abstract: str
-    date: str
-
-    def default_text(self):
-        return f"{self.title} {self.abstract}"
-
-
-def registered(name, *parts):
-    ir_datasets.registry._registered.pop(name, None)
-    ir_datasets.registry.register(name, Dataset(*parts))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def datasets(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ir")
-
-    def file(name, text):
-        (folder / name).write_text(text)
-        return LocalDownload(folder / name)
-
-    rows = (
-        "d1\tCrayfish\tOtters eat them.\t2011-05-01",
-        "d2\tPonds\tDeep.\t",
-        "d3\tNo text\t\t1999",
-        "d 4\tA blank in its id\t\t",
-    )
-    of_docs = {"namespace": "small", "lang": "en", "skip_first_line": False}
-    docs = TsvDocs(file("docs.tsv", "\n".join(rows)), Article, **of_docs)
-    queries = TsvQueries(file("queries.tsv", "q1\twho eats crayfish\nq2\tnobody judged this\n"))
-    qrels = TrecQrels(file("qrels.txt", "q1 0 d1 5\nq1 0 d2 -2\n"), {})
-    registered("small", docs, queries)
-    registered("small/test", docs, queries, qrels)
-    registered("small/trec", docs, TrecQueries(file("topics.txt", TOPICS)),
-               TrecQrels(file("qrels-trec.txt", "301 0 d1 1\n"), {}))  # fmt: skip
-    yield
-    for name in ("small", "small/test", "small/trec"):
-        ir_datasets.registry._registered.pop(name, None)
+    with small_data_sets(tmp_path_factory.mktemp("ir")):
+        yield
 
 
 @pytest.fixture
