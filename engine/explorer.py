@@ -30,8 +30,7 @@ from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.evaluations import Evaluations
 from engine.evaluate.measuring import human_rows
 from engine.evaluate.verification_gap import Gaps
-from engine.explorations.notebook import Notebook
-from engine.explorations.reading_lists import ReadingLists
+from engine.explorations.notebook import Notebook, ReadingLists
 from engine.facts import find_facts as facts_in
 from engine.lenses.definitions import ALL_SETS, SETS
 from engine.lenses.embedded_texts import EmbeddedTexts

@@ -17,6 +17,16 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def noted(*notes: tuple[int, str, str]) -> tuple[str, ...]:
+    """Sentences on numbers that are not 0: the number, what it counts, and the rest.
+
+    >>> noted((2, "item is/items are", "left out."), (0, "item has/items have", "no text."))
+    ('2 items are left out.',)
+    """
+    said = ((number, what.split("/"), rest) for number, what, rest in notes if number)
+    return tuple(f"{counted(number, *what)} {rest}" for number, what, rest in said)
+
+
 def size(count: int) -> str:
     """Bytes as people say them.
 

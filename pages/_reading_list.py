@@ -24,33 +24,27 @@ from engine.types.searches import (
 from pages._common.components import Event, component, inbox
 from pages._common.document_view import meta, shortened, title_of
 from pages._common.kit import button, dim, el, empty, line, select
-from pages._common.shared import attempt, download, show_error, with_marks
+from pages._common.shared import attempt, download, error_boundary, show_error, with_marks
 from pages._common.state import Pages, PageView, control, leave, one_of, pages
 from pages._explore.explore_state import View
 
 UNDO, GO = "reading_list_undo", "reading_list_go"
 """Keys of the session: words that tell what was removed last, and what brings it back; the view of
 Explore that a click asked for."""
-PREVIEW = 3000
-"""Characters of an export that are shown."""
+PREVIEW = 3000  # characters of an export that are shown
 ORDERS = dict(zip(LIST_ORDERS, ("By hand", "Year", "Title"), strict=True))
-Place = tuple[str, str, str]
-"""A list's id, corpus and doc_id."""
+Place = tuple[str, str, str]  # a list's id, corpus and doc_id
+Do = Callable[[Place, Mapping[str, Any]], object]
 _ITEMS = component("reading_list")
 
 
 @dataclass(frozen=True)
 class ListView(PageView):
-    """A reading list as the page shows it; the list that is shown last is the current one.
-
-    Attributes:
-        list_id: "" for the first list.
-        tag: only documents with this tag are shown and exported.
-    """
+    """A reading list as the page shows it; the list that is shown last is the current one."""
 
     script = "reading_list"
-    list_id: Annotated[str, Field(alias="list")] = ""
-    tag: str = ""
+    list_id: Annotated[str, Field(alias="list")] = ""  # "" for the first list
+    tag: str = ""  # only documents with this tag are shown and exported
     sort: Annotated[str, one_of(LIST_ORDERS)] = LIST_ORDERS[0]
 
     @classmethod
@@ -77,21 +71,11 @@ def list_choice(explorer: Explorer) -> ReadingListInfo:
         leave(ListView(list_id))
 
     st.session_state[key] = current.list_id
-    st.selectbox(
-        "Keep in",
-        list(names),
-        key=key,
-        format_func=lambda one: names.get(one, one),
-        accept_new_options=True,
-        on_change=attempt,
-        args=(choose,),
-        width=220,
-        help="Choose a list, or type a name for a new one.",
-    )
+    look: Any = {"on_change": attempt, "args": (choose,), "width": 220, "accept_new_options": True}
+    look["help"] = "Choose a list, or type a name for a new one."
+    look["format_func"] = lambda one: names.get(one, one)
+    st.selectbox("Keep in", list(names), key=key, **look)
     return current
-
-
-# -- the page ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -143,15 +127,8 @@ def choose_list(page: ListPage) -> None:
         st.session_state[f"{key}_new"] = ""
 
     st.session_state[key] = page.shown.list_id if page.is_own else None
-    chosen = lambda: show(st.session_state[key])  # noqa: E731
-    st.radio(
-        *("Lists", list(names)),
-        index=None,
-        key=key,
-        format_func=names.__getitem__,
-        on_change=attempt,
-        args=(chosen,),
-    )
+    look: Any = {"on_change": attempt, "args": (lambda: show(st.session_state[key]),)}
+    st.radio("Lists", list(names), None, names.__getitem__, key, **look)
     with line(align="bottom"):
         st.text_input("New list", key=f"{key}_new", placeholder="Name", max_chars=200)
         button("Create", f"{key}_create", create)
@@ -170,22 +147,18 @@ def show_list(page: ListPage) -> None:
         control(view, "sort", st.segmented_control, "Sort", ORDERS, required=True)
         _tools(page)
     if shown.tags:
-        control(
-            *(view, "tag", st.pills, "Tags", {tag: tag for tag in shown.tags}),
-            shown=view.tag or None,
-            read=lambda tag: tag or "",
-        )
+        tags = {tag: tag for tag in shown.tags}
+        how: Any = {"shown": view.tag or None, "read": lambda tag: tag or ""}
+        control(view, "tag", st.pills, "Tags", tags, **how)
     if not page.is_own:
-        dim(
-            "Deleted list." if shown.deleted else f"Read-only: a list of {shown.owner or 'others'}."
-        )
+        whose = f"Read-only: a list of {shown.owner or 'others'}."
+        dim("Deleted list." if shown.deleted else whose)
     if not page.documents:
         empty("No documents. Use “Keep” on a result of Explore, or select documents on the Map.")
         return
     left_out = shown.documents - len(page.documents)
     if left_out and not view.tag:
-        are = "document is" if left_out == 1 else "documents are"
-        dim(f"{left_out:,} {are} not available now.")
+        dim(f"{counted(left_out, 'document is', 'documents are')} not available now.")
     _items(page)
 
 
@@ -202,19 +175,19 @@ def _tools(page: ListPage) -> None:
         lists.delete(list_id, deleted=False)
         ListView(list_id).write()
 
+    def copy() -> None:
+        ListView(lists.new(f"{shown.name} (copy)", list_id)).write()
+
     if page.documents:
         popover = st.popover("Export", key="reading_list_export", on_change="rerun")
         if popover.open:
-            with popover:
+            with popover, error_boundary():
                 _export(page)
     with st.popover("Link"):
         url = (st.context.url or "").partition("?")[0].rstrip("/")
         st.code(f"{url}{page.view.link()}", language=None, wrap_lines=True)
     if not page.is_own:
-        copied = f"{shown.name} (copy)"
-        button(
-            "Copy list", "reading_list_copy", lambda: ListView(lists.new(copied, list_id)).write()
-        )
+        button("Copy list", "reading_list_copy", copy)
         return
     with st.popover("Rename"):
         name = st.text_input("Name", shown.name, key=key, max_chars=200)
@@ -227,23 +200,17 @@ def _export(page: ListPage) -> None:
     labels = {n: form.label for n, form in EXPORT_FORMATS.items() if not n.endswith("-html")}
     labels |= {"markdown": "Markdown, with evidence", "jsonl": "JSONL, with evidence"}
     kind = select("Format", labels, "reading_list_format")
-    export = partial(page.explorer.reading_lists.export, page.shown.list_id)
-    try:
-        texts = [
-            (name, export(name, page.view.tag, page.view.sort))
-            for name in (kind, *([f"{kind}-html"] if kind in CITATION_STYLES else []))
-        ]
-    except SeedLensError as error:
-        show_error(error)
-        return
-    tagged = f" tagged “{page.view.tag}”" if page.view.tag else ""
+    export, view = page.explorer.reading_lists.export, page.view
+    names = [kind, *[f"{kind}-html"] * (kind in CITATION_STYLES)]
+    texts = {name: export(page.shown.list_id, name, view.tag, view.sort) for name in names}
+    tagged = f" tagged “{view.tag}”" if view.tag else ""
     dim(f"{counted(len(page.documents), 'document')}{tagged}")
-    for name, text in texts:
+    for name, text in texts.items():
         form = EXPORT_FORMATS[name]
         label = f"Download {form.label}" if name == kind else "Download with italics (HTML)"
         file, key = f"reading-list.{form.suffix}", f"reading_list_download_{name}"
         download(label, file, partial(str, text), key=key, mime=form.mime)
-    text = texts[0][1]
+    text = texts[kind]
     st.code(text[:PREVIEW], language=None, wrap_lines=True, height=240)
     if len(text) > PREVIEW:
         st.caption("Preview. Download for the full text.")
@@ -268,12 +235,12 @@ def _items(page: ListPage) -> None:
         st.session_state[GO] = View.elsewhere(**about, focus=(), reading=(), page=1)
 
     def search(place: Place, _: Mapping[str, Any]) -> None:
-        for one in page.documents:
-            if (one.corpus, one.document.doc_id) == place[1:] and one.query is not None:
-                fields = View.fields_of(one.query, page.explorer)
-                st.session_state[GO] = View.elsewhere(**fields, page=1)
+        queries = {(one.corpus, one.document.doc_id): one.query for one in page.documents}
+        if query := queries.get(place[1:]):
+            fields = View.fields_of(query, page.explorer)
+            st.session_state[GO] = View.elsewhere(**fields, page=1)
 
-    on: dict[str, Callable[[Place, Mapping[str, Any]], object]] = {
+    on: dict[str, Do] = {
         "seed": seed,
         "search": search,
         "remove": remove,
@@ -284,7 +251,7 @@ def _items(page: ListPage) -> None:
         "move": lambda place, e: lists.move(*place, tuple(e["before"]) if e["before"] else None),
     }
 
-    def about(do: Callable[[Place, Mapping[str, Any]], object]) -> Event:
+    def about(do: Do) -> Event:
         return lambda e: do((list_id, e["corpus"], e["doc_id"]), e)
 
     received, receives = inbox(key, {name: about(do) for name, do in on.items()})
@@ -304,33 +271,30 @@ def _items(page: ListPage) -> None:
 
 def _described(page: ListPage) -> list[dict[str, Any]]:
     """The documents as the component shows them."""
+    library = page.explorer.library
     queries = [one.query for one in page.documents if one.query is not None]
     titles = iter(page.explorer.notebook.seed_titles(queries))
     aspects = {
-        (corpus, aspect.key): aspect.name
+        (corpus, aspect.key): f" in {aspect.name}"
         for corpus in {one.corpus for one in page.documents}
-        for aspect in page.explorer.library.lens(corpus).aspects
+        for aspect in library.lens(corpus).aspects
     }
-    described, corpora = [], page.explorer.library.titles()
+    described, corpora = [], library.titles()
     for one in page.documents:
         query, why = one.query, ""
-        corpus = f"corpus {corpora.get(one.corpus, one.corpus)}"
         if query is not None:
             aspect = aspects.get((one.corpus, query.aspect or ""), "")
-            words = (f"Similar to “{shortened(next(titles))}”", aspect and f"in {aspect}")
-            why = " ".join(filter(None, words))
-            why += f": {query.instruction}" if query.instruction else ""
+            words = f": {query.instruction}" if query.instruction else ""
+            why = f"Similar to “{shortened(next(titles))}”{aspect}{words}"
+        corpus = f"corpus {corpora.get(one.corpus, one.corpus)}"
         described.append(
             {
-                "corpus": one.corpus,
+                **{name: getattr(one, name) for name in ("corpus", "evidence", "note", "tags")},
                 "doc_id": one.document.doc_id,
                 "title": title_of(one.document),
                 "meta": " · ".join(filter(None, (meta(one.document), corpus))),
                 "link": paper_link(one.document),
                 "why": why,
-                "evidence": one.evidence,
-                "note": one.note,
-                "tags": one.tags,
             }
         )
     return described

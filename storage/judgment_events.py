@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from operator import attrgetter
@@ -58,8 +58,6 @@ class CurrentRow:
         return (self.query_id, self.doc_id)
 
 
-Tally = Counter[int | str]
-"""How many have a verdict, how many are audits, and how many are of an item with n annotations."""
 Changed = Sequence[tuple[CurrentRow, Judgment | None]]
 """Current rows with their judgments; None where all were withdrawn or undone."""
 Change = Callable[[Changed], Iterable[Judgment]]
@@ -85,8 +83,7 @@ _UNDONE = exists().where(
     _UNDOS.c.corpus == EVENTS.c.corpus,
     _UNDOS.c.project == EVENTS.c.project,
 )
-_COUNTS = and_(~_IS_UNDO, ~_UNDONE)
-"""An event that was not undone."""
+_COUNTS = and_(~_IS_UNDO, ~_UNDONE)  # an event that was not undone
 _DECIDED = EVENTS.c.origin == "adjudication"
 CURRENT = table("current_judgments", CurrentRow, key=(*_KEY, "decided"))
 Index("current_judgments_changed", CURRENT.c.corpus, CURRENT.c.project, CURRENT.c.changed)
@@ -111,11 +108,7 @@ _REPEATED = tuple(_NAMES.index(name) for name in (*_KEY, "verdict", "origin", "i
 
 
 class CurrentJudgments:
-    """The current judgments of a project, in memory; thread-safe.
-
-    Args:
-        judgments: to begin with, in order of arrival.
-    """
+    """The current judgments of a project, in memory; thread-safe. Begins with ``judgments``."""
 
     def __init__(self, judgments: Iterable[Judgment] = ()) -> None:
         self.last = 0  # id of the last event that changed one; 0 before the first
@@ -124,8 +117,8 @@ class CurrentJudgments:
         self._lock = threading.Lock()
         # (annotator, whether they are adjudications) -> judgments in order of arrival
         self._said: dict[tuple[str, bool], dict[Item, Judgment]] = {}
-        # pool -> annotator ("" for all of its items) -> counts
-        self._tallies: WeakKeyDictionary[Collection[Item], dict[str, Tally]] = WeakKeyDictionary()
+        # pool -> how many of its items have n annotations
+        self._spread: WeakKeyDictionary[Collection[Item], Counter[int]] = WeakKeyDictionary()
         for judgment in judgments:
             who = (judgment.annotator, judgment.origin == "adjudication")
             self._put(who, judgment.item, judgment)
@@ -139,25 +132,19 @@ class CurrentJudgments:
                     self.last = row.changed
 
     def _put(self, who: tuple[str, bool], item: Item, judgment: Judgment | None) -> None:
-        own, decided = self._said.setdefault(who, {}), who[1]
-        pools = [] if decided else [t for pool, t in self._tallies.items() if item in pool]
-        self._count(pools, item, -1)
-        self.annotated[item] += _annotations(judgment) - _annotations(own.pop(item, None))
+        own, before = self._said.setdefault(who, {}), self.annotated[item]
+        gone = own.pop(item, None)
+        self.annotated[item] += bool(judgment and judgment.is_annotation)
+        self.annotated[item] -= bool(gone and gone.is_annotation)
+        for pool, counts in self._spread.items():
+            if item in pool:
+                counts[before] -= 1
+                counts[self.annotated[item]] += 1
         newest = next(reversed(own.values()), judgment)
         if judgment is not None and newest is not None:
             own[item] = judgment
             if judgment.id < newest.id:  # an undo brought it back
                 self._said[who] = {j.item: j for j in sorted(own.values(), key=attrgetter("id"))}
-        self._count(pools, item, 1)
-
-    def _count(self, pools: Iterable[dict[str, Tally]], item: Item, change: int) -> None:
-        """Add an item to the counts of these pools, or take it out of them."""
-        annotations = self.annotated[item]
-        for name, counts in chain.from_iterable(tallies.items() for tallies in pools):
-            if not name:
-                counts[annotations] += change
-            elif (judgment := self._said.get((name, False), {}).get(item)) is not None:
-                _add(counts, judgment, annotations, change)
 
     def judgments(self) -> list[Judgment]:
         """All of them, in order of arrival, adjudications included."""
@@ -169,42 +156,13 @@ class CurrentJudgments:
 
     def of(
         self, annotator: str, pool: Collection[Item]
-    ) -> tuple[dict[Item, Judgment], Tally, Tally]:
-        """The annotator's judgments in order of arrival, without adjudications; counts of those in
-        the pool, and of all items of the pool by number of annotations.
-
-        Args:
-            pool: counted once per object, which must not change.
-        """
+    ) -> tuple[dict[Item, Judgment], Counter[int]]:
+        """The annotator's judgments in order of arrival, without adjudications; and how many items
+        of the pool, which must not change, have n annotations."""
         with self._lock:
-            tallies = self._tallies.setdefault(pool, {})
-            own = dict(self._said.get((annotator, False), {}))
-            if "" not in tallies:
-                tallies[""] = Counter(self.annotated.get(item, 0) for item in pool)
-            if annotator not in tallies:
-                tallies[annotator] = tally(own.values(), pool, self.annotated)
-            return own, tallies[annotator].copy(), tallies[""].copy()
-
-
-def tally(
-    judgments: Iterable[Judgment], pool: Collection[Item], annotated: Mapping[Item, int]
-) -> Tally:
-    """Counts of the judgments in a pool."""
-    counts: Tally = Counter()
-    for judgment in judgments:
-        if judgment.item in pool:
-            _add(counts, judgment, annotated.get(judgment.item, 0), 1)
-    return counts
-
-
-def _add(counts: Tally, judgment: Judgment, annotations: int, change: int) -> None:
-    counts[judgment.verdict] += change
-    counts["audit"] += change * (judgment.origin == "audit")
-    counts[annotations] += change
-
-
-def _annotations(judgment: Judgment | None) -> int:
-    return int(judgment is not None and judgment.is_annotation)
+            if pool not in self._spread:
+                self._spread[pool] = Counter(self.annotated.get(item, 0) for item in pool)
+            return dict(self._said.get((annotator, False), {})), self._spread[pool].copy()
 
 
 class Judging(LedgerTables):
@@ -216,8 +174,7 @@ class Judging(LedgerTables):
         self._held_lock = threading.Lock()
 
     def add(self, rows: Iterable[Judgment]) -> int:
-        """Append events in the given order, all or none, and return how many were new; stored
-        events are skipped."""
+        """Append events in order, all or none, but stored ones; returns how many were new."""
         rows = list(rows)
         if not rows:
             return 0
@@ -244,16 +201,9 @@ class Judging(LedgerTables):
         only: Collection[Item] | None = None,
         undo_event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last current judgment, adjudications aside; the one before
-        counts again.
-
-        Args:
-            only: these (query_id, doc_id); None for all.
-            undo_event: the undo's id: sent twice, it counts once; "" for a new one.
-
-        Returns:
-            the judgment taken back, now or earlier by this undo; None when there is none.
-        """
+        """Take back an annotator's last judgment (of ``only`` these items), adjudications aside;
+        the one before counts again. Returns what was taken back, now or earlier by the same
+        ``undo_event`` ("" for a new one); None for nothing."""
         own = _CURRENT.where(CURRENT.c.annotator == annotator, ~CURRENT.c.decided)
         own = own.order_by(EVENTS.c.id.desc())
         place = {"corpus": corpus, "project": project}
@@ -276,16 +226,14 @@ class Judging(LedgerTables):
                 project=project,
             )
             _append(connection, [undo])
-            last = select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin).where(
-                *(EVENTS.c[name] == getattr(undone, name) for name in _KEY), ~_DECIDED, _COUNTS
-            )
-            before = connection.execute(last.order_by(EVENTS.c.id.desc()).limit(1)).first()
-            event_id, verdict, origin = before or (None, "undo", undone.origin)
+            key = (corpus, project, *undone.item, annotator)
+            same = (EVENTS.c[name] == value for name, value in zip(_KEY, key, strict=True))
+            last = select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin)
+            last = last.where(*same, ~_DECIDED, _COUNTS).order_by(EVENTS.c.id.desc()).limit(1)
+            before: Any = connection.execute(last).first() or (None, "undo", undone.origin)
+            event_id, verdict, origin = before
             changed = connection.scalar(_LAST) or 0
-            row = CurrentRow(
-                *(corpus, project, *undone.item, annotator, False),
-                *(event_id, changed, verdict, origin),
-            )
+            row = CurrentRow(*key, False, event_id, changed, verdict, origin)
             upsert(connection, CURRENT, [row])
         return undone
 
@@ -296,10 +244,8 @@ class Judging(LedgerTables):
         query_id: str | None = None,
         annotator: str | None = None,
     ) -> list[Judgment]:
-        """The last event per query, document and annotator, in order of arrival (not by ``time``).
-
-        Without undone and withdrawn ones; skips, unsure verdicts and adjudications are included.
-        """
+        """The last event per query, document and annotator, in order of arrival (not by ``time``);
+        skips, unsure verdicts and adjudications too, undone and withdrawn ones not."""
         if query_id is None and annotator is None:
             return self.current(corpus, project).judgments()
         query = _CURRENT.where(CURRENT.c.verdict.not_in(_TAKEN_BACK)).order_by(EVENTS.c.id)
@@ -314,10 +260,10 @@ class Judging(LedgerTables):
         with self._database.read() as connection:
             key = (self._database.place, corpus, project)
             with self._held_lock:
-                held = self._held.pop(key) if key in self._held else CurrentJudgments()
+                held = self._held.pop(key, CurrentJudgments())
                 self._held[key] = held
-                while len(self._held) > MOST_HELD:
-                    self._held.pop(next(iter(self._held)))
+                if len(self._held) > MOST_HELD:
+                    del self._held[next(iter(self._held))]
             held.take(_changed(connection, corpus, project, held.last))
         return held
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Index, Table, bindparam, func, select
 
 from storage.database import Database, LedgerTables
 from storage.documents import DOCUMENTS, Documents, Stored
 from storage.tables import columns_of, records, table
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +68,15 @@ class Projects(LedgerTables):
         """Add queries, skipping known ones; returns how many were new."""
         return self._insert(QUERIES, rows, skip_known=True)
 
-    def queries(self, corpus: str, project: str) -> Sequence[ProjectQueryRow]:
-        """The queries of a project in order of addition, retired ones too; the same object while
-        they are the same."""
+    def queries(
+        self, corpus: str, project: str, make: Callable[[list[ProjectQueryRow]], Any] = list
+    ) -> Any:
+        """What ``make`` makes of a project's queries, retired ones too; kept while they stay."""
 
-        def read(connection: Connection) -> list[ProjectQueryRow]:
-            query = select(*columns_of(QUERIES, ProjectQueryRow))
-            query = query.where(*_of(QUERIES, corpus, project)).order_by(QUERIES.c.id)
-            return records(connection, ProjectQueryRow, query)
+        def read(connection: Connection) -> Any:
+            return make(_rows(connection, QUERIES, ProjectQueryRow, corpus, project))
 
-        return self._database.remembered(("queries", corpus, project), _QUERIES_STAMP, read)
+        return self._database.remembered(("queries", corpus, project, make), _QUERIES_STAMP, read)
 
     def set_asked(
         self, corpus: str, project: str, query_ids: Iterable[str], *, asked: bool, author: str
@@ -100,38 +102,33 @@ class Projects(LedgerTables):
         return frozenset() if stored is None else stored.value
 
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
-        """Add documents to pools, keeping earlier ones; returns how many (query, document, source)
-        were new."""
+        """Add documents to pools; returns how many (query, document, source) were new."""
         return self._insert(POOLS, rows, skip_known=True)
 
-    def was_pooled(self, corpus: str, project: str, query_id: str, doc_id: str) -> bool:
-        """Whether a source retrieved a document for a query, which may be retired."""
-        query = select(POOLS.c.id).where(*_of(POOLS, corpus, project))
-        query = query.where(POOLS.c.query_id == query_id, POOLS.c.doc_id == doc_id).limit(1)
-        return bool(self._database.values(query))
+    def pool(self, corpus: str, project: str, make: Callable[[list[PoolRow]], Any] = list) -> Any:
+        """As :meth:`queries`, of the pools without retired queries, in order of arrival."""
 
-    def pool(self, corpus: str, project: str) -> Sequence[PoolRow]:
-        """The pools of a project without retired queries, in order of arrival; the same object
-        while they are the same."""
-
-        def read(connection: Connection) -> list[PoolRow]:
-            rows = _pool_of(connection, corpus, project)
+        def read(connection: Connection) -> Any:
+            rows = _rows(connection, POOLS, PoolRow, corpus, project)
             stored = self._retired.find(connection, project, corpus)
             retired = frozenset[str]() if stored is None else stored.value
-            return [row for row in rows if row.query_id not in retired]
+            return make([row for row in rows if row.query_id not in retired])
 
         place = {"corpus": corpus, "project": project}
-        return self._database.remembered(("pool", corpus, project), _POOLS_STAMP, read, **place)
+        key = ("pool", corpus, project, make)
+        return self._database.remembered(key, _POOLS_STAMP, read, **place)
 
     def every_pool(self, corpus: str, project: str) -> list[PoolRow]:
         """As :meth:`pool`, with those of retired queries."""
         with self._database.read() as connection:
-            return _pool_of(connection, corpus, project)
+            return _rows(connection, POOLS, PoolRow, corpus, project)
 
 
-def _pool_of(connection: Connection, corpus: str, project: str) -> list[PoolRow]:
-    query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
-    return records(connection, PoolRow, query.order_by(POOLS.c.id))
+def _rows(
+    connection: Connection, table: Table, record: type[Row], corpus: str, project: str
+) -> list[Row]:
+    query = select(*columns_of(table, record)).where(*_of(table, corpus, project))
+    return records(connection, record, query.order_by(table.c.id))
 
 
 def _of(table: Table, corpus: str, project: str) -> tuple[ColumnElement[bool], ...]:

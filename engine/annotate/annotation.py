@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
-from engine.annotate.adjudication import find_disagreements
-from engine.annotate.agreement import agreement_over_time, find_agreement
+from engine.annotate.adjudication import agreement_over_time, find_agreement, find_disagreements
 from engine.annotate.judgment_io import JudgmentFiles
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
+    Pool,
     PoolFilling,
+    Queue,
     Searcher,
+    Share,
     but_seed,
     check_pool,
+    find_progress,
+    find_share,
     find_unjudged,
     graded,
     retrieved,
@@ -26,12 +30,10 @@ from engine.annotate.projects import (
     ProjectStore,
     check_annotator,
     check_decision,
-    check_not_seed,
     checked,
     guideline_template,
     store,
 )
-from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, check_length
@@ -56,8 +58,7 @@ from storage.ledger import Ledger
 
 
 class Annotation(ProjectStore):
-    """Projects with pooling, judging, agreement and adjudication; thread- and process-safe. An
-    event sent twice is stored once."""
+    """Projects with pooling, judging, agreement and adjudication; thread- and process-safe."""
 
     def __init__(
         self,
@@ -75,8 +76,6 @@ class Annotation(ProjectStore):
         # pools filled in the background
         self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
-    # -- pools -------------------------------------------------------------------------------
-
     @leads_only
     def fill_pool(
         self,
@@ -85,8 +84,7 @@ class Annotation(ProjectStore):
         query_ids: Sequence[str] | None = None,
         on_query: Callable[[], None] = tell_nobody,
     ) -> int:
-        """Add the results for the project's queries, or some, to the pool; returns how many (query,
-        document, source) were new. See :func:`retrieved`."""
+        """Add the results for the project's queries, or some, to the pool; returns how many new."""
         check_pool(request, self._library.every_system)
         ids = self.queries(project) if query_ids is None else query_ids
         chosen = {query_id: self.query(project, query_id) for query_id in ids}
@@ -110,8 +108,7 @@ class Annotation(ProjectStore):
         k: int = DEPTH,
         runs: Mapping[str, Sequence[Ranking]] | None = None,
     ) -> tuple[Unjudged, ...]:
-        """Unjudged documents in the top ``k`` of each system and given run, over the project's
-        queries without :meth:`unaskable`."""
+        """Unjudged documents in the top ``k`` of each system and run, without :meth:`unaskable`."""
         if systems:
             check_pool(PoolRequest(tuple(systems), k), self._library.every_system)
         queries = self.queries(project)
@@ -123,8 +120,6 @@ class Annotation(ProjectStore):
                 if r.query_id in queries
             }
         return find_unjudged(tops, graded(project, self.judgments(project)), k)
-
-    # -- judging -----------------------------------------------------------------------------
 
     def judge(
         self,
@@ -138,8 +133,7 @@ class Annotation(ProjectStore):
         check_own(self.person, judgment.annotator)
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
-        if judgment.doc_id not in opened.row_of:
-            opened.document(judgment.doc_id)  # raises UnknownNameError
+        opened.known(judgment.doc_id)
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
         if judgment.origin in ("person", "audit") and judgment.event.startswith(MADE):
@@ -150,8 +144,20 @@ class Annotation(ProjectStore):
             check_decision(self._ledger.judging, project, judgment, seen)
         instruction = judgment.instruction or asked.instruction or ""
         judgment = checked(project, replace(judgment, instruction=instruction))
-        check_not_seed(judgment, asked)
-        self._check_asked(project, judgment)
+        if judgment.doc_id == asked.seed and judgment.verdict != "withdrawn":
+            raise BadInputError(
+                f"Document '{judgment.doc_id}' is the seed of '{judgment.query_id}'.",
+                "Judge what is to be like it.",
+            )
+        # An annotator judges what was given to them.
+        is_asked = not project.name or self.person.is_lead or judgment.item in self.pooled(project)
+        every = () if is_asked else self._ledger.projects.every_pool(*project.key)
+        if not is_asked and judgment.item not in [(row.query_id, row.doc_id) for row in every]:
+            raise NotAllowedError(
+                f"Document '{judgment.doc_id}' is not in the pool of project '{project.name}' for "
+                f"'{judgment.query_id}'.",
+                "A lead can add it.",
+            )
         if judgment.origin == "audit":
             # Judgments of the project's own queue stay such.
             own = self._ledger.judging.latest(*project.key, judgment.query_id, judgment.annotator)
@@ -161,17 +167,6 @@ class Annotation(ProjectStore):
             self._keep_query(project, judgment.query_id, query)
         store(self._ledger.judging, judgment)
         return judgment
-
-    def _check_asked(self, project: Project, judgment: Judgment) -> None:
-        """Raise NotAllowedError where an annotator judges an item that was not given to them."""
-        if not project.name or self.person.is_lead or judgment.item in self.pooled(project):
-            return
-        if not self._ledger.projects.was_pooled(*project.key, *judgment.item):
-            raise NotAllowedError(
-                f"Document '{judgment.doc_id}' is not in the pool of project '{project.name}' for "
-                f"'{judgment.query_id}'.",
-                "A lead can add it.",
-            )
 
     def undo(
         self,
@@ -191,13 +186,10 @@ class Annotation(ProjectStore):
         """Which of these events are stored."""
         return self._ledger.judging.known(events)
 
-    # -- the queue ---------------------------------------------------------------------------
-
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
     ) -> Queue:
-        """One annotator's queue; with ``only`` of these items and with audit grades, to check a
-        model."""
+        """One annotator's queue; of ``only`` some items, with audit grades, to check a model."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
         pool, first = self._mine(project, annotator, self.pooled(project), only)
@@ -235,15 +227,14 @@ class Annotation(ProjectStore):
         check_own(self.person, who)
         opened = self._library.open(project.corpus)
 
-        def lacking() -> Collection[str]:
-            return {*unaskable(opened, self._every_query(project))}
-
         # An import may have dropped some documents, another lens some aspects.
-        pool = self.pooled(project).held_by(opened.row_of, lacking)
+        pool = self.pooled(project).held_by(
+            opened.row_of, lambda: {*unaskable(opened, self._every_query(project))}
+        )
         pool, first = self._mine(project, who, pool, only, keep=True)
         pool.order(project, who, first)  # slow the first time: before the leases are held
         with self._ledger.leases.of(*project.key) as leases:
-            before = leases.pop(key := _lease_key(who, visit), None)
+            before = leases.pop(key := f"{who}\x1f{visit}", None)
             shown = frozenset() if before is None else shown & {*before.items}
             # After the leases: who gave one back has stored their judgments by then.
             current = self._ledger.judging.current(*project.key)
@@ -262,15 +253,13 @@ class Annotation(ProjectStore):
         who = check_annotator(annotator)
         check_own(self.person, who)
         with self._ledger.leases.of(*project.key) as leases:
-            leases.pop(_lease_key(who, visit), None)
+            leases.pop(f"{who}\x1f{visit}", None)
 
     def guideline_template(self, project: Project, aspect: str = "") -> str:
         """A skeleton for the project's guidelines, in Markdown: of one aspect, or for all ("")."""
         lens = self._library.lens(project.corpus)
         own = next((one for one in lens.aspects if one.key == aspect), None)
         return guideline_template(project.scale, lens, own)
-
-    # -- results -----------------------------------------------------------------------------
 
     @leads_only
     def progress(self, project: Project) -> ProjectProgress:
@@ -282,8 +271,7 @@ class Annotation(ProjectStore):
     @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:
         """How agreement came about; see :func:`agreement_over_time`."""
-        judgments = self.judgments(project)
-        return agreement_over_time(judgments, project.scale, step)
+        return agreement_over_time(self.judgments(project), project.scale, step)
 
     @leads_only
     def agreement(self, project: Project, *, audit: bool = False) -> Agreement:
@@ -320,7 +308,3 @@ class Annotation(ProjectStore):
             query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event
         )
         return self.judge(project, decision, seen=seen)
-
-
-def _lease_key(annotator: str, visit: str) -> str:
-    return f"{annotator}\x1f{visit}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import zipfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +20,7 @@ from pydantic import (
     ValidationError,
 )
 
-from engine.annotate.adjudication import DECIDED_FIELDS, DecidedQrels, decide, own_grades
+from engine.annotate.adjudication import DECIDED_FIELDS, GRADERS, DecidedQrels, decide, own_grades
 from engine.annotate.projects import (
     MADE,
     PROJECTS,
@@ -59,7 +58,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError, check_known
 from engine.permissions import all_for_leads
 from engine.queries import check_query, query_from_dict, query_to_dict, query_to_json
-from engine.text import counted
+from engine.text import counted, noted
 from engine.types.annotating import (
     ADJUDICATED,
     JUDGMENT_FORMATS,
@@ -78,15 +77,11 @@ from storage.judgment_events import Changed
 from storage.ledger import Ledger
 from storage.records import new_event
 
-HAND_OVER = "seedlens-judgments"
-"""What the first line of a hand-over has as its ``format``."""
-DECISIONS = "decisions.jsonl"
-"""In a BEIR folder of ours: whose grades are in its tables."""
+HAND_OVER = "seedlens-judgments"  # what the first line of a hand-over has as its ``format``
+DECISIONS = "decisions.jsonl"  # in a BEIR folder of ours: whose grades are in its tables
 CSFCUBE_FILES = "test-pid2anns-csfcube-*.json"
-MOST_LISTED = 20
-"""Broken lines, or conflicts, that are listed one by one."""
-HIGHEST = 10**9
-"""Of ranks and seconds; far beyond any."""
+MOST_LISTED = 20  # broken lines, or conflicts, that are listed one by one
+HIGHEST = 10**9  # of ranks and seconds; far beyond any
 Key = tuple[str, str, str, bool]
 """(query_id, doc_id, annotator, False), or (query_id, doc_id, "", True) of a decision, which is the
 item's: the last judgment of a key counts."""
@@ -106,10 +101,9 @@ def _whole(text: str) -> str:
 
 
 def _as_grade(value: Any) -> int:
-    try:
+    with suppress(ValueError):
         return grade_of(str(value))
-    except ValueError as error:
-        raise ValueError("it is not a whole number") from error
+    raise ValueError("it is not a whole number")
 
 
 Text = Annotated[str, AfterValidator(_whole)]
@@ -143,11 +137,9 @@ class JudgmentLine(BaseModel, coerce_numbers_to_str=True):
     annotators: Annotated[list[Text], BeforeValidator(_from_json)] = []
 
 
-GRADED = ("agreed", "single", "model")
-"""What our adjudicated grades rest on where nobody decided."""
+GRADED = ("agreed", "single", "model")  # what our adjudicated grades rest on where nobody decided
 _ALL_FIELDS = tuple(JudgmentLine.model_fields)
-FIELDS = _ALL_FIELDS[: _ALL_FIELDS.index("event") + 1]
-"""The columns of a judgment, in their order."""
+FIELDS = _ALL_FIELDS[: _ALL_FIELDS.index("event") + 1]  # the columns of a judgment, in their order
 
 
 def to_fields(judgment: Judgment) -> dict[str, Any]:
@@ -215,8 +207,7 @@ class JudgmentImport:
     new_queries: dict[str, Query] = field(default_factory=dict)
     # lines and judgments by what they are about; the last one counts
     rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
-    _problems: list[str] = field(default_factory=list)  # of the first broken lines
-    _broken: int = 0
+    _problems: list[str] = field(default_factory=list)  # of broken lines
     _seeds: list[int] = field(default_factory=list)  # lines that judge the seed of their query
     _changed: list[int] = field(default_factory=list)  # lines that differ from one before
 
@@ -230,9 +221,7 @@ class JudgmentImport:
                 for judgment in from_fields(fields, annotator, adjudicated=adjudicated):
                     self._add(line, judgment)
             except BadInputError as error:
-                self._broken += 1
-                if len(self._problems) < MOST_LISTED:
-                    self._problems.append(f"line {line:,}: {error}" if line else str(error))
+                self._problems.append(f"line {line:,}: {error}" if line else str(error))
 
     def _add(self, line: int, given: Judgment) -> None:
         query = self._query(given)
@@ -240,7 +229,9 @@ class JudgmentImport:
         if query is not None and query.seed == given.doc_id:
             self._seeds.append(line)
             return
-        rows = self.rows.setdefault(_key(judgment), [])
+        is_decision = judgment.origin == "adjudication"
+        key = (*judgment.item, "" if is_decision else judgment.annotator, is_decision)
+        rows = self.rows.setdefault(key, [])
         if given.verdict == "undo":
             rows[:] = [row for row in rows if row[1].event != given.undoes] or [(line, judgment)]
             return
@@ -251,12 +242,11 @@ class JudgmentImport:
 
     def check(self) -> None:
         """Raise BadInputError where a line is broken, or there is no judgment."""
-        if more := self._broken - len(self._problems):
-            self._problems.append(f"And {more:,} more.")
         if self._problems:
-            count = counted(self._broken, "line is", "lines are")
+            count, which = len(self._problems), " ".join(_listed(self._problems))
             raise BadInputError(
-                f"{self.file}: {count} broken and nothing was imported. {' '.join(self._problems)}",
+                f"{self.file}: {counted(count, 'line is', 'lines are')} broken and nothing was "
+                f"imported. {which}",
                 "Correct them and import the file again.",
             )
         if not self.rows:
@@ -265,15 +255,16 @@ class JudgmentImport:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about lines that were left out or replaced."""
-        differ = "from one before about the same item; the last one counts"
-        notes = (
-            (self._seeds, "judgment is/judgments are", "of the query's own seed, and left out"),
-            (self._changed, "line differs/lines differ", differ),
-        )
+        seeds = counted(len(self._seeds), "judgment is", "judgments are")
+        changed = counted(len(self._changed), "line differs", "lines differ")
+        differ = f"{changed} from one before about the same item; the last one counts"
+        notes = {
+            f"{seeds} of the query's own seed, and left out": self._seeds,
+            differ: self._changed,
+        }
         return tuple(
-            f"{counted(len(lines), *what.split('/'))} {words}"
-            + (f" (first: line {lines[0]:,})." if lines[0] else ".")
-            for lines, what, words in notes
+            f"{words} (first: line {lines[0]:,})." if lines[0] else f"{words}."
+            for words, lines in notes.items()
             if lines
         )
 
@@ -287,7 +278,15 @@ class JudgmentImport:
             key = (*row.item, "" if row.decided else row.annotator, row.decided)
             current[key] = judgment or (current.get(key) if row.decided else None)
         last = {key: rows[-1] for key, rows in self.rows.items()}
-        others = {k: row for k, row in last.items() if not _is_known(row[1], current.get(k))}
+
+        def is_known(row: Judgment, here: Judgment | None) -> bool:
+            """Whether a row equals what is stored; missing notes and marks are ignored."""
+            if here is None:
+                return row.verdict == "withdrawn"
+            is_same = _grade_of(row) == _grade_of(here)
+            return is_same and row.note in ("", here.note) and row.marks in ((), here.marks)
+
+        others = {k: row for k, row in last.items() if not is_known(row[1], current.get(k))}
         conflicts = [
             _conflict(*row, current[key], overwrite=overwrite)
             for key, row in others.items()
@@ -296,11 +295,7 @@ class JudgmentImport:
         new = [
             _named(j, taken) for key, (_, j) in others.items() if overwrite or key not in current
         ]
-        more = len(conflicts) - MOST_LISTED
-        listed = conflicts[:MOST_LISTED] + ([f"And {more:,} more."] if more > 0 else [])
-        return new, len(last) - len(others), tuple(listed)
-
-    # -- inside ----------------------------------------------------------------------------
+        return new, len(last) - len(others), tuple(_listed(conflicts))
 
     def _query(self, given: Judgment) -> Query | None:
         """The query; None for wordings that were judged while exploring."""
@@ -331,8 +326,7 @@ class JudgmentImport:
             raise BadInputError(f"There is no document '{doc_id[:80]}' in this corpus.")
 
     def _checked(self, given: Judgment) -> Judgment:
-        """The judgment for the project, as a model's where the import, the file or the name says
-        so."""
+        """The judgment for the project, as a model's where import, file or name say so."""
         name, leads = given.annotator, self.project.leads
         by_model = self.by_model or given.origin == "model" or is_model(name)
         is_decision = given.origin == "adjudication"
@@ -354,20 +348,13 @@ class JudgmentImport:
         )
 
 
-def _key(row: Judgment) -> Key:
-    is_decision = row.origin == "adjudication"
-    return (*row.item, "" if is_decision else row.annotator, is_decision)
+def _listed(sentences: Sequence[str]) -> list[str]:
+    """The first sentences, and how many more there are."""
+    more = len(sentences) - MOST_LISTED
+    return [*sentences[:MOST_LISTED], *[f"And {more:,} more."] * (more > 0)]
 
 
 _grade_of = attrgetter("verdict", "relevance")
-
-
-def _is_known(row: Judgment, here: Judgment | None) -> bool:
-    """Whether a row equals what is stored; missing notes and marks are ignored."""
-    if here is None:
-        return row.verdict == "withdrawn"
-    is_same_grade = _grade_of(row) == _grade_of(here)
-    return is_same_grade and row.note in ("", here.note) and row.marks in ((), here.marks)
 
 
 def _named(row: Judgment, taken: Container[str]) -> Judgment:
@@ -383,13 +370,11 @@ def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: boo
     before, said = f"{row.annotator} took back what was said", grade_words(row)
     if here is not None:
         before = f"{here.annotator} said {grade_words(here)}"
-        if _grade_of(here) == _grade_of(row):
-            said = "the same with another note or other marks"
-    outcome = "the file's counts now" if overwrite else "what is here stays"
-    return (
-        f"{where}: {before} of '{row.doc_id}' for '{row.query_id}' here, and {said} in the file; "
-        f"{outcome}."
-    )
+        same = _grade_of(here) == _grade_of(row)
+        said = "the same with another note or other marks" if same else said
+    now = "the file's counts now" if overwrite else "what is here stays"
+    item = f"of '{row.doc_id}' for '{row.query_id}'"
+    return f"{where}: {before} {item} here, and {said} in the file; {now}."
 
 
 def grade_words(row: Judgment) -> str:
@@ -448,9 +433,9 @@ def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
             about = row.get("metadata") or {}
             asked = {name: about.get(name) for name in ("seed", "aspect", "instruction")}
             if asked["seed"] is None:
-                asked["text"] = str(row.get("text") or "")
                 words = asked["instruction"] or wording_of(row) or ""
                 asked["instruction"] = words if len(words) <= LONGEST_INSTRUCTION else None
+                asked["text"] = str(row.get("text") or "")
             if asked["seed"] is not None or asked["text"]:
                 yield str(row["_id"]), _as_query(asked, corpus)
         except (BadInputError, ValueError, KeyError, AttributeError):
@@ -480,8 +465,7 @@ def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:
             yield number, f"The query cannot be read: {error}"
 
 
-TABLES = ("csv", "jsonl")
-"""Formats with all fields of a judgment."""
+TABLES = ("csv", "jsonl")  # formats with all fields of a judgment
 BATCH = 1000
 MOST_NAMED = 5
 """Queries that a note names."""
@@ -493,8 +477,6 @@ class JudgmentFiles(ForPerson):
 
     def __init__(self, projects: ProjectStore, ledger: Ledger, library: Library) -> None:
         self._projects, self._ledger, self._library = projects, ledger, library
-
-    # -- out -------------------------------------------------------------------------------
 
     def export(
         self,
@@ -520,8 +502,7 @@ class JudgmentFiles(ForPerson):
         if per_annotator or annotator:
             judgments = self._projects.judgments(project)
             counting = [j for j in judgments if audit or j.origin != "audit"]
-            own = _of_annotator(project, counting, annotator.strip())
-            exported = form.own(own)
+            exported = form.own(_of_annotator(project, counting, annotator.strip()))
         else:
             exported = form.decided(self.qrels(project, median=median, audit=audit))
         if not exported.judgments:
@@ -529,14 +510,11 @@ class JudgmentFiles(ForPerson):
                 f"Project '{name}' has no grades to export.",
                 " ".join(exported.notes) or "Judge first.",
             )
-        lowest = min(project.scale.values)
-        if not lowest or kind in TABLES:
-            return exported
-        note = (
-            f"The lowest grade of the scale is {lowest}: to programs that take grades from 1 on "
-            "for relevant, all of these are."
-        )
-        return replace(exported, notes=(*exported.notes, note))
+        notes, lowest = exported.notes, min(project.scale.values)
+        if lowest and kind not in TABLES:
+            words = "to programs that take grades from 1 on for relevant, all of these are"
+            notes += (f"The lowest grade of the scale is {lowest}: {words}.",)
+        return replace(exported, notes=notes)
 
     def _hand_over(
         self, project: Project, annotator: str, queries: Mapping[str, Query]
@@ -545,30 +523,23 @@ class JudgmentFiles(ForPerson):
         who = check_annotator(annotator, "model")
         events = _of_annotator(project, self._projects.history(project), who)
         asked = {row.query_id for row in events}
-        described = [
+        rows = [
             {"query_id": i, "query": query_to_dict(q)} for i, q in queries.items() if i in asked
         ]
         first = {
             **{"format": HAND_OVER, "version": 1, "annotator": who, "corpus": project.corpus},
-            **{"queries": len(described), "events": len(events)},
+            **{"queries": len(rows), "events": len(events)},
             "project": asdict(replace(project, place="")),
         }
-        lines = json_lines(itertools.chain([first], described, map(to_fields, events)))
+        lines = json_lines([first, *rows, *map(to_fields, events)])
         name = f"{project.name or project.corpus}.{plain_name(who)}.jsonl"
         return Exported({name: lines}, len(events), counts=_counts(events))
 
     def qrels(self, project: Project, *, median: bool = False, audit: bool = False) -> DecidedQrels:
         """The adjudicated grades of active queries, in the project's scale; see :func:`decide`."""
-        return decide(
-            self._projects.judgments(project),
-            median=median,
-            model_grades=project.model_grades,
-            audit=audit,
-            retired=self._projects.retired(project),
-            scale=project.scale,
-        )
-
-    # -- in --------------------------------------------------------------------------------
+        counting: Any = {"model_grades": project.model_grades, "audit": audit, "median": median}
+        judgments, retired = self._projects.judgments(project), self._projects.retired(project)
+        return decide(judgments, retired=retired, scale=project.scale, **counting)
 
     def import_(
         self,
@@ -600,39 +571,33 @@ class JudgmentFiles(ForPerson):
             raise BadInputError("The model that gave these grades is not named.", "Name it.")
         target, is_new = self._target(corpus, path, project, kind)
         history = self._projects.history(target)
-        incoming = JudgmentImport(
-            path.name,
-            target,
-            self._library.open(target.corpus),
-            self._projects.queries(target, retired=True),
-            self._library.every_system,
-            frozenset(own_name(row.annotator) for row in history if row.origin == "model"),
-            by_model,
-        )
+        models = frozenset(own_name(row.annotator) for row in history if row.origin == "model")
+        opened = self._library.open(target.corpus)
+        queries = self._projects.queries(target, retired=True)
+        known = opened, queries, self._library.every_system, models
+        incoming = JudgmentImport(path.name, target, *known, by_model)
         self._read(incoming, kind, path, annotator, adjudicated=adjudicated)
         incoming.check()
         last, judging = [rows[-1][1] for rows in incoming.rows.values()], self._ledger.judging
         if is_new and not dry_run:
             self._projects.put(target, last[0].annotator)
-        if incoming.new_queries and dry_run:
-            self._projects.checked_queries(target, incoming.new_queries)
-        elif incoming.new_queries:
-            self._projects.add_queries(target, incoming.new_queries)
+        if new_queries := incoming.new_queries:
+            add = self._projects.checked_queries if dry_run else self._projects.add_queries
+            add(target, new_queries)
         taken = judging.known(row.event for row in last)
-        added, known, conflicts = 0, 0, tuple[str, ...]()
+        new, same, conflicts = list[Judgment](), 0, tuple[str, ...]()
 
         def change(stored: Changed) -> Iterable[Judgment]:
-            nonlocal added, known, conflicts
-            new, known, conflicts = incoming.compared(stored, taken, overwrite=overwrite)
-            added = len(new)
+            nonlocal new, same, conflicts
+            new, same, conflicts = incoming.compared(stored, taken, overwrite=overwrite)
             return new
 
         if dry_run:
             change(judging.stored(*target.key))
         else:
             judging.change(*target.key, change)
-        about = _counts(last), len(incoming.new_queries), target.name
-        return ImportedJudgments(added, known, conflicts, incoming.warnings, *about)
+        about = _counts(last), len(new_queries), target.name
+        return ImportedJudgments(len(new), same, conflicts, incoming.warnings, *about)
 
     def _read(
         self, incoming: JudgmentImport, kind: str, path: Path, annotator: str, *, adjudicated: bool
@@ -651,13 +616,11 @@ class JudgmentFiles(ForPerson):
             if kind in ("trec", "beir"):
                 annotator = check_annotator(annotator, "model")
             table = self._beir_table(path, incoming) if kind == "beir" else path
-            is_json = kind == "jsonl" or table.name == DECISIONS
-            rows = (json_rows if is_json else judgment_rows)(text_of(table))
-            incoming.read(rows, annotator, adjudicated=adjudicated)
+            read = json_rows if kind == "jsonl" or table.name == DECISIONS else judgment_rows
+            incoming.read(read(text_of(table)), annotator, adjudicated=adjudicated)
 
     def _beir_table(self, path: Path, incoming: JudgmentImport) -> Path:
-        """The judgments of a BEIR folder (or zip), or the one file of it that was given; its
-        queries are taken in."""
+        """The judgments of a BEIR folder, zip or file; its queries are taken in."""
         is_zip = path.suffix == ".zip"
         folder = _zipped_folder(path) if is_zip else path
         file = path if path.is_file() and not is_zip else beir_file(folder)
@@ -692,32 +655,32 @@ class JudgmentFiles(ForPerson):
         if about is None:
             raise BadInputError(f"{path.name} is no hand-over.", "Leave the format to SeedLens.")
         try:
-            settings = replace(PROJECTS.validate_python(about.get("project")), corpus=corpus)
+            settings: Project = PROJECTS.validate_python(about.get("project"))
         except ValidationError as error:
             raise BadInputError(
                 f"{path.name}, line 1: the project cannot be read.", "Export it again."
             ) from error
-        settings = check_project(settings if name is None else replace(settings, name=name))
+        named = settings.name if name is None else name
+        settings = check_project(replace(settings, corpus=corpus, name=named))
         with suppress(UnknownNameError):
             return self._projects.project(corpus, settings.name), False
         return self._projects.placed(replace(settings, place="", deleted=False, former=())), True
 
 
 def _counts(judgments: Iterable[Judgment]) -> JudgmentCounts:
-    rows = ((j.item, [j.annotator], grade_words(j)) for j in judgments)
-    return JudgmentCounts.of(rows)
+    return JudgmentCounts.of((j.item, [j.annotator], grade_words(j)) for j in judgments)
 
 
 def _of_annotator(
     project: Project, judgments: Sequence[Judgment], annotator: str
 ) -> Sequence[Judgment]:
     """The judgments of one annotator, all for ""; UnknownNameError when there are none."""
-    own = [row for row in judgments if row.annotator == annotator] if annotator else judgments
+    own = [row for row in judgments if annotator in ("", row.annotator)]
     if annotator and not own:
-        names = sorted({row.annotator for row in judgments})
+        names = ", ".join(sorted({row.annotator for row in judgments}))
         raise UnknownNameError(
             f"'{annotator}' has judged nothing in project '{project.name or project.corpus}'.",
-            f"Those who did are {', '.join(names)}." if names else "Nobody did yet.",
+            f"Those who did are {names}." if names else "Nobody did yet.",
         )
     return own
 
@@ -727,8 +690,7 @@ def _of_annotator(
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How grades are written: in one of :data:`JUDGMENT_FORMATS` except the hand-over, in files
-    that begin with a name."""
+    """How grades are written: in one of :data:`JUDGMENT_FORMATS` except the hand-over."""
 
     kind: str
     name: str
@@ -752,19 +714,14 @@ class Form:
         for all with every field and adjudication, which can be imported again."""
         models = sorted({j.annotator for j in judgments if j.origin == "model"})
         by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
-        notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
-        left = sum(j.verdict in ("skip", "unsure") for j in judgments)
-        if left and self.kind not in TABLES:
-            notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
+        notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] * bool(by_models)
         rows, grades = [*map(to_fields, judgments)], own_grades(judgments, models=True)
-        counts = JudgmentCounts.of(
-            ((query_id, doc_id), [who], grade)
-            for who, by_query in grades.items()
-            for query_id, of_query in by_query.items()
-            for doc_id, grade in of_query.items()
-        )
-        counts = _counts(judgments) if self.kind in TABLES else counts
-        return replace(self._written(rows, FIELDS, grades, notes), counts=counts)
+        if self.kind not in TABLES:
+            left = sum(j.verdict in ("skip", "unsure") for j in judgments)
+            words = f"{left:,} skips and unsure verdicts have no place in this format."
+            notes += [words] * bool(left)
+            judgments = [j for j in judgments if j.relevance is not None and j.origin in GRADERS]
+        return replace(self._written(rows, FIELDS, grades, notes), counts=_counts(judgments))
 
     def _written(
         self,
@@ -773,13 +730,12 @@ class Form:
         grades: Mapping[str, Qrels],
         notes: Sequence[str],
     ) -> Exported:
-        """A table of rows, or grades by annotator ("": adjudicated) as TREC files or a BEIR
-        folder."""
+        """A table of rows, or grades by annotator ("": adjudicated) in files of TREC or BEIR."""
+        corpus, queries = self.corpus, self.queries
         if self.kind in TABLES:
             in_csv = csv_lines(rows, columns, spreadsheet=self.spreadsheet)
             lines = in_csv if self.kind == "csv" else json_lines(rows)
             return Exported({f"{self.name}.{self.kind}": lines}, len(rows), tuple(notes))
-        corpus, queries = self.corpus, self.queries
         count = sum(len(of_query) for qrels in grades.values() for of_query in qrels.values())
         names = file_names(filter(None, grades))
         files: dict[str, Iterable[str]]
@@ -800,11 +756,9 @@ class Form:
         }
         seeds = {i: queries[i].seed for i in asked if i in queries}
         gone = sorted(i for i, s in seeds.items() if s is not None and s not in corpus.row_of)
-        if gone:
-            which = counted(len(gone), "query has", "queries have")
-            why = f"as the seed is not in the corpus '{corpus.name}' any more"
-            named = ", ".join(gone[:MOST_NAMED]) + ", ..." * (len(gone) > MOST_NAMED)
-            notes = [*notes, f"{which} no text, {why}: {named}."]
+        named = ", ".join(gone[:MOST_NAMED]) + ", ..." * (len(gone) > MOST_NAMED)
+        why = f"no text, as the seed is not in the corpus '{corpus.name}' any more: {named}."
+        notes = [*notes, *noted((len(gone), "query has/queries have", why))]
         return Exported(files, count, tuple(notes))
 
 
@@ -812,10 +766,10 @@ def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[
     """The query as its seed's text; without text where the seed has left the corpus."""
     if query is None:  # judged while exploring, in words that nobody kept
         return {"_id": query_id, "text": "", "metadata": {}}
-    there = query.seed if query.seed in corpus.row_of else None
-    seed = None if there is None else corpus.document(there)
-    text = query.text or "" if seed is None else f"{seed.title} {seed.text}".strip()
-    aspects = {aspect.key: aspect.instruction for aspect in corpus.lens.aspects}
+    text, aspects = query.text or "", {one.key: one.instruction for one in corpus.lens.aspects}
+    if query.seed is not None and query.seed in corpus.row_of:
+        seed = corpus.document(query.seed)
+        text = f"{seed.title} {seed.text}".strip()
     about = {"seed": query.seed, "aspect": query.aspect, "instruction": query.instruction}
     return {
         "_id": query_id,

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import BaseModel, Field, create_model
 
-from engine.annotate.adjudication import Decision, decide, graded_by_model
-from engine.annotate.agreement import check_model, models_of
+from engine.annotate.adjudication import Decision, check_model, decide, graded_by_model, models_of
 from engine.annotate.pool import Searcher, unaskable
 from engine.annotate.projects import (
     BUILT,
@@ -34,7 +34,7 @@ from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.tasks import Estimator, ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import PROMPTS, cut_text, fenced, harmless, harmless_line
 from engine.permissions import all_for_leads
-from engine.text import counted
+from engine.text import counted, noted
 from engine.types.annotating import (
     MOST_ANCHORS,
     GradeCounts,
@@ -51,32 +51,7 @@ from engine.types.searches import Query
 from storage.documents import key_of
 from storage.ledger import Ledger
 
-Anchor = tuple[str, int]
-"""A document known to be relevant to a query, and its grade."""
-
-
-@dataclass(frozen=True, slots=True)
-class GradingPlan:
-    """The candidates of a request and their anchors."""
-
-    annotator: str
-    request: GradingRequest
-    queries: Mapping[str, Query]  # of the project
-    candidates: tuple[Item, ...]  # query by query, in the project's order
-    before: Mapping[Item, Judgment]  # the model's current grade of a candidate
-    anchors: Mapping[str, Sequence[Anchor]]  # query_id -> known relevant documents, the best first
-    counts: Mapping[str, int]  # as of an estimate, see :class:`ModelGrading`
-    gone: int  # candidates not in the corpus any more, or of unaskable queries
-
-    @property
-    def project(self) -> Project:
-        return self.request.project
-
-    def anchors_of(self, item: Item) -> list[Anchor]:
-        """The anchors for one candidate, which is never among them."""
-        query_id, doc_id = item
-        others = [a for a in self.anchors.get(query_id, ()) if a[0] != doc_id]
-        return others[: self.request.anchors]
+Anchor = tuple[str, int]  # a document known to be relevant to a query, and its grade
 
 
 def known_positives(
@@ -91,7 +66,7 @@ def known_positives(
     and imported ones included, would bias the model and change its questions between runs."""
     judgments = list(judgments)
     models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
-    names = set(map(own_name, models)) - {""}
+    names = {*map(own_name, models)} - {""}
     judgments = [
         j
         for j in judgments
@@ -113,18 +88,13 @@ def known_positives(
 
 
 GRADING = "annotating/1"
-CANDIDATE_TOKENS = 1600
-"""Of the candidate; longer documents are cut."""
+CANDIDATE_TOKENS = 1600  # of the candidate; longer documents are cut
 ANCHOR_SHARE = 4
 """An anchor gets so many times less room than the candidate."""
-GUIDE_TOKENS = 1500
-"""Of the guidelines for all aspects, and of those for the query's own."""
-FEWEST_TOKENS = 100
-"""A candidate is never cut below this."""
-MOST_TOKENS = 250
-"""Of an answer."""
-MOST_REASON = 600
-"""Characters of a reason that are kept."""
+GUIDE_TOKENS = 1500  # of the guidelines for all aspects, and of those for the query's own
+FEWEST_TOKENS = 100  # a candidate is never cut below this
+MOST_TOKENS = 250  # of an answer
+MOST_REASON = 600  # characters of a reason that are kept
 SYSTEM = PROMPTS["annotating"]
 
 
@@ -156,12 +126,14 @@ class Asked:
     @property
     def text(self) -> str:
         """The part that all questions share; it comes first, so that a server can reuse it."""
-        lines = [f"{g.value} {_named(g.name, g.meaning)}" for g in self.scale.grades]
-        parts = ["The scale of the project:\n" + "\n".join(lines)]
+        scale = [
+            f"{g.value} " + ": ".join(harmless_line(s) for s in (g.name, g.meaning) if s.strip())
+            for g in self.scale.grades
+        ]
+        parts = ["The scale of the project:\n" + "\n".join(scale)]
         if self.guidelines:
             parts.append(f"The guidelines of the project:\n{self.guidelines}")
-        parts.append(f"The query:\n{self.query}")
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, f"The query:\n{self.query}"])
 
 
 def guidelines_for(project: Project, aspect: str | None) -> str:
@@ -198,66 +170,50 @@ def grading(
     user = "\n\n".join([asked.text, *shown, f"The candidate:\n{text}", question])
 
     def checked(said: Graded) -> Graded | None:
-        if said.grade not in values:
-            return None
-        return said.model_copy(update={"reason": said.reason[:MOST_REASON]})
+        cut = {"reason": said.reason[:MOST_REASON]}
+        return said.model_copy(update=cut) if said.grade in values else None
 
-    return json_prompt(
-        GRADING,
-        SYSTEM,
-        user,
-        graded_on(asked.scale),
-        most_tokens=MOST_TOKENS,
-        check=checked,
-        shorter=halved(
-            tokens, lambda less: grading(asked, anchors, candidate, less), FEWEST_TOKENS
-        ),
-    )
+    shorter = halved(tokens, lambda less: grading(asked, anchors, candidate, less), FEWEST_TOKENS)
+    more: Any = {"most_tokens": MOST_TOKENS, "check": checked, "shorter": shorter}
+    return json_prompt(GRADING, SYSTEM, user, graded_on(asked.scale), **more)
 
 
-def _named(name: str, meaning: str) -> str:
-    return ": ".join(harmless_line(part) for part in (name, meaning) if part.strip())
-
-
-BATCH = 32
-"""Candidates that are graded together; what a kill costs at most."""
-SAMPLE = 100
-"""Candidates whose lengths an estimate is made from."""
+BATCH = 32  # candidates that are graded together; what a kill costs at most
+SAMPLE = 100  # candidates whose lengths an estimate is made from
 
 
 class GradePool(ModelTask[GradeCounts]):
-    """Grades what a request asks for, and stores it by the model's name batch by batch; one run per
-    project at a time."""
+    """Grades what a request asks for, and stores it batch by batch; one run per project at once."""
 
     phase = "grading"
 
     def __init__(self, request: GradingRequest, facade: ModelGrading) -> None:
         project = request.project
-        self.request, self.key, self._facade = request, project.key, facade
+        self.request, self._facade = request, facade
+        self.key: tuple[str, str] = project.key
         self.busy = f"The project '{project.name}' of corpus '{project.corpus}' is being graded."
         self._asked: dict[str, Asked] = {}
-        self._plan("")
+        self._prepare("")
 
     def held(self) -> AbstractContextManager[None]:
-        return self._facade._ledger.locks.hold(
-            "grading", *self.request.project.key, what=self.busy[:-1]
-        )
+        return self._facade._ledger.locks.hold("grading", *self.key, what=self.busy[:-1])
 
-    def _plan(self, model: str) -> GradingPlan:
-        """The plan for a model, "" while it is unknown."""
+    def _prepare(self, model: str) -> None:
+        """Find the candidates for a model, "" while it is unknown, and their anchors."""
         request, projects = self.request, self._facade._projects
-        project, annotator = request.project, model_annotator(model) if model else ""
+        project, self._annotator = request.project, model_annotator(model) if model else ""
         corpus = self._facade._library.open(project.corpus)
-        queries, judgments = projects.queries(project), projects.judgments(project)
+        judgments = projects.judgments(project)
+        queries = self._queries = projects.queries(project)
         check_between("The number of anchors", request.anchors, 0, MOST_ANCHORS)
         check_between("The limit of candidates", request.limit, 1)
         for query_id in request.query_ids:
             if query_id not in queries:
                 raise UnknownNameError(f"The query '{query_id}' is not in this project.")
-        before = graded_by_model(judgments, annotator)
+        self._before = before = graded_by_model(judgments, self._annotator)
         own = [j for j in judgments if j.origin not in ("model", "audit")]
         by_people = {j.item for j in own if j.relevance is not None}
-        to_grade: dict[str, list[Item]] = {
+        to_grade: dict[str, list[Item]] = {  # in the project's order
             q: [] for q in queries if q in (request.query_ids or queries)
         }
         kinds, left_out = Counter[str](), {*unaskable(corpus, queries)}
@@ -270,43 +226,46 @@ class GradePool(ModelTask[GradeCounts]):
                 kinds["judged"] += 1
             else:
                 to_grade[item[0]].append(item)
-        candidates = tuple(item for items in to_grade.values() for item in items)[: request.limit]
-        anchors = known_positives(project, queries, judgments, corpus.row_of, annotator)
-        asked = {query_id for query_id, _ in candidates}
-        counts = {name: kinds[name] for name in ("done", "judged")} | {
-            "queries": len(asked),
-            "without_anchors": sum(not anchors.get(query_id) for query_id in asked),
-        }
-        return GradingPlan(
-            annotator, request, queries, candidates, before, anchors, counts, kinds["gone"]
-        )
+        self._candidates = [i for items in to_grade.values() for i in items][: request.limit]
+        self._anchors = known_positives(project, queries, judgments, corpus.row_of, self._annotator)
+        asked = {query_id for query_id, _ in self._candidates}
+        lacking = sum(not self._anchors.get(query_id) for query_id in asked)
+        counts = {name: kinds[name] for name in ("done", "judged")}
+        self._counts = {**counts, "queries": len(asked), "without_anchors": lacking}
+        self._gone = kinds["gone"]
 
-    def _prompts(self, plan: GradingPlan, items: Sequence[Item]) -> list[Prompt[Graded]]:
+    def _prompts(self, items: Sequence[Item]) -> list[Prompt[Graded]]:
         """The questions about some candidates, in their order."""
-        searcher = self._facade._searcher(plan.project.corpus)
-        anchors = {item: plan.anchors_of(item) for item in items}
-        wanted = {doc_id for of_item in anchors.values() for doc_id, _ in of_item}
-        doc_ids = wanted.union(doc_id for _, doc_id in items)
-        documents = {d.doc_id: d for d in searcher.corpus.documents([*doc_ids])}
-        for query_id in {query_id for query_id, _ in items} - self._asked.keys():
-            self._asked[query_id] = _asked(plan, query_id, searcher)
-        return [
-            grading(
-                self._asked[item[0]],
-                [(documents[doc_id], grade) for doc_id, grade in anchors[item]],
-                documents[item[1]],
+        searcher, most = self._facade._searcher(self.request.project.corpus), self.request.anchors
+        prompts = []
+        for query_id, doc_id in items:
+            if query_id not in self._asked:
+                self._asked[query_id] = self._query(query_id, searcher)
+            # a candidate is no example of its own
+            anchors = [one for one in self._anchors.get(query_id, ()) if one[0] != doc_id][:most]
+            ids, grades = [d for d, _ in anchors], [grade for _, grade in anchors]
+            *shown, candidate = searcher.corpus.documents([*ids, doc_id])
+            prompts.append(
+                grading(self._asked[query_id], [*zip(shown, grades, strict=True)], candidate)
             )
-            for item in items
-        ]
+        return prompts
+
+    def _query(self, query_id: str, searcher: Searcher) -> Asked:
+        """A query as a model reads it."""
+        query, project = self._queries[query_id], self.request.project
+        said = query.aspect or query.instruction or query.focus or query.reading
+        if query.text is not None and not said:
+            words = in_words(query.text)  # a text by itself needs no encoder
+        else:
+            words = searcher.criterion(query, searcher.seed(query)).text
+        return Asked(project.scale, words, guidelines_for(project, query.aspect))
 
     def estimate(self, known: Estimator) -> Estimate:
-        plan = self._plan(known.model)
-        total = len(plan.candidates)
-        cost = Estimate(calls=total)
-        if known.model and total:  # else no text need be read
-            sample = plan.candidates[:: -(-total // SAMPLE)]
-            cost = known.estimate(self._prompts(plan, sample), total)
-        return replace(cost, items=total, counts=plan.counts)
+        self._prepare(known.model)
+        cost = Estimate(items=len(self._candidates), calls=len(self._candidates))
+        if known.model:  # else no text need be read
+            cost = known.of_items(self._candidates, self._prompts, SAMPLE)
+        return replace(cost, counts=self._counts)
 
     async def run(self, run: TaskRun) -> TaskReport[GradeCounts]:
         report = await self.grade(run)
@@ -323,13 +282,12 @@ class GradePool(ModelTask[GradeCounts]):
 
     async def grade(self, run: TaskRun) -> TaskReport[GradeCounts]:
         """All of it, or as far as it comes; never raises for what the endpoint does."""
-        plan = await asyncio.to_thread(self._plan, run.model)
-        items, batch = plan.candidates, self._facade.batch
-        grades: Counter[int] = Counter()
+        await asyncio.to_thread(self._prepare, run.model)
+        items, grades = self._candidates, Counter[int]()
         changed = failed = 0
         run.progress(0, len(items), phase=self.phase)
-        for group in run.groups(items, batch):
-            prompts = await asyncio.to_thread(self._prompts, plan, group)
+        for group in run.groups(items, self._facade.batch):
+            prompts = await asyncio.to_thread(self._prompts, group)
             answers = await run.ask(prompts, len(group))
             if not run.stopped:  # else some were not asked about
                 failed += answers.count(None)
@@ -337,7 +295,7 @@ class GradePool(ModelTask[GradeCounts]):
             for item, answer in zip(group, answers, strict=True):
                 if answer is None:
                     continue
-                judgment, held = _judgment(plan, item, answer), plan.before.get(item)
+                judgment, held = self._judgment(item, answer), self._before.get(item)
                 grades[answer.grade] += 1
                 changed += held is not None and held.relevance != judgment.relevance
                 if held is None or (held.relevance, held.note) != (answer.grade, judgment.note):
@@ -345,52 +303,28 @@ class GradePool(ModelTask[GradeCounts]):
             await asyncio.to_thread(self._facade._ledger.judging.add, new)
             made, done = grades.total(), grades.total() + failed
             run.progress(done, len(items), failed=failed, made=made, phase=self.phase)
-        each = {value: grades[value] for value in plan.project.scale.values}
+        each = {value: grades[value] for value in self.request.project.scale.values}
+        lacking = self._counts["without_anchors"] if self.request.anchors else 0
+        without = "no document that is known to be relevant, and so no examples."
+        gone = "left out: the corpus lacks the document, the seed or the aspect."
         return TaskReport(
-            result=GradeCounts(plan.annotator, grades.total(), changed, each),
+            result=GradeCounts(self._annotator, grades.total(), changed, each),
             failed=failed,
             left=len(items) - grades.total() - failed,
-            notes=tuple(_notes(plan)),
+            notes=noted(
+                (lacking, "query has/queries have", without),
+                (self._gone, "candidate is/candidates are", gone),
+            ),
         )
 
-
-def _asked(plan: GradingPlan, query_id: str, searcher: Searcher) -> Asked:
-    """A query as a model reads it."""
-    query, project = plan.queries[query_id], plan.project
-    said = query.aspect or query.instruction or query.focus or query.reading
-    if query.text is not None and not said:
-        words = in_words(query.text)  # a text by itself needs no encoder
-    else:
-        words = searcher.criterion(query, searcher.seed(query)).text
-    return Asked(project.scale, words, guidelines_for(project, query.aspect))
-
-
-def _judgment(plan: GradingPlan, item: Item, answer: Graded) -> Judgment:
-    held = plan.before.get(item)
-    # Two runs at once that get the same answer store it once.
-    parts = (*plan.project.key, *item, plan.annotator)
-    said = (str(answer.grade), answer.reason, "" if held is None else held.event)
-    judgment = Judgment(
-        *item,
-        plan.annotator,
-        answer.grade,
-        note=answer.reason,
-        origin="model",
-        instruction=plan.queries[item[0]].instruction or "",
-        event=BY_MODEL + key_of(*parts, *said)[:24],
-    )
-    return checked(plan.project, judgment)
-
-
-def _notes(plan: GradingPlan) -> list[str]:
-    notes = []
-    if (without := plan.counts["without_anchors"]) and plan.request.anchors:
-        which = counted(without, "query has", "queries have")
-        notes.append(f"{which} no document that is known to be relevant, and so no examples.")
-    if plan.gone:
-        which = counted(plan.gone, "candidate is", "candidates are")
-        notes.append(f"{which} left out: the corpus lacks the document, the seed or the aspect.")
-    return notes
+    def _judgment(self, item: Item, answer: Graded) -> Judgment:
+        held, project = self._before.get(item), self.request.project
+        # Two runs at once that get the same answer store it once.
+        said = (str(answer.grade), answer.reason, "" if held is None else held.event)
+        event = BY_MODEL + key_of(*self.key, *item, self._annotator, *said)[:24]
+        about: Any = {"note": answer.reason, "origin": "model", "event": event}
+        about["instruction"] = self._queries[item[0]].instruction or ""
+        return checked(project, Judgment(*item, self._annotator, answer.grade, **about))
 
 
 class NothingGradedError(EndpointError):
@@ -428,8 +362,6 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         """The names by which models graded in a project, the latest to do so last."""
         return models_of(self._projects.judgments(project))
 
-    # -- checking --------------------------------------------------------------------------
-
     def sample(
         self, project: Project, count: int, seed: int = 0, annotator: str = ""
     ) -> list[Item]:
@@ -447,8 +379,7 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         return sorted(left, key=lambda item: key_of(str(seed), *item))[:count]
 
     def check(self, project: Project, annotator: str = "") -> ModelCheck:
-        """People against a model, on the items that both graded; "" is the model that graded
-        last."""
+        """People against a model on items that both graded; "" is the model that graded last."""
         judgments = self._projects.judgments(project)
         models = models_of(judgments)
         name = annotator or next(reversed(models), "")

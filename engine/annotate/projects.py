@@ -12,15 +12,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, get_args
+from typing import get_args
 
 from pydantic import TypeAdapter
 
-from engine.annotate.queueing import Pool, first_items, shared_out
+from engine.annotate.pool import Pool, first_items, shared_out
 from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError, check_between, check_known, check_length
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
@@ -50,13 +49,10 @@ from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow
 from storage.records import new_event
 
-PROJECTS = TypeAdapter(Project)
-"""Projects as JSON has them."""
+PROJECTS = TypeAdapter(Project)  # projects as JSON has them
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 HIGHEST = 9
 """The highest grade: one key is one grade."""
-MOST_POOLS = 8
-"""Projects whose pools are kept in memory."""
 ORDERS: tuple[str, ...] = get_args(JudgingOrder)
 
 
@@ -103,10 +99,8 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
         raise BadInputError(
             "The annotator's name holds control characters or broken ones.", "Leave them out."
         )
-    whose = "adjudicated grades" if name.casefold() == ADJUDICATED else ""
-    if is_model(name) and origin != "model":
-        whose = "a language model"
-    if whose:
+    if name.casefold() == ADJUDICATED or (is_model(name) and origin != "model"):
+        whose = "a language model" if is_model(name) else "adjudicated grades"
         raise BadInputError(f"'{name}' is the name of {whose}.", "Judge under a name of your own.")
     return name
 
@@ -165,8 +159,7 @@ def one_line(text: str) -> str:
 
 
 def read_query_id(query_id: str, corpus: OpenCorpus) -> Query | None:
-    """The query of an id ``<seed>_<aspect>`` or ``<seed>_any``; None for ids without a known
-    seed."""
+    """The query of an id ``<seed>_<aspect>`` or ``<seed>_any``; None without a known seed."""
     # The longest key first: aspects may be called "use" and "intended_use".
     for aspect in (*sorted(corpus.aspects, key=len, reverse=True), None):
         seed = query_id.removesuffix(f"_{(aspect or 'any').lower()}")
@@ -178,17 +171,15 @@ def read_query_id(query_id: str, corpus: OpenCorpus) -> Query | None:
 def read_queries(text: str, file: str, corpus: OpenCorpus) -> dict[str, Query]:
     """query_id -> query, of a file with one id on each line; empty lines are skipped."""
     queries, broken = {}, []
-    for number, line in enumerate(text.splitlines(), start=1):
-        query_id = line.strip()
-        if (query := read_query_id(query_id, corpus)) is not None:
-            queries[query_id] = query
-        elif query_id:
-            broken.append(f"line {number:,} ('{query_id[:60]}')")
+    for number, name in enumerate(map(str.strip, text.splitlines()), start=1):
+        if (query := read_query_id(name, corpus)) is not None:
+            queries[name] = query
+        elif name:
+            broken.append(f"line {number:,} ('{name[:60]}')")
     if broken or not queries:
         which = f"no seed and aspect in {', '.join(broken[:20])}" if broken else "no queries"
-        raise BadInputError(
-            f"{file}: {which}.", f"Write one id a line, like <seed>_{corpus.aspects[0]}."
-        )
+        remedy = f"Write one id a line, like <seed>_{corpus.aspects[0]}."
+        raise BadInputError(f"{file}: {which}.", remedy)
     return queries
 
 
@@ -199,20 +190,21 @@ def is_free(query_id: str) -> bool:
     (True, True, False)
     """
     name, _, digest = query_id.rpartition("~")
-    if name and len(digest) == 8:
-        return True
-    return query_id.startswith("text-") and "_" in query_id
+    is_text = query_id.startswith("text-") and "_" in query_id
+    return is_text or bool(name and len(digest) == 8)
 
 
 def guideline_template(scale: Scale, lens: Lens, aspect: Aspect | None = None) -> str:
-    """Guidelines to complete, in Markdown: for all aspects, with the grades as a table, or for
-    one."""
+    """Guidelines to complete, in Markdown: for one aspect, or for all with a table of grades."""
     names = [other.name for other in lens.aspects if aspect is None or other.key != aspect.key]
     if aspect is None:
-        cells = [(f"{grade.value} {grade.name}", grade.meaning or "…") for grade in scale.grades]
-        rows = [f"| {_cell(name)} | {_cell(meaning)} | … |" for name, meaning in cells]
+        cells = (
+            (f"{grade.value} {grade.name}", grade.meaning or "…", "…") for grade in scale.grades
+        )
+        escaped = ([" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in cells)
+        rows = "\n".join(f"| {' | '.join(row)} |" for row in escaped)
         aspects = f" ({', '.join(names)})" if names else ""
-        return _GUIDELINES["all"].format(aspects=aspects, grades="\n".join(rows))
+        return _GUIDELINES["all"].format(aspects=aspects, grades=rows)
     return _GUIDELINES["aspect"].format(
         name=aspect.name,
         definition=aspect.definition,
@@ -220,10 +212,6 @@ def guideline_template(scale: Scale, lens: Lens, aspect: Aspect | None = None) -
         best=scale.grades[-1].value,
         least=scale.grades[0].value,
     )
-
-
-def _cell(words: str) -> str:
-    return " ".join(words.split()).replace("|", "\\|")
 
 
 _GUIDELINES = {
@@ -241,11 +229,18 @@ GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 
 
 def checked(project: Project, judgment: Judgment) -> Judgment:
-    """The judgment for its project, with cleaned names, note and instruction; without ``rank`` and
-    ``system`` in a blind project."""
+    """The judgment for its project, cleaned; without ``rank`` and ``system`` in a blind one."""
     annotator = check_annotator(judgment.annotator, judgment.origin)
     check_length("event", judgment.event, LONGEST_EVENT)
-    _check_verdict(project, judgment)
+    verdict, relevance, values = judgment.verdict, judgment.relevance, project.scale.values
+    if verdict not in GIVEN:
+        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
+    if verdict != "grade" and relevance is not None:
+        raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
+    # 2.0 and True are equal to some
+    if verdict == "grade" and not (type(relevance) is int and relevance in values):
+        known = f"Grades are {', '.join(map(str, values))}."
+        raise BadInputError(f"The grade is {relevance}.", known)
     if judgment.origin in ("person", "audit"):
         _check_member(project, annotator)
     blind = project.blind and bool(project.name)
@@ -268,28 +263,6 @@ def checked_note(note: str) -> str:
     """The note without control characters; BadInputError when it is too long."""
     check_length("note", note, LONGEST_NOTE)
     return printable(note)
-
-
-def _check_verdict(project: Project, judgment: Judgment) -> None:
-    verdict, relevance, values = judgment.verdict, judgment.relevance, project.scale.values
-    if verdict not in GIVEN:
-        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
-    if verdict != "grade":
-        if relevance is not None:
-            raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
-    elif type(relevance) is not int or relevance not in values:  # 2.0 and True are equal to some
-        raise BadInputError(
-            f"The grade is {relevance}.", f"Grades are {', '.join(map(str, values))}."
-        )
-
-
-def check_not_seed(judgment: Judgment, query: Query) -> None:
-    """BadInputError when a query's own seed is judged; withdrawing is allowed."""
-    if judgment.doc_id == query.seed and judgment.verdict != "withdrawn":
-        raise BadInputError(
-            f"Document '{judgment.doc_id}' is the seed of '{judgment.query_id}'.",
-            "Judge what is to be like it.",
-        )
 
 
 def is_member(project: Project, annotator: str) -> bool:
@@ -322,7 +295,7 @@ def check_decision(
     of_query = judging.latest(*project.key, query_id)
     decided = [j for j in of_query if j.doc_id == doc_id and j.origin == "adjudication"]
     last = decided[-1] if decided else None
-    if last and seen is not None and last.annotator != by and last.event != seen:
+    if last and seen not in (None, last.event) and last.annotator != by:
         raise BadInputError(
             f"{last.annotator} decided about document '{doc_id}' for '{query_id}' in the meantime.",
             "Look at that decision, among those that are decided, and then change it. Nothing was "
@@ -331,11 +304,13 @@ def check_decision(
     people = sorted({j.annotator for j in decided})
     is_new = judgment.verdict == "withdrawn" and by not in people
     if is_new and judging.find(judgment.event) is None:
-        raise BadInputError(
-            f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'.",
+        who = (
             f"It was decided by {', '.join(people)}."
             if people
-            else "There is nothing to take back.",
+            else "There is nothing to take back."
+        )
+        raise BadInputError(
+            f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'.", who
         )
 
 
@@ -369,18 +344,16 @@ def _named(project: Project) -> Project:
 
 def _check_unchanged(before: Project, current: Project) -> None:
     """Refuse a version of a project that is not the current one."""
+    how = "was changed by somebody else"
     if current.deleted and not before.deleted:
-        raise _changed(before, "was deleted")
-    if current.name != before.name:
-        raise _changed(before, f"was renamed to '{current.name}'")
+        how = "was deleted"
+    elif current.name != before.name:
+        how = f"was renamed to '{current.name}'"
     if current != before:
-        raise _changed(before)
-
-
-def _changed(project: Project, how: str = "was changed by somebody else") -> BadInputError:
-    return BadInputError(
-        f"Project '{project.name}' {how} in the meantime.", "Look at it again, and then change it."
-    )
+        raise BadInputError(
+            f"Project '{before.name}' {how} in the meantime.",
+            "Look at it again, and then change it.",
+        )
 
 
 class ProjectStore(ForPerson):
@@ -390,11 +363,7 @@ class ProjectStore(ForPerson):
         self._ledger, self._library = ledger, library
         self._stored = ledger.documents("project", Project)
         self._first = ledger.documents("first items", tuple[Item, ...])
-        self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
         self._pools_lock = threading.Lock()
-        self._pools: Recent[Any, tuple[Any, Pool]] = Recent(MOST_POOLS)
-
-    # -- settings --------------------------------------------------------------------------
 
     def projects(self, corpus: str | None = None) -> list[Project]:
         """Projects that were saved, by corpus and name; a corpus's own only once it was."""
@@ -408,12 +377,9 @@ class ProjectStore(ForPerson):
         return [one.value for one in sorted(gone, key=attrgetter("time"), reverse=True)]
 
     def at(self, corpus: str, place: str) -> Project:
-        """The project of a :attr:`Project.key`; UnknownNameError while it is deleted, whatever
-        project has its name now."""
+        """The project of a :attr:`Project.key`; UnknownNameError while it is deleted."""
         corpus = self._library.corpus(corpus).name
-        stored: Project | None = self._stored.value(place, corpus)
-        if stored is None:
-            return self.project(corpus, place)
+        stored: Project = self._stored.value(place, corpus) or self.project(corpus, place)
         if stored.deleted:
             raise UnknownNameError(
                 f"The project '{stored.name}' of corpus '{corpus}' was deleted.",
@@ -422,18 +388,15 @@ class ProjectStore(ForPerson):
         return stored
 
     def project(self, corpus: str, name: str = "") -> Project:
-        """A project by its name, or one that it had before it was renamed; a corpus always has
-        its own, called ""."""
+        """A project by its present or a former name; a corpus always has its own, called ""."""
         corpus = self._library.corpus(corpus).name
         projects = self.projects(corpus)
         named = {former: p for p in projects for former in (*p.former, p.key[1])}
         named |= {p.name: p for p in projects}
         if name and name not in named:
             known = ", ".join(project.name for project in projects if project.name)
-            raise UnknownNameError(
-                f"Corpus '{corpus}' has no project '{name}'.",
-                f"It has {known}." if known else "Make it first.",
-            )
+            remedy = f"It has {known}." if known else "Make it first."
+            raise UnknownNameError(f"Corpus '{corpus}' has no project '{name}'.", remedy)
         return named.get(name, Project(corpus))
 
     @leads_only
@@ -446,10 +409,8 @@ class ProjectStore(ForPerson):
     def copy(self, project: Project, name: str, author: str) -> Project:
         """A new project with the settings, queries and pool of one, without its judgments."""
         self._check_free(project.corpus, name)
-        made = self.put(
-            _named(replace(_named(project), name=name, place="", former=())),
-            check_annotator(author),
-        )
+        new = _named(replace(_named(project), name=name, place="", former=()))
+        made = self.put(new, check_annotator(author))
         rows, (corpus, place) = self._ledger.projects, made.key
         rows.add_queries(replace(row, project=place) for row in rows.queries(*project.key))
         rows.set_asked(corpus, place, self.retired(project), asked=False, author=author)
@@ -477,15 +438,12 @@ class ProjectStore(ForPerson):
         """Refuse a name that a project at another place has, or had before it was renamed."""
         for other in self.projects(corpus):
             if other.key[1] != place and name in (other.name, other.key[1], *other.former):
-                was = "" if other.name == name else f", now called '{other.name}'"
-                raise BadInputError(
-                    f"Corpus '{corpus}' has a project '{name}' already{was}.",
-                    "Choose another name.",
-                )
+                now = "" if other.name == name else f", now called '{other.name}'"
+                what = f"Corpus '{corpus}' has a project '{name}' already{now}."
+                raise BadInputError(what, "Choose another name.")
 
     def placed(self, project: Project) -> Project:
-        """The project with the place of the one of its name; a new one gets a place of its own,
-        away from what belongs to a deleted one."""
+        """The project with its place; a new one gets one away from what a deleted one has."""
         named = {other.name: other for other in self.projects(project.corpus)}
         if project.place or project.name in named:
             return replace(project, place=project.place or named[project.name].place)
@@ -520,8 +478,7 @@ class ProjectStore(ForPerson):
         return self.assign(project, shared_out(project, sizes), author)
 
     def first_items(self, project: Project, pool: Pool, *, keep: bool = False) -> tuple[Item, ...]:
-        """The items of the pool that everybody judges first; with ``keep`` they stay so when others
-        are added."""
+        """The items of the pool that everybody judges first; with ``keep`` they stay so."""
         if not project.first:
             return ()
         corpus, place = project.key
@@ -549,8 +506,7 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def put(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """As :meth:`save`, for a project from a file: any author, and any aspects in its
-        guidelines."""
+        """As :meth:`save`, for a project from a file: any author, any aspects."""
         checked = check_project(self.placed(project))
         corpus, place = checked.key
         stored = self._stored.get(place, corpus)
@@ -571,8 +527,8 @@ class ProjectStore(ForPerson):
         self._check_grades(current, checked.scale)
 
         def change(latest: Stored[Project] | None) -> Project:
-            if latest != stored:
-                raise _changed(project)
+            before = Project(corpus, place) if latest is None else latest.value
+            _check_unchanged(current, before)
             return checked
 
         self._stored.change(place, change, author, corpus)
@@ -581,18 +537,14 @@ class ProjectStore(ForPerson):
     def _check_grades(self, current: Project, scale: Scale) -> None:
         """Refuse a scale that lacks a current grade."""
         gone = set(current.scale.values) - set(scale.values)
-        if not gone:
-            return
-        lacking = Counter(j.relevance for j in self.judgments(current) if j.relevance in gone)
-        if lacking:
+        judgments = self.judgments(current) if gone else ()
+        if lacking := Counter(j.relevance for j in judgments if j.relevance in gone):
             which = counted(lacking.total(), "grade stands", "grades stand")
             grades = ", ".join(f"{grade} ({count:,})" for grade, count in sorted(lacking.items()))
             raise BadInputError(
                 f"{which} that the scale '{scale.name}' does not have: {grades}.",
                 "Keep these grades in the scale, or judge by another one in a new project.",
             )
-
-    # -- queries ---------------------------------------------------------------------------
 
     def queries(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
         """query_id -> query, in order of addition; with ``retired`` also those. Of the corpus's own
@@ -606,12 +558,8 @@ class ProjectStore(ForPerson):
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """Retired ones included; the same object while nothing changes."""
-        rows = self._ledger.projects.queries(*project.key)
-        held = self._known.get(project.key)
-        if held is None or held[0] is not rows:
-            held = (rows, {row.query_id: _query(row.query) for row in rows})
-            self._known[project.key] = held
-        return held[1]
+        queries: Mapping[str, Query] = self._ledger.projects.queries(*project.key, _queries)
+        return queries
 
     def query(self, project: Project, query_id: str) -> Query:
         """A query of the project. A corpus's own takes in every seed and aspect there is."""
@@ -692,18 +640,15 @@ class ProjectStore(ForPerson):
         """The retired queries of a project, by id."""
         return self._ledger.projects.retired(*project.key)
 
-    # -- pools and judgments ---------------------------------------------------------------
-
     def pool(self, project: Project) -> list[PoolItem]:
         """The items to judge with their sources, in order of arrival."""
         return [*self.pooled(project).items]
 
     def pooled(self, project: Project) -> Pool:
         """:meth:`pool` as queues are made of it; the same object while nothing changes."""
-        rows = self._ledger.projects.pool(*project.key)
-        # It takes long, and many may ask at once; kept with the rows, whose id is theirs alone.
-        with self._pools_lock:
-            return self._pools.one((project.key, id(rows)), lambda: (rows, _pool(rows)))[1]
+        with self._pools_lock:  # it takes long, and many may ask at once
+            pool: Pool = self._ledger.projects.pool(*project.key, _pool)
+            return pool
 
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
@@ -730,3 +675,7 @@ def _pool(rows: Iterable[PoolRow]) -> Pool:
 
 
 _query = lru_cache(maxsize=4096)(query_from_json)
+
+
+def _queries(rows: Iterable[ProjectQueryRow]) -> dict[str, Query]:
+    return {row.query_id: _query(row.query) for row in rows}

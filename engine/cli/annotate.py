@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -102,39 +103,32 @@ def judge(
     who = author_or_own(annotator)
     annotation = open_explorer().annotation
     opened = annotation.project(name, project)
-    if undo:
-        if note:
-            raise BadInputError("An undo has no note.", "Leave --note out.")
-        if adjudicate and item:
-            made = annotation.judgments(opened, item[0], who.strip())
-            made = [j for j in made if j.doc_id == item[1] and j.origin == "adjudication"]
-            undone = made[0] if made else None
-            if undone is not None:
-                annotation.adjudicate(opened, *item, None, "", who)
-        else:
-            undone = annotation.undo(opened, who, None if item is None else {item})
-        line = f"Undone: {_line(undone)}" if undone else "Nothing to undo."
-        show({"undone": undone and _report(undone)}, line)
-        return
-    verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
-    if item is None or (adjudicate and grade is None):
+    judged: Judgment | None
+    if undo and note:
+        raise BadInputError("An undo has no note.", "Leave --note out.")
+    if adjudicate and item and not undo and grade is None:
         raise BadInputError("A decision is a grade.", "Give --grade with --adjudicate.")
-    if adjudicate:
-        judgment = annotation.adjudicate(opened, *item, grade, note, who)
-    else:
-        judgment = annotation.judge(opened, Judgment(*item, who, grade, verdict, note))
-    show(_report(judgment), _line(judgment))
-
-
-def _report(judgment: Judgment) -> dict[str, Any]:
-    report = {**asdict(judgment), "time": judgment.time.isoformat()}
-    del report["undoes"], report["id"]
-    return report
-
-
-def _line(judgment: Judgment) -> str:
-    verdict = judgment.verdict if judgment.relevance is None else f"grade {judgment.relevance}"
-    return f"{judgment.annotator}: {verdict} for {judgment.doc_id} in {judgment.query_id}"
+    if undo and adjudicate and item:
+        made = annotation.judgments(opened, item[0], who.strip())
+        made = [j for j in made if j.doc_id == item[1] and j.origin == "adjudication"]
+        judged = next(iter(made), None)
+        if judged:
+            annotation.adjudicate(opened, *item, None, "", who)
+    elif undo:
+        judged = annotation.undo(opened, who, {item} if item else None)
+    elif adjudicate and item:
+        judged = annotation.adjudicate(opened, *item, grade, note, who)
+    elif item:
+        verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
+        judged = annotation.judge(opened, Judgment(*item, who, grade, verdict, note))
+    report, line = None, "Nothing to undo."
+    if judged:
+        report = {**asdict(judged), "time": judged.time.isoformat()}
+        del report["undoes"], report["id"]
+        said = judged.verdict if judged.relevance is None else f"grade {judged.relevance}"
+        line = f"{judged.annotator}: {said} for {judged.doc_id} in {judged.query_id}"
+        line = f"Undone: {line}" if undo else line
+    show({"undone": report} if undo else report, line)
 
 
 # -- pools ---------------------------------------------------------------------------------------
@@ -168,7 +162,7 @@ def pool(
         runs --run FILE: Also a TREC run. Repeatable.
         unjudged --unjudged --holes: Pool nothing; list the unjudged documents of each top K.
     """
-    from engine.annotate.pool import check_pool
+    from engine.annotate.pool import check_pool, not_held
     from engine.lenses.definitions import check_sets
 
     names = () if runs and not systems.strip() else tuple(system_names(systems))
@@ -185,13 +179,23 @@ def pool(
     opened = annotation.project(name, project)
     within_file = selection_of(explorer, name, within)
     request = replace(request, filters=(*request.filters, *within_file))
-    added = _add_queries(explorer, opened, queries, collection)
+    before = annotation.queries(opened)
+    if new := _queries_of(explorer, name, queries, collection):
+        annotation.add_queries(opened, new)
     known = annotation.queries(opened)
     if not known:
-        raise BadInputError(
-            "The project has no queries yet.", "Give --queries FILE or --collection PATH."
-        )
-    say(_what_is_missing(explorer, opened, request), "Warning")
+        raise BadInputError("The project has no queries yet.", "Give --queries or --collection.")
+    # documents of runs that cannot be judged, and queries that no system can rank for
+    lacking = not_held(explorer.library.open(name).row_of, known, request.runs, depth)
+    say(
+        (
+            f"{counted(number, 'document')} of run '{run}' cannot be judged: not in the corpus."
+            for run, number in lacking.items()
+        ),
+        "Warning",
+    )
+    if names and (gone := annotation.unaskable(opened)):
+        say([are_passed_over(gone)], "Warning")
     if unjudged:
         found = annotation.unjudged(opened, request.systems, request.depth, request.runs)
         report = [{**asdict(one), "unjudged": sum(map(len, one.missing.values()))} for one in found]
@@ -199,27 +203,14 @@ def pool(
         show_rows(report, ("", "", "", "unjudged"), lines)
         return
     with bar_of("queries", "pooling", total=len(known)) as bar:
-        new = annotation.fill_pool(opened, request, on_query=bar.update)
-    items = len(annotation.pool(opened))
+        retrieved = annotation.fill_pool(opened, request, on_query=bar.update)
+    items, added = len(annotation.pool(opened)), len(known.keys() - before)
     total = f"{counted(items, 'item')} to judge for {counted(len(known), 'query', 'queries')}"
-    counts = {"queries": len(known), "queries_added": added, "added": new, "items": items}
+    counts = {"queries": len(known), "queries_added": added, "added": retrieved, "items": items}
     show(
         {"corpus": name, "project": project, **counts},
-        f"{total}; {counted(new, 'new retrieval')}, one for each document and system.",
+        f"{total}; {counted(retrieved, 'new retrieval')}, one for each document and system.",
     )
-
-
-def _what_is_missing(explorer: Explorer, project: Project, request: PoolRequest) -> Iterator[str]:
-    """Documents of runs that cannot be judged, and queries that no system can rank for."""
-    from engine.annotate.pool import not_held
-
-    known = explorer.library.open(project.corpus).row_of
-    queries = explorer.annotation.queries(project)
-    for name, number in not_held(known, queries, request.runs, request.depth).items():
-        documents = counted(number, "document")
-        yield f"{documents} of run '{name}' cannot be judged: not in the corpus."
-    if request.systems and (gone := explorer.annotation.unaskable(project)):
-        yield are_passed_over(gone)
 
 
 def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
@@ -230,31 +221,25 @@ def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
     runs: dict[str, Sequence[Ranking]] = {}
     for path in paths:
         run = read_run(text_of(path), path.name)
-        name, number = run.tag if run.tag not in runs else path.stem, 2
-        while name in runs:
-            name, number = f"{path.stem}-{number}", number + 1
-        runs[name] = run.rankings
+        names = chain([run.tag, path.stem], (f"{path.stem}-{n}" for n in count(2)))
+        runs[next(name for name in names if name not in runs)] = run.rankings
     return runs
 
 
-def _add_queries(
-    explorer: Explorer, project: Project, file: Path | None, collection: Path | None
-) -> int:
-    """Queries of a file and of a collection; returns how many the project did not have."""
+def _queries_of(
+    explorer: Explorer, corpus: str, file: Path | None, collection: Path | None
+) -> dict[str, Query]:
+    """The queries of a file and of a collection, by their ids."""
     from engine.annotate.projects import read_queries
     from engine.collections.judgment_formats import text_of
     from engine.collections.readers import read_collection
 
     new: dict[str, Query] = {}
     if file is not None:
-        new |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
+        new |= read_queries(text_of(file), file.name, explorer.library.open(corpus))
     if collection is not None:
-        topics = read_collection(collection).topics
-        new |= {topic.query_id: topic.query(project.corpus) for topic in topics}
-    before = set(explorer.annotation.queries(project))
-    if new:
-        explorer.annotation.add_queries(project, new)
-    return len(new.keys() - before)
+        new |= {one.query_id: one.query(corpus) for one in read_collection(collection).topics}
+    return new
 
 
 # -- projects -------------------------------------------------------------------------------------
@@ -302,8 +287,7 @@ def create(name: str, project: str, *, settings: Changes, author: str | None = N
     annotation = open_explorer().annotation
     annotation.project(name)
     changed = _changed(Project(name, project), settings)
-    saved = annotation.create(changed, author_or_own(author))
-    show(saved, _project_line(saved))
+    _show_project(annotation.create(changed, author_or_own(author)))
 
 
 @command(project)
@@ -311,8 +295,7 @@ def change(name: str, project: str, *, settings: Changes, author: str | None = N
     """Change settings of PROJECT on corpus NAME; other settings and judgments are kept."""
     annotation = open_explorer().annotation
     before = annotation.project(name, project)
-    saved = annotation.save(_changed(before, settings), author_or_own(author), before)
-    show(saved, _project_line(saved))
+    _show_project(annotation.save(_changed(before, settings), author_or_own(author), before))
 
 
 @command(project)
@@ -354,16 +337,16 @@ def _assigned(project: Project) -> list[tuple[str, str]]:
 def copy(name: str, project: str, new: str, *, author: str | None = None) -> None:
     """Copy settings, queries and pool of PROJECT on corpus NAME to project NEW."""
     annotation = open_explorer().annotation
-    made = annotation.copy(annotation.project(name, project), new, author_or_own(author))
-    show(made, _project_line(made))
+    opened = annotation.project(name, project)
+    _show_project(annotation.copy(opened, new, author_or_own(author)))
 
 
 @command(project)
 def rename(name: str, project: str, new: str, *, author: str | None = None) -> None:
     """Rename PROJECT on corpus NAME to NEW; links and evaluations follow."""
     annotation = open_explorer().annotation
-    renamed = annotation.rename(annotation.project(name, project), new, author_or_own(author))
-    show(renamed, _project_line(renamed))
+    opened = annotation.project(name, project)
+    _show_project(annotation.rename(opened, new, author_or_own(author)))
 
 
 @command(project)
@@ -388,20 +371,45 @@ def restore(
     gone = next((one for one in annotation.deleted(name) if one.name == project), None)
     if gone is None:
         raise UnknownNameError(f"Corpus '{name}' has no deleted project '{project}'.")
-    back = annotation.restore(gone, author_or_own(author), new_name or "")
-    show(back, _project_line(back))
+    _show_project(annotation.restore(gone, author_or_own(author), new_name or ""))
+
+
+def _show_project(project: Project) -> None:
+    show(project, _project_line(project))
 
 
 def _changed(project: Project, settings: dict[str, Any]) -> Project:
     """A project with the settings that were given."""
+    from engine.collections.judgment_formats import text_of
+
     changes = dict(settings)
     changes |= {key: () for key in ("annotators", "leads") if changes.get(key) == ("",)}
     if "guidelines" in changes:
-        read = dict(map(_guidelines, changes["guidelines"]))
-        changes["guidelines"] = {**project.guidelines, **read}
+        guidelines = dict(project.guidelines)
+        for text in changes["guidelines"]:
+            aspect, sign, file = text.partition("=")
+            if not sign or Path(text).is_file():
+                aspect, file = "", text
+            guidelines[aspect] = text_of(Path(file))
+        changes["guidelines"] = guidelines
     if "scale" in changes:
-        changes["scale"] = _scale(changes["scale"])
+        name = changes["scale"]
+        changes["scale"] = SCALES[name] if name in SCALES else _scale(Path(name))
     return replace(project, **changes)
+
+
+def _scale(path: Path) -> Scale:
+    """The scale of a JSON file."""
+    from engine.collections.judgment_formats import text_of
+
+    try:
+        rows = _GRADES.validate_json(text_of(path))
+    except ValidationError as error:
+        raise BadInputError(
+            f"{path} cannot be read as a scale: {error.errors()[0]['msg']}.",
+            f'Use {", ".join(SCALES)}, or write [[0, "No", "meaning"], [1, "Yes", ""]].',
+        ) from error
+    return Scale(path.stem, tuple(GradeMeaning(*row) for row in rows))
 
 
 @command(project, "show")
@@ -416,13 +424,13 @@ def show_project(name: str, project: str = "") -> None:
     by_models = {who: sum(j.annotator == who for j in judgments) for who in models}
     queries, items = len(annotation.queries(opened)), len(annotation.pool(opened))
     state = {"queries": queries, "items": items, "judgments": len(judgments)}
-    of_all = f"{counted(items, 'item')}, {counted(len(judgments), 'judgment')}"
     rows = [(who, f"{done.done:,} of {done.total:,} items") for who, done in progress.items()]
     rows += [(who, f"{number:,} items (a language model)") for who, number in by_models.items()]
+    counts = (counted(queries, "query", "queries"), counted(items, "item"))
     show(
         {**asdict(opened), **state, "by_models": by_models, "progress": progress},
         _project_line(opened),
-        f"{counted(queries, 'query', 'queries')}, {of_all}",
+        ", ".join([*counts, counted(len(judgments), "judgment")]),
         table(("", ""), rows),
         table(("assigned", ""), _assigned(opened)),
     )
@@ -448,33 +456,6 @@ def _project_line(project: Project) -> str:
         f"{', grades by models count where no person graded' if project.model_grades else ''}"
         f"{f', first {project.first} for everybody' if project.first else ''}"
     )
-
-
-def _guidelines(text: str) -> tuple[str, str]:
-    """``ASPECT=FILE`` or ``FILE`` as aspect and Markdown."""
-    from engine.collections.judgment_formats import text_of
-
-    aspect, sign, file = text.partition("=")
-    if not sign or Path(text).is_file():
-        aspect, file = "", text
-    return aspect, text_of(Path(file))
-
-
-def _scale(text: str) -> Scale:
-    """A scale by its name, or of a JSON file."""
-    from engine.collections.judgment_formats import text_of
-
-    if text in SCALES:
-        return SCALES[text]
-    path = Path(text)
-    try:
-        rows = _GRADES.validate_json(text_of(path))
-    except ValidationError as error:
-        raise BadInputError(
-            f"{path} cannot be read as a scale: {error.errors()[0]['msg']}.",
-            f'Use {", ".join(SCALES)}, or write [[0, "No", "meaning"], [1, "Yes", ""]].',
-        ) from error
-    return Scale(path.stem, tuple(GradeMeaning(*row) for row in rows))
 
 
 # -- judgments in files ---------------------------------------------------------------------------
@@ -518,14 +499,10 @@ def export(
     if spreadsheet and kind != "csv":
         raise BadInputError("--spreadsheet is for CSV.", "Add --format csv.")
     annotation = open_explorer().annotation
+    opened = annotation.project(name, project)
+    whose: Any = {"per_annotator": per_annotator, "annotator": annotator, "median": median}
     exported = annotation.exchange.export(
-        annotation.project(name, project),
-        kind,
-        per_annotator=per_annotator,
-        annotator=annotator,
-        median=median,
-        spreadsheet=spreadsheet,
-        audit=include_audit,
+        opened, kind, **whose, spreadsheet=spreadsheet, audit=include_audit
     )
     if dry_run:
         report = {"files": [*exported.files], "judgments": exported.judgments}
@@ -541,8 +518,7 @@ def export(
     else:
         files = [*map(str, exported.write(out))]
         report = {"files": files, "judgments": exported.judgments, "notes": exported.notes}
-        line = f"{exported.judgments:,} judgments written: {', '.join(files)}"
-        show(report, line)
+        show(report, f"{exported.judgments:,} judgments written: {', '.join(files)}")
     say(exported.notes)
 
 
@@ -574,16 +550,9 @@ def import_(
         overwrite: Where the file and the project differ, the file counts.
         dry_run: Import nothing; show what would be imported, and conflicts.
     """
+    whose: Any = {"annotator": annotator, "adjudicated": adjudicated, "by_model": by_model}
     imported = open_explorer().annotation.exchange.import_(
-        name,
-        path,
-        project,
-        kind=kind,
-        annotator=annotator,
-        adjudicated=adjudicated,
-        by_model=by_model,
-        overwrite=overwrite,
-        dry_run=dry_run,
+        name, path, project, kind, **whose, overwrite=overwrite, dry_run=dry_run
     )
     line = f"{imported.added:,} judgments added; {imported.known:,} were there already."
     if dry_run:
@@ -596,8 +565,7 @@ def import_(
 # -- agreement, and a model that grades ------------------------------------------------------------
 
 HUMAN_MEASURES = (NDCG, "p-MRR")
-LISTED = 20
-"""Differences that are listed in words; --json has them all."""
+LISTED = 20  # differences that are listed in words; --json has them all
 
 
 @command()
@@ -621,7 +589,7 @@ def agreement(
         _show_disagreements(annotation, opened)
         return
     result = annotation.agreement(opened, audit=include_audit)
-    rows = explorer.human_rows(opened)
+    rows, first = explorer.human_rows(opened), annotation.progress(opened).first
     pairs = [
         {
             "annotators": pair,
@@ -632,17 +600,13 @@ def agreement(
         for pair, measures in result.pairs.items()
     ]
     report = {
-        "annotators": result.annotators,
-        "grades": result.grades,
-        "models": result.models,
+        **{name: getattr(result, name) for name in ("annotators", "grades", "models", "notes")},
         **_all_and_by_aspect(result),
         "pairs": pairs,
-        "notes": result.notes,
         "human": {who: dict(scores.metrics) for who, scores in rows.items()},
+        **({"first": first} if first else {}),
     }
-    first = annotation.progress(opened).first
-    report |= {} if first is None else {"first": first}
-    show(report, *([] if first is None else [str(first)]), *_agreement_lines(result, rows))
+    show(report, str(first or ""), *_agreement_lines(result, rows))
     say(result.notes)
 
 
@@ -656,13 +620,16 @@ def _all_and_by_aspect(found: Agreement | ModelCheck) -> dict[str, Any]:
 
 
 def _agreement_lines(result: Agreement, human: Mapping[str, SystemScores]) -> Iterator[str]:
-    people = {
-        "all": result.measures,
-        **{aspect or "any": measures for aspect, measures in result.by_aspect.items()},
-        **{" and ".join(p): m for p, m in result.pairs.items() if not result.with_model(p)},
-    }
-    models = {" and ".join(p): m for p, m in result.pairs.items() if result.with_model(p)}
-    yield measures_table(people)
+    by_aspect = {aspect or "any": measures for aspect, measures in result.by_aspect.items()}
+    people, models = (
+        {
+            " and ".join(pair): m
+            for pair, m in result.pairs.items()
+            if result.with_model(pair) == has
+        }
+        for has in (False, True)
+    )
+    yield measures_table({"all": result.measures, **by_aspect, **people})
     if models:
         yield f"\nAgainst language models\n{measures_table(models)}"
     for (one, other), counts in result.confusion.items():
@@ -757,9 +724,8 @@ def grade(
 
     def announced(estimate: Estimate) -> dict[str, Any]:
         model = explorer.verifier.endpoint().model
-        annotator = model and model_annotator(model)
-        candidates = {"candidates": estimate.items, **task_fields(estimate)}
-        return {"request": settings, "annotator": annotator, **candidates}
+        about = {"request": settings, "annotator": model and model_annotator(model)}
+        return {**about, "candidates": estimate.items, **task_fields(estimate)}
 
     estimate, report = run_task(
         *(grading, request, _to_grade, run),
@@ -774,11 +740,9 @@ def _to_grade(estimate: Estimate) -> str:
     """What is to be done."""
     counts = estimate.counts
     text = f"{estimate.items:,} candidates of {counted(counts['queries'], 'query', 'queries')}"
-    if counts["done"]:
-        text += f"; {counts['done']:,} have this model's grade already"
-    if counts["judged"]:
-        text += f"; {counts['judged']:,} left out, as people graded them"
-    return f"{text}."
+    done = f"; {counts['done']:,} have this model's grade already" if counts["done"] else ""
+    left = f"; {counts['judged']:,} left out, as people graded them" if counts["judged"] else ""
+    return f"{text}{done}{left}."
 
 
 def report_line(report: TaskReport[GradeCounts]) -> str:
@@ -803,9 +767,8 @@ def _check_lines(found: ModelCheck) -> Iterator[str]:
     yield f"rows: people, columns: the model\n{confusion_table(found.grades, found.confusion)}"
     for one in found.differences[:LISTED]:
         grades = [f"{who} {grade}" for who, grade in one.said.items()]
-        if one.decided_by:
-            grades.append(f"decided by {one.decided_by}: {one.people}")
-        item = f"{one.query_id}  {one.doc_id}"
-        yield f"{item}  {', '.join(grades)}, model {one.model}: {one.reason}"
+        grades += [f"decided by {one.decided_by}: {one.people}"] * bool(one.decided_by)
+        said = ", ".join([*grades, f"model {one.model}: {one.reason}"])
+        yield f"{one.query_id}  {one.doc_id}  {said}"
     if (more := len(found.differences) - LISTED) > 0:
         yield f"And {more:,} more differences; --json has them all."

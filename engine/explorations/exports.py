@@ -8,7 +8,8 @@ import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, count
+from types import MappingProxyType
 from typing import Any
 
 import rispy
@@ -21,7 +22,7 @@ from bibtexparser.model import Entry, Field
 from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of, first_last, web_address
 from engine.collections.judgment_formats import csv_lines, json_lines
 from engine.config import ASSETS
-from engine.errors import BadInputError, SeedLensError, UnknownNameError
+from engine.errors import BadInputError, SeedLensError, check_known
 from engine.queries import query_to_dict
 from engine.text import escaped_address, plain
 from engine.types.documents import Document, reference
@@ -29,8 +30,7 @@ from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 CslItem = dict[str, Any]
-Kept = Sequence[KeptDocument]
-"""In the order of the reading list."""
+Kept = Sequence[KeptDocument]  # in the order of the reading list
 
 _RECORDS = tomllib.loads((ASSETS / "citations" / "records.toml").read_text("utf-8"))
 _TYPES: dict[str, dict[str, str]] = _RECORDS["types"]
@@ -40,21 +40,18 @@ _FIELDS = [
     (csl, names["bibtex"], names["ris"], names["others"].split())
     for csl, names in _RECORDS["fields"].items()
 ]
-_JOURNALS = re.compile(
-    r"proceedings of the (national academy|royal|ieee$|vldb endowment|acm on|aaas|combustion)",
-    re.IGNORECASE,
-)
-_CONFERENCES = re.compile(
-    r"\b(proceedings|proc\.|conference|workshop|symposium|congress|meeting|neural information "
-    r"processing systems)\b|^(\w*ACL|EMNLP|COLING|CoNLL|LREC|SIGIR|CIKM|WSDM|WWW|KDD|NeurIPS|NIPS|"
-    r"ICML|ICLR|AAAI|IJCAI|CVPR|ICCV|ECCV|CHI|ECIR|CHIIR|ICTIR|RecSys|TREC|SemEval|JCDL|TPDL|"
-    r"AISTATS|UAI|ICASSP|Interspeech|SIGMOD|ICDM|ISWC|ESWC)\b(?!.*\bjournal\b)",
-    re.IGNORECASE,
-)
-_PREPRINTS = re.compile(r"\b(arxiv|corr|biorxiv|medrxiv|ssrn|preprints?|osf)\b", re.IGNORECASE)
-_ORGANISATION = re.compile(
-    rf"\b({'|'.join(_RECORDS['organisations'].split())})\b|[&/@]|\d", re.IGNORECASE
-)
+
+
+def _named(pattern: str) -> re.Pattern[str]:
+    """A pattern in which the names of lists of words stand for any of these."""
+    words = {name: "|".join(_RECORDS[name].split()) for name in _WORDS}
+    return re.compile(pattern.format(**words), re.IGNORECASE)
+
+
+_WORDS = ("organisations", "conferences", "conference_names", "society_journals", "preprints")
+_JOURNALS = _named(r"proceedings of the ({society_journals})")
+_CONFERENCES = _named(r"\b({conferences})\b|^({conference_names})\b(?!.*\bjournal\b)")
+_PREPRINTS, _ORGANISATION = _named(r"\b({preprints})\b"), _named(r"\b({organisations})\b|[&/@]|\d")
 _EDITORS = re.compile(r";\s*|\s+and\s+")
 _GENRES = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 _SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
@@ -68,25 +65,19 @@ _OWN = ("doc_id", "title", "text", "year", "authors", "url")
 
 
 class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
-    def set_header(self, count: int) -> str:  # noqa: ARG002 - theirs
+    def set_header(self, _: int) -> str:
         """Records are not numbered."""
         return ""
 
 
-# -- one document ------------------------------------------------------------------------
-
-
 def csl_items(kept: Kept) -> list[CslItem]:
-    """The documents as CSL-JSON data; ids are unique citation keys such as
-    ``lovelace1843notes``."""
+    """The documents as CSL-JSON data, with unique citation keys such as ``lovelace1843notes``."""
     items, used = [], set[str]()
     for one in kept:
         item = csl_item(one.document)
-        key = base = _own_key(one.document) or _key(item)
-        number = 1
-        while key.lower() in used:
-            number += 1
-            key = f"{base}-{number}"
+        base = _own_key(one.document) or _key(item)
+        keys = (base if number == 1 else f"{base}-{number}" for number in count(1))
+        key = next(key for key in keys if key.lower() not in used)
         used.add(key.lower())
         words = "; ".join(filter(None, (item.get("keyword"), *one.tags))) if one.tags else ""
         own = {"note": one.note, "keyword": words}
@@ -101,12 +92,8 @@ def csl_item(document: Document) -> CslItem:
         for name, value in document.metadata.items()
     }
     container = _first(known, _CONTAINERS)
-    undivided = [
-        name
-        for kind in ("family_names", "organisations")
-        for name in known.get(kind, "").split("; ")
-        if name
-    ]
+    kinds = ("family_names", "organisations")
+    undivided = [name for kind in kinds for name in known.get(kind, "").split("; ") if name]
     dois = (doi_in(known.get(name)) for name in DOIS)
     editors = _first(known, ("editor", "editors", "secondary_authors"))
     item: CslItem = {
@@ -142,17 +129,15 @@ def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
 
 
 def _type(known: Mapping[str, str], container: str) -> str:
-    for name in _TYPE_FIELDS:
-        word = re.sub(r"[^a-z]", "", known.get(name, "").lower())
-        if word in _TYPE_WORDS:
-            return _TYPE_WORDS[word]
+    words = (re.sub(r"[^a-z]", "", known.get(name, "").lower()) for name in _TYPE_FIELDS)
+    if kind := next((_TYPE_WORDS[word] for word in words if word in _TYPE_WORDS), ""):
+        return kind
     if known.get("school"):
         return "thesis"
     if _PREPRINTS.search(container):
         return "article"
-    if known.get("booktitle") or known.get("conference"):
-        return "paper-conference"
-    if _CONFERENCES.search(container) and not _JOURNALS.search(container):
+    named = _CONFERENCES.search(container) and not _JOURNALS.search(container)
+    if named or known.get("booktitle") or known.get("conference"):
         return "paper-conference"
     if container and not known.get("howpublished"):
         return "article-journal"
@@ -203,11 +188,7 @@ def _key(item: CslItem) -> str:
 def _ascii(text: str) -> str:
     # One by one: to sort the marks of a whole text takes the square of their number.
     parts = "".join(unicodedata.normalize("NFKD", character) for character in text)
-    plain = parts.encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]", "", plain.lower())
-
-
-# -- the forms ---------------------------------------------------------------------------
+    return re.sub(r"[^a-z0-9]", "", parts.lower())
 
 
 def to_csl_json(kept: Kept) -> str:
@@ -216,13 +197,11 @@ def to_csl_json(kept: Kept) -> str:
 
 
 def to_bibtex(kept: Kept) -> str:
-    """One UTF-8 entry per document; the reader's notes are in ``annote``, which styles do not
-    print."""
+    """One UTF-8 entry per document; notes are in ``annote``, which styles do not print."""
     entries = []
     for item in csl_items(kept):
-        kind = _TYPES[item["type"]]["bibtex"]
-        if item.get("genre", "").startswith("Master"):
-            kind = "mastersthesis"
+        is_masters = item.get("genre", "").startswith("Master")
+        kind = "mastersthesis" if is_masters else _TYPES[item["type"]]["bibtex"]
         fields = [Field(name, value) for name, value in _bibtex_fields(item, kind)]
         entries.append(Entry(kind, item["id"], fields))
     in_place = default_unparse_stack(allow_inplace_modification=True)
@@ -231,10 +210,9 @@ def to_bibtex(kept: Kept) -> str:
 
 def _bibtex_fields(item: CslItem, kind: str) -> Iterator[tuple[str, str]]:
     yield "title", _protected(item.get("title", ""))
-    if "author" in item:
-        yield "author", " and ".join(map(_bibtex_name, item["author"]))
-    if "editor" in item:
-        yield "editor", " and ".join(map(_bibtex_name, item["editor"]))
+    for people in ("author", "editor"):
+        if people in item:
+            yield people, " and ".join(map(_bibtex_name, item[people]))
     if "issued" in item:
         yield "year", str(item["issued"]["date-parts"][0][0])
     if "container-title" in item:
@@ -285,8 +263,7 @@ def _ris_record(item: CslItem) -> dict[str, Any]:
 
 
 def to_citations(kept: Kept, style: str, *, page: bool = False) -> str:
-    """A bibliography in a style of ``assets/citations``, as plain text or with ``page`` as HTML
-    with italics."""
+    """A bibliography in a style of ``assets/citations``, as plain text or (``page``) HTML."""
     import pypandoc
 
     if len(kept) > MOST_CITED:
@@ -295,20 +272,15 @@ def to_citations(kept: Kept, style: str, *, page: bool = False) -> str:
             f"Take at most {MOST_CITED:,}, or export BibTeX, RIS or CSL-JSON.",
         )
 
-    items = [
-        {name: value for name, value in item.items() if name not in ("abstract", "note")}
-        for item in csl_items(kept)
-    ]
+    left_out = ("abstract", "note")
+    items = [{k: v for k, v in item.items() if k not in left_out} for item in csl_items(kept)]
     sheet = ASSETS / "citations" / f"{style}.csl"
     as_page = ["--standalone", "--metadata=pagetitle:References"] if page else []
+    options = ["--citeproc", f"--csl={sheet}", "--wrap=none", *as_page]
+    how: Any = {"format": "csljson", "verify_format": False, "sandbox": True}
     try:
         text = pypandoc.convert_text(
-            json.dumps(items),
-            "html" if page else "plain",
-            format="csljson",
-            verify_format=False,
-            sandbox=True,
-            extra_args=["--citeproc", f"--csl={sheet}", "--wrap=none", *as_page],
+            json.dumps(items), "html" if page else "plain", extra_args=options, **how
         )
     except (OSError, RuntimeError) as error:
         raise SeedLensError(
@@ -356,27 +328,27 @@ def _particle(person: Mapping[str, str]) -> str:
     return f"{person.get('non-dropping-particle', '')} ".lstrip()
 
 
-Titles = Mapping[Query, str]
-"""Of the seeds of searches."""
+Titles = Mapping[Query, str]  # of the seeds of searches
 
 
-def to_markdown(heading: str, steps: Sequence[Query] | None, kept: Kept, titles: Titles) -> str:
-    """A readable account."""
-    lines = [f"# {plain(heading)}", ""]
-    if steps is not None:
-        lines += ["## Searches", ""]
+def to_markdown(
+    kept: Kept,
+    titles: Titles,
+    steps: Sequence[Query] | None,
+    heading: str,
+    corpora: Mapping[str, str],
+) -> str:
+    """A readable account, in which corpora have their titles."""
+    lines = [f"# {plain(heading)}", "", *["## Searches", ""] * (steps is not None)]
     for number, query in enumerate(steps or (), start=1):
-        lines.append(
-            f"{number}. {_searched(query, titles)}, {query.system}, "
-            f"steer {query.steer:g}, corpus {plain(query.corpus)}"
-        )
-        if query.instruction:
-            lines.append(f"   > {plain(query.instruction)}")
-    if steps is not None:
-        lines += ["", "## Reading list", ""]
+        where = plain(corpora.get(query.corpus, query.corpus))
+        searched = f"{_searched(query, titles)}, {query.system}, steer {query.steer:g}"
+        lines.append(f"{number}. {searched}, corpus {where}")
+        lines += [f"   > {plain(query.instruction)}"] if query.instruction else []
+    lines += ["", "## Reading list", ""] if steps is not None else []
     for one in kept:
-        corpus, document = one.corpus, one.document
-        where = f"({plain(corpus)}: {plain(document.doc_id)})"
+        document, corpus = one.document, plain(corpora.get(one.corpus, one.corpus))
+        where = f"({corpus}: {plain(document.doc_id)})"
         lines.append(f"- {reference(document, document.url)} {where}")
         if one.note:
             lines.append(f"  > {plain(one.note)}")
@@ -401,21 +373,23 @@ def _searched(query: Query, titles: Titles) -> str:
     return f"{plain(seed)} — similar in {plain(wanted)}"
 
 
-def to_jsonl(heading: str, steps: Sequence[Query] | None, kept: Kept, titles: Titles) -> str:  # noqa: ARG001
+def to_jsonl(kept: Kept, titles: Titles, steps: Sequence[Query] | None) -> str:
     """One JSON object a line: the searches (``"type": "search"``), then the kept documents."""
     rows: list[dict[str, object]] = [
         {"type": "search", "title": titles.get(q), **query_to_dict(q)} for q in steps or ()
     ]
     for one in kept:
         own = {name: getattr(one.document, name) for name in _OWN}
-        why: dict[str, object] = {"note": one.note, "tags": one.tags}
-        if one.query is not None:
-            why["found_by"] = {"title": titles.get(one.query), **query_to_dict(one.query)}
-        if one.evidence is not None:
-            why["evidence"] = dict(zip(("seed", "document"), one.evidence, strict=True))
-        metadata = dict(one.document.metadata)
+        own["metadata"] = dict(one.document.metadata)
+        query, passages = one.query, zip(("seed", "document"), one.evidence or (), strict=False)
+        why = {
+            "note": one.note,
+            "tags": one.tags,
+            "found_by": query and {"title": titles.get(query), **query_to_dict(query)},
+            "evidence": dict(passages),
+        }
         more = {name: value for name, value in why.items() if value}
-        rows.append({"type": "document", "corpus": one.corpus, **own, "metadata": metadata, **more})
+        rows.append({"type": "document", "corpus": one.corpus, **own, **more})
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -428,32 +402,25 @@ _REFERENCES: dict[str, Callable[[Kept], str]] = {
 }
 
 
-_ACCOUNTS = {"markdown": to_markdown, "jsonl": to_jsonl}
-
-
 def export_kept(
     kind: str,
     kept: Kept,
     titles: Titles,
     steps: Sequence[Query] | None = None,
     heading: str = "Exploration",
+    corpora: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Kept documents, after the searches of a trail, in one of :data:`EXPORT_FORMATS`."""
-    if kind in _REFERENCES:
-        return _REFERENCES[kind](kept)
-    if kind in _ACCOUNTS:
-        return _ACCOUNTS[kind](heading, steps, kept, titles)
-    raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(EXPORT_FORMATS)}.")
+    check_known("format", kind, EXPORT_FORMATS)
+    if kind == "markdown":
+        return to_markdown(kept, titles, steps, heading, corpora)
+    return to_jsonl(kept, titles, steps) if kind == "jsonl" else _REFERENCES[kind](kept)
 
 
 def export_documents(kind: str, kept: Callable[[], Iterable[KeptDocument]]) -> Iterator[str]:
-    """Documents with all fields in one of :data:`DOCUMENT_FORMATS`, part by part.
-
-    JSONL and CSV, which import reads back, hold one document at a time.
-
-    Args:
-        kept: called repeatedly: the columns of a CSV need all documents.
-    """
+    """Documents with all fields in one of :data:`DOCUMENT_FORMATS`, part by part: JSONL and CSV,
+    which import reads back, hold one at a time. ``kept`` is called again for the columns of a
+    CSV."""
     if kind == "jsonl":
         yield from json_lines(document_fields(one.document) for one in kept())
     elif kind == "csv":
@@ -464,8 +431,7 @@ def export_documents(kind: str, kept: Callable[[], Iterable[KeptDocument]]) -> I
 
 
 def document_fields(document: Document) -> dict[str, Any]:
-    """A document as one flat row; a metadata field with a reserved name becomes
-    ``metadata.<name>``."""
+    """A document as one flat row; a reserved name of metadata becomes ``metadata.<name>``."""
     item = csl_item(document)
     fields: dict[str, Any] = {name: getattr(document, name) for name in _OWN}
     more = {"doi": item.get("DOI"), "venue": item.get("container-title")}

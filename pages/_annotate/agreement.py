@@ -1,8 +1,8 @@
-"""How a project goes and how far annotators agree: people, coefficients, confusions, over time."""
+"""How a project goes: people, agreement over time and in pairs, and decisions where they differ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import (
@@ -17,17 +18,21 @@ from engine.types.annotating import (
     Agreement,
     AgreementMeasure,
     AgreementPoint,
+    Disagreement,
     ModelCheck,
-    PersonProgress,
     Project,
     Scale,
 )
 from engine.types.evaluations import NDCG, SystemScores
-from pages._annotate.annotate_url import MEASURES, AnnotateView, found
-from pages._common.charts import ACCENT, INK, number, styled
-from pages._common.kit import Html, el, empty, facts, grid, select
+from engine.types.searches import Query
+from pages._annotate.annotate_url import MEASURES, AnnotateView, found, is_lead
+from pages._annotate.judging import is_plain, seed_data, seed_of
+from pages._common.charts import ACCENT, number, styled
+from pages._common.components import component
+from pages._common.document_view import by_role
+from pages._common.kit import Fields, Html, button, el, empty, facts, grid, html, select, submit
 from pages._common.kit import table as html_table
-from pages._common.shared import remembered
+from pages._common.shared import escape_label, remembered
 from pages._common.state import control
 from pages._common.tables import floats, frame_chart, interval, table
 
@@ -98,11 +103,10 @@ def _pairs(result: Agreement, scale: Scale) -> None:
         for pair in sorted(result.pairs, key=result.with_model)  # people first
     }
     pair = select("Pair", names, "annotate_pair", label_visibility="collapsed")
-    cells = _cells(result.pairs[pair])
-    frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
+    rows = [{"Measure": what, "Value": value} for what, value in _cells(result.pairs[pair]).items()]
     left, right = st.columns(2, gap="small")
     with left:
-        table(frame, "annotate_pair_table", f"Agreement of {names[pair]}", {})
+        grid(rows, "annotate_pair_table", f"Agreement of {names[pair]}")
     with right:
         st.html(confusion_html(pair, result.grades, result.confusion[pair], scale))
 
@@ -121,7 +125,7 @@ def _human(explorer: Explorer, project: Project) -> None:
     if not rows:
         return
     st.header("Leave-one-out", anchor=False, help=HUMAN)
-    frame = pd.DataFrame(
+    measured = [
         {
             "Annotator": who,
             NDCG: scores.metrics[NDCG],
@@ -131,13 +135,10 @@ def _human(explorer: Explorer, project: Project) -> None:
             "Queries": len(scores.per_query),
         }
         for who, scores in rows.items()
-    ).astype({NDCG: "float64", "p-MRR": "float64"})
-    text = st.column_config.TextColumn
-    config = {
-        "95 % interval": text(help=f"Of {NDCG}, over queries."),
-        "p-MRR interval": text(help="Of p-MRR, over queries."),
-    }
-    table(frame, "annotate_human", "Leave-one-out measures of each annotator", config)
+    ]
+    frame, what = floats(measured, NDCG, "p-MRR"), "Leave-one-out measures of each annotator"
+    config = {"95 % interval": f"Of {NDCG}, over queries."}
+    table(frame, "annotate_human", what, config | {"p-MRR interval": "Of p-MRR, over queries."})
 
 
 def confusion_html(
@@ -148,26 +149,22 @@ def confusion_html(
 ) -> Html:
     """Counts of items by the two grades that they got; the darker, the more."""
     most = max((n for row in counts for n in row), default=0) or 1
-    names = {grade.value: grade.name for grade in scale.grades}
-
-    def cell(items: int, same: bool) -> Html:
-        share = f"--share:{100 * items / most:.0f}%"
-        return el("td.same" if same else "td", f"{items:,}" if items else "·", style=share)
-
-    rows = [
-        (
-            f"{grade} {names.get(grade, '')}",
-            *(cell(n, at == grade) for at, n in zip(grades, row, strict=True)),
-        )
-        for grade, row in zip(grades, counts, strict=True)
-    ]
+    names, rows = {grade.value: grade.name for grade in scale.grades}, []
+    for grade, row in zip(grades, counts, strict=True):
+        cells = [
+            el(
+                "td.same" if at == grade else "td",
+                f"{items:,}" if items else "·",
+                style=f"--share:{100 * items / most:.0f}%",
+            )
+            for at, items in zip(grades, row, strict=True)
+        ]
+        rows.append((f"{grade} {names.get(grade, '')}", *cells))
     words = f"Rows: grades of {pair[0]}. Columns: grades of {pair[1]}. They agree on the diagonal."
     heads = [el("td"), *(el("th", g, scope="col", title=names.get(g)) for g in grades)]
     label = f"Grades of {pair[0]} and {pair[1]}"
     return html_table(label, heads, rows, "sl-confusion", el("caption", words))
 
-
-# -- progress and agreement over time ------------------------------------------------------------
 
 STEPS = {"items": "By items", "day": "By day"}
 _HELP = {
@@ -187,47 +184,45 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         empty(f"No items to judge yet. Fill the pool.{stored}")
         return
     share = progress.annotations / progress.needed if progress.needed else 0.0
+    extra = f"; {progress.extra:,} extra" if progress.extra else ""
     words = (
         f" {progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
-        f"{progress.complete:,} of {counted(progress.items, 'item')} complete"
-        + (f"; {progress.extra:,} extra" if progress.extra else "")
-        + (f". {progress.first}" if progress.first else ".")
+        f"{progress.complete:,} of {counted(progress.items, 'item')} complete{extra}. "
+        f"{progress.first or ''}"
     )
     bar = el("span", style=f"width:{100 * share:.0f}%")
     name = f"{share:.0%} of the annotations"
     facts(el("span.sl-meter", bar, role="img", aria_label=name), words)
     st.header("People", anchor=False)
     if progress.people:
+        rows = [
+            {
+                "Annotator": person.annotator,
+                "Share": round(100 * person.share),
+                "Progress": person.queue.done / (person.queue.total or 1),
+                "Assigned": person.queue.total,
+                "Done": person.queue.done,
+                "Graded": person.graded,
+                "Skipped": person.queue.skipped,
+                "Unsure": person.queue.unsure,
+                "Pace": person.queue.per_minute,
+                "Last active": person.last,
+            }
+            for person in progress.people
+        ]
+        frame = floats(rows, "Pace").astype({"Last active": "datetime64[ns, UTC]"})
         column = st.column_config
         config: dict[str, Any] = {name: column.Column(help=words) for name, words in _HELP.items()}
         config["Share"] = column.NumberColumn(format="%d %%", help=_HELP["Share"])
         config["Progress"] = column.ProgressColumn(format="percent", min_value=0, max_value=1)
         config["Pace"] = column.NumberColumn(format="%.1f", help=_HELP["Pace"])
         config["Last active"] = column.DatetimeColumn(format="distance")
-        rows = map(_person, progress.people)
-        frame = floats([*rows], "Pace").astype({"Last active": "datetime64[ns, UTC]"})
         look: Any = {"column_config": config, "placeholder": "–", "height": "content"}
         grid(frame, "annotate_people", "Progress of each person", **look)
     else:
         empty("No judgments yet.")
     st.header("Agreement over time", anchor=False, help=WORDS)
     _over_time(explorer, view, project)
-
-
-def _person(person: PersonProgress) -> dict[str, object]:
-    queue = person.queue
-    return {
-        "Annotator": person.annotator,
-        "Share": round(100 * person.share),
-        "Progress": queue.done / queue.total if queue.total else 0.0,
-        "Assigned": queue.total,
-        "Done": queue.done,
-        "Graded": person.graded,
-        "Skipped": queue.skipped,
-        "Unsure": queue.unsure,
-        "Pace": queue.per_minute,
-        "Last active": person.last,
-    }
 
 
 def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None:
@@ -237,10 +232,9 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
         empty(no_agreement_words(project))
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        look: Any = {"format_func": AGREEMENT_MEASURES.__getitem__, "width": 260}
-        control(view, "measure", st.selectbox, "Measure", MEASURES, **look)
-        look = {"format_func": STEPS.__getitem__, "required": True}
-        control(view, "step", st.segmented_control, "Points", list(STEPS), **look)
+        measures = {name: AGREEMENT_MEASURES[name] for name in MEASURES}
+        control(view, "measure", st.selectbox, "Measure", measures, width=260)
+        control(view, "step", st.segmented_control, "Points", STEPS, required=True)
     found = [(p, next(m for m in p.measures if m.name == view.measure)) for p in points]
     title, undefined = AGREEMENT_MEASURES[view.measure], undefined_words(found)
     heads, numbers = ("items", "until", title, "low", "high"), (title, "low", "high")
@@ -249,22 +243,20 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     point, measure = found[-1]
     over = f"over {counted(point.items, 'item')} with two or more grades"
     words = f"Now {number(measure.value)} {over}. {undefined}"
-    name, about = f"{title} over time", f"Project {project.name}. {undefined}".strip()
-    draw = partial(agreement_chart, title=title, by_day=by_day)
-    at: Any = {"alt": f"{name}. {words}", "key": "annotate_over_time"}
-    frame_chart(frame, draw, "agreement-over-time", name, about, **at)
+    name, draw = f"{title} over time", partial(agreement_chart, title=title, by_day=by_day)
+    about = ("agreement-over-time", name, f"Project {project.name}. {undefined}".strip())
+    frame_chart(frame, draw, *about, alt=f"{name}. {words}", key="annotate_over_time")
     facts(words)
     with st.expander("Points as table"):
         table(frame, "annotate_points", name)
 
 
 def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool) -> go.Figure:
-    """A line with its interval as a band; where the measure is undefined, the line has a gap and a
-    cross stands at the bottom. ``by_day``: days along the axis, not numbers of items."""
+    """A line with its interval as a band, and a gap where the measure is undefined; ``by_day``:
+    days along the axis, not numbers of items."""
     at = frame["until"].str[:10] if by_day else frame["items"]
     floor = min(0.0, frame[["low", title]].min(axis=None, skipna=True))
-    band, lacking = frame.dropna(subset="low"), frame[frame[title].isna()]
-    figure = go.Figure()
+    band, figure = frame.dropna(subset="low"), go.Figure()
     figure.add_scatter(
         x=[*at[band.index].tolist(), *at[band.index][::-1].tolist()],
         y=[*band["low"].tolist(), *band["high"][::-1].tolist()],
@@ -286,16 +278,6 @@ def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool
         showlegend=False,
         hovertemplate="%{y:.2f}, n = %{customdata}<extra></extra>",
     )
-    figure.add_scatter(
-        x=at[lacking.index].tolist(),  # Streamlit sends no empty array
-        y=[floor] * len(lacking),
-        mode="markers",
-        name="undefined",
-        showlegend=not lacking.empty,
-        marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
-        customdata=lacking["items"].tolist(),
-        hovertemplate="undefined, n = %{customdata}<extra></extra>",
-    )
     across = {"type": "category" if by_day else "linear", "rangemode": "tozero"}
     across["title"] = "Day (UTC)" if by_day else "Items graded by two or more (n)"
     return styled(
@@ -316,3 +298,115 @@ def undefined_words(found: Found) -> str:
     different = "items have different numbers of grades, or "
     reason = different * (found[0][1].name == "fleiss_kappa") + "all grades are equal"
     return f"Value undefined at n = {at}: {reason}."
+
+
+AT = "annotate_disagreement"
+_KEYS = component("annotate_decide")
+
+
+def disagreements(explorer: Explorer, project: Project, who: str) -> None:
+    """One disagreement after another, the widest first."""
+    items = found(explorer, project, "disagreements")
+    still = [d for d in items if d.decided is None]
+    if not items:
+        empty(
+            "No disagreements. Items that people grade differently, or are unsure of, are listed "
+            "here."
+        )
+        return
+    with st.container(key="annotate_decide_head", horizontal=True, vertical_alignment="center"):
+        facts(f"{len(still):,} to decide, {len(items) - len(still):,} decided")
+        decided = st.toggle("Show decided", key="annotate_decided", value=not still)
+        shown, number = items if decided else still, 1
+        if len(shown) > 1:
+            st.session_state[AT] = min(st.session_state.get(AT) or 1, len(shown))
+            number = st.pagination(len(shown), key=AT)
+    if shown:
+        _one(explorer, project, who, shown[min(number, len(shown)) - 1])
+    else:
+        empty("All decided.")
+
+
+def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> None:
+    lens = explorer.library.lens(project.corpus)
+    query = explorer.annotation.queries(project).get(item.query_id)
+    document = explorer.library.open(project.corpus).document(item.doc_id)
+    seed_card = None
+    if query is not None:
+        seed = seed_of(explorer, query, {})
+        asked = seed_data(item.query_id, query, seed, lens)
+        on = {number for number, row in enumerate(asked["sentences"]) if row["on"]}
+        seed_card = by_role(kicker_of(query, asked), seed, lens, on)
+    at = {sentence.span: index for index, sentence in enumerate(document.sentences)}
+    marked: dict[int, list[str]] = {}  # by whom
+    for judgment in item.said:
+        for span in at.keys() & judgment.marks:
+            marked.setdefault(at[span], []).append(judgment.annotator)
+    st.html(el("div.sl-papers", seed_card, by_role("Candidate", document, lens, marked, marked)))
+    names = [f"{j.annotator}{' (a model)' * (j.origin == 'model')}" for j in item.said]
+    grades = (j.verdict if j.relevance is None else j.relevance for j in item.said)
+    notes = (judgment.note for judgment in item.said)
+    st.html(said_html(zip(names, grades, notes, strict=True), project.scale))
+    _decision(explorer, project, who, item)
+
+
+def kicker_of(query: Query, asked: Mapping[str, Any]) -> str:
+    """What stands above a seed: what is asked of it, ``asked`` as :func:`seed_data` has it."""
+    if is_plain(query):
+        return str(asked["kicker"])
+    own = asked["asked"] if query.instruction or query.reading else ""
+    return f"{asked['kicker']} · {own or asked['aspect'] or query.aspect or 'as a whole'}"
+
+
+def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement) -> None:
+    if not is_lead(project, who):
+        facts(f"{', '.join(project.leads) or 'Leads'} decide.")
+        return
+    before, place = item.decided, f"{item.query_id}\x1f{item.doc_id}"
+    grades = {g.value: escape_label(f"{g.value} · {g.name}") for g in project.scale.grades}
+    fields = Fields("annotate", place)
+    adjudicate = partial(explorer.annotation.adjudicate, project, item.query_id, item.doc_id)
+
+    def decide() -> None:
+        grade, reason = fields.values["grade"], fields.values["reason"]
+        if grade is None:
+            raise BadInputError("No grade selected.", "Choose the final grade.")
+        adjudicate(grade, reason, who, seen="" if before is None else before.event)
+
+    with st.form(f"annotate_decide_{place}", border=False):
+        with st.container(key="annotate_decision"):
+            left, right = st.columns([5, 7], gap="medium")
+        left.segmented_control(
+            "Decision (required)",
+            list(grades),
+            format_func=grades.__getitem__,
+            key=fields("grade"),
+            default=None if before is None else before.relevance,
+        )
+        label, begun = "Reason (required)", "" if before is None else before.note
+        right.text_input(label, begun, 2000, fields("reason"), placeholder="Reason")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            label = "Decide" if before is None else "Change decision"
+            submit(label, f"annotate_decide_button_{place}", decide, type="primary")
+            choose = f"<kbd>{min(grades)}</kbd> to <kbd>{max(grades)}</kbd> choose"
+            others = "<kbd>N</kbd> goes to the reason, <kbd>Enter</kbd> decides."
+            facts(Html(f"Everyone’s own grades are kept. Keys: {choose}, {others}"))
+    with st.container(key="annotate_decide_keys"):
+        _KEYS(key="annotate_decide_component", data={"grades": list(grades)})
+    if before is not None and before.annotator == who:
+        # By an event of the decision's own: a second click takes back nothing more.
+        back = partial(adjudicate, None, "", who, event=f"back-{before.event}")
+        button("Undo decision", f"annotate_decide_back_{place}", back, type="tertiary")
+
+
+def said_html(rows: Iterable[tuple[str, str | int, str]], scale: Scale) -> Html:
+    """What each one said, side by side: who, the grade or a verdict without one, and a note."""
+    names = {grade.value: grade.name for grade in scale.grades}
+
+    def box(who: str, grade: str | int, note: str) -> Html:
+        if isinstance(grade, int):
+            grade = f"{grade} · {names.get(grade, 'not of this scale')}"
+        about = el("div.who", who), el("div.grade", grade)
+        return el("div", *about, note and el("p.note", note))
+
+    return html(el("div.sl-said", (box(*row) for row in rows)))

@@ -10,13 +10,15 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from pages._annotate import agreement, assessor, decide, exchange_files, pool_form, project_form
+from pages._annotate import agreement, assessor, exchange_files
+from pages._annotate import project as project_page
 from pages._annotate.annotate_url import (
     FOR_LEADS,
     NEW,
     PARTS,
     AnnotateView,
     annotator,
+    change,
     found,
     go,
     is_lead,
@@ -26,18 +28,15 @@ from pages._annotate.annotate_url import (
     set_annotator,
     step_button,
 )
-from pages._annotate.judging_view import judging_view, leave
+from pages._annotate.judging import judging_view, leave
 from pages._common.kit import button, dim, empty, line, select
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.state import corpus_box
+from pages._common.state import control, corpus_box
 
 ABOUT = "Judge documents together, see how far people agree, and export the grades."
-EXPLORING = "judgments from Explore"
-"""What a corpus's own project, which has no name, is called."""
-FOR_EXPLORING = ("agreement", "disagreements", "files")
-"""What there is to see of it."""
-MOST_NAMED = 12
-"""Annotators that somebody without a name can come as by a click."""
+EXPLORING = "judgments from Explore"  # what a corpus's own project, which has no name, is called
+FOR_EXPLORING = ("agreement", "disagreements", "files")  # what there is to see of it
+MOST_NAMED = 12  # annotators that somebody without a name can come as by a click
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
@@ -92,25 +91,20 @@ def _parts(
     if leads and project.name and view.part == "judge" and "judge" not in there:
         view = replace(view, part="pool")
         view.write()
-    if view.part not in (*parts, *((NEW,) if may_lead() else ())):
+    if view.part == NEW and not may_lead():
         refused = ("Only leads can create projects.", "Ask a lead.")
-        if view.part != NEW:
-            words = f"Only leads of this project can open '{PARTS[view.part]}'."
-            refused = (words, _who_leads(project, who))
-        view = replace(view, part="judge")
-    shown = [part for part in parts if part in (*there, view.part)]
+    elif view.part not in (*parts, NEW):
+        named = f"Leads: {', '.join(project.leads)}" if project.leads else "Ask a lead"
+        if project.leads and not names_come_from_login():
+            named += f"; you are '{who}'. If you are one of them, enter that name under Annotator"
+        refused = (f"Only leads of this project can open '{PARTS[view.part]}'.", f"{named}.")
+    view = replace(view, part="judge") if refused else view
+    shown = {part: PARTS[part] for part in parts if part in (*there, view.part)}
     if leads and len(shown) > 1:
-        st.session_state["annotate_part"] = view.part if view.part in shown else None
-        st.segmented_control(
-            "Part",
-            shown,
-            format_func=PARTS.__getitem__,
-            key="annotate_part",
-            width="content",
-            label_visibility="collapsed",
-            on_change=attempt,
-            args=(lambda: go(st.session_state["annotate_part"] or view.part),),
-        )
+        now = view.part if view.part in shown else None
+        how: Any = {"shown": now, "read": lambda part: part or view.part, "width": "content"}
+        how["label_visibility"] = "collapsed"
+        control(view, "part", st.segmented_control, "Part", shown, **how)
         if view.part not in (NEW, "judge"):  # the queue has its own
             step_button(explorer, project, view.part)
     return view, refused
@@ -132,30 +126,20 @@ def parts_with_content(explorer: Explorer, project: Project) -> list[str]:
     return [part for part in PARTS if there[part]]
 
 
-def _who_leads(project: Project, who: str) -> str:
-    if not project.leads:
-        return "Ask a lead."
-    named = f"Leads: {', '.join(project.leads)}"
-    if names_come_from_login():
-        return f"{named}."
-    return f"{named}; you are '{who}'. If you are one of them, enter that name under Annotator."
-
-
 def _change_project() -> None:
     name = st.session_state["annotate_project"]
 
-    def change(now: AnnotateView) -> AnnotateView:
-        part = "judge" if now.part == NEW else now.part
-        if not name and part not in FOR_EXPLORING and may_lead():
-            part = "files"
-        return replace(now, project=name, part=part, query="", doc="", sample="")
+    def part(now: AnnotateView) -> str:
+        if not name and now.part not in FOR_EXPLORING and may_lead():
+            return "files"
+        return "judge" if now.part == NEW else now.part
 
-    AnnotateView.change(change)
+    change(lambda now: {"project": name, "part": part(now)})
 
 
 def _come_as(name: str) -> None:
     set_annotator(name)
-    AnnotateView.change(lambda now: replace(now, query="", doc="", sample=""))
+    change(lambda _: {})
 
 
 def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
@@ -164,14 +148,14 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     if view.part != "judge":
         leave(explorer)
     if view.part == NEW:
-        project_form.project_form(explorer, Project(view.corpus), who, is_new=True)
+        project_page.project_form(explorer, Project(view.corpus), who, is_new=True)
     elif view.part == "project" and project.name:
-        project_form.project_form(explorer, project, who, is_new=False)
+        project_page.project_form(explorer, project, who, is_new=False)
     elif view.part == "agreement":
         with st.container(key="annotate_agreement"):
             agreement.agreement(explorer, project)
     elif view.part == "disagreements":
-        decide.disagreements(explorer, project, who)
+        agreement.disagreements(explorer, project, who)
     elif view.part == "files":
         exchange_files.files(explorer, project, who)
     elif not project.name and may_lead():
@@ -183,26 +167,19 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     elif view.part == "progress":
         agreement.dashboard(explorer, view, project)
     elif view.part == "pool":
-        pool_form.pool(explorer, project, who)
+        project_page.pool(explorer, project, who)
     elif view.part == "model":
         assessor.model(explorer, project, who)
-    else:
-        _judge(explorer, view, project, who)
-
-
-def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -> None:
-    if not explorer.annotation.pooled(project).items:
+    elif not explorer.annotation.pooled(project).items:
         named = f" ({', '.join(project.leads)})" if project.leads else ""
         empty(f"No items to judge yet. Ask the leads{named} to fill the pool.")
-        return
-    if project.annotators and who not in (*project.annotators, *project.leads):
-        words = "Ask a lead to add you." if names_come_from_login() else "Choose your name."
+    elif project.annotators and who not in (*project.annotators, *project.leads):
+        logged_in = names_come_from_login()
+        words = "Ask a lead to add you." if logged_in else "Choose your name."
         named = f"Annotators: {', '.join(project.annotators)}. {words}"
         note(f"'{who}' is not an annotator of this project.", named)
-        if not names_come_from_login():
-            with st.container(horizontal=True, gap="small"):
-                for name in project.annotators[:MOST_NAMED]:
-                    label = f"Judge as {escape_label(name)}"
-                    button(label, f"annotate_as_{name}", _come_as, name)
-        return
-    judging_view(explorer, project, who, (view.query, view.doc) if view.doc else None)
+        with line():
+            for name in () if logged_in else project.annotators[:MOST_NAMED]:
+                button(f"Judge as {escape_label(name)}", f"annotate_as_{name}", _come_as, name)
+    else:
+        judging_view(explorer, project, who, (view.query, view.doc) if view.doc else None)

@@ -31,12 +31,14 @@ FOR_LEADS = ("progress", "pool", "agreement", "disagreements", "model", "files",
 """Parts that show what others said, or change what is asked."""
 MEASURES = ("krippendorff_alpha", "fleiss_kappa", "raw")
 """What agreement over time can be measured by."""
-NEW = "new"
-"""The part in which a project is made."""
+NEW = "new"  # the part in which a project is made
 _WHO = "annotate_who"
 COOKIE = "seedlens_annotator"
 """Holds the name over a reload and for a second tab. A link does not carry it: who opens a
 colleague's link judges under a name of their own."""
+
+
+_NOWHERE = {"query": "", "doc": "", "sample": ""}
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,8 @@ class AnnotateView(PageView):
 
 def of_project(project: Project, part: str = "judge") -> AnnotateView:
     """A part of a project's page, as links from other pages open it."""
-    return AnnotateView.elsewhere(
-        corpus=project.corpus, project=project.name, part=part, query="", doc="", sample=""
-    )
+    about = {"corpus": project.corpus, "project": project.name, "part": part}
+    return AnnotateView.elsewhere(**about, **_NOWHERE)
 
 
 def go(part: str) -> None:
@@ -74,15 +75,18 @@ def go(part: str) -> None:
     AnnotateView.change(lambda now: replace(now, part=part))
 
 
+def change(fields: Callable[[AnnotateView], dict[str, str]]) -> None:
+    """Change who judges what: nothing is judged at first."""
+    AnnotateView.change(lambda now: replace(now, **{**_NOWHERE, **fields(now)}))
+
+
 def open_project(project: Project, part: str) -> None:
     """Show a part of another project of the corpus."""
-    new: Any = {"project": project.name, "part": part, "query": "", "doc": "", "sample": ""}
-    AnnotateView.change(lambda now: replace(now, **new))
+    change(lambda _: {"project": project.name, "part": part})
 
 
 def found(explorer: Explorer, project: Project, what: str) -> Any:
-    """The ``progress``, ``agreement`` or ``disagreements`` of a project, computed once while
-    nothing changes."""
+    """The progress, agreement or disagreements of a project, kept while nothing changes."""
     annotation = explorer.annotation
     settled = annotation.last_event(project), annotation.retired(project)
     basis = (project, *settled, annotation.pooled(project))
@@ -91,10 +95,8 @@ def found(explorer: Explorer, project: Project, what: str) -> Any:
 
 def next_step(explorer: Explorer, project: Project, part: str) -> tuple[str, str] | None:
     """What a lead does after a part of the page, and the part in which it is done."""
-    annotation = explorer.annotation
-    progress = found(explorer, project, "progress")
-    step = ("export grades", "files")
-    if not annotation.queries(project):
+    progress, step = found(explorer, project, "progress"), ("export grades", "files")
+    if not explorer.annotation.queries(project):
         step = ("add queries", "pool")
     elif not progress.items:
         step = ("fill the pool", "pool")
@@ -117,10 +119,7 @@ def step_button(explorer: Explorer, project: Project, part: str) -> bool:
 
 
 def annotator(explorer: Explorer) -> str:
-    """Who is judging: whoever is logged in.
-
-    Without login, the name given on this visit, or on one before it in this browser.
-    """
+    """Who is judging: who is logged in, or the name that was given in this browser."""
     person = login.person()
     if person is not None:
         return person.name
@@ -156,8 +155,7 @@ _NAME_KEEPER = st.components.v2.component(
 
 
 def name_field(who: str, key: str, change: Callable[[str], None]) -> None:
-    """A field for the annotator's name, where no login says it; Enter leaves it. A name given on
-    this visit is kept for the next one."""
+    """A field for the annotator's name, which is kept for the next visit; Enter leaves it."""
     st.session_state[key] = who
     look: Any = {"on_change": attempt, "args": (lambda: change(st.session_state[key]),)}
     words = "Your display name. Saved with your judgments and in this browser."
@@ -179,8 +177,5 @@ def may_lead() -> bool:
 
 
 def is_lead(project: Project, who: str) -> bool:
-    """Whether somebody may see and change what is for the leads of a project.
-
-    With login, they have to be a lead there, and one of this project if it names any.
-    """
+    """Whether somebody is a lead (with login), and one of this project if it names any."""
     return may_lead() and (not project.leads or who in project.leads)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,18 +15,15 @@ from engine.types.annotating import (
     ANCHORS,
     MOST_ANCHORS,
     GradeCounts,
-    GradingDifference,
     GradingRequest,
     Item,
     ModelCheck,
     Project,
-    Scale,
 )
 from engine.types.models import Estimate
-from pages._annotate.agreement import WORDS, aspects_table, confusion_html
+from pages._annotate.agreement import WORDS, aspects_table, confusion_html, said_html
 from pages._annotate.annotate_url import AnnotateView
-from pages._annotate.decide import said_html
-from pages._annotate.judging_view import judging_view
+from pages._annotate.judging import judging_view
 from pages._common.document_view import by_role, title_of
 from pages._common.kit import button, dim, el, empty, facts, line, select
 from pages._common.shared import error_boundary, show_problem, with_marks
@@ -36,13 +32,11 @@ from pages._model.model_settings import endpoint, folded_panel
 
 ABOUT = "Model grades are stored as a separate annotator, with a rationale."
 ALL = 0
-LIMITS = (10, 100, 1000)
-"""Candidates that one may begin with, to see what comes of it."""
+LIMITS = (10, 100, 1000)  # candidates that one may begin with, to see what comes of it
 _KEY = "annotate_model"
 _CHOSEN = tuple(f"{_KEY}_{one}_" for one in ("queries", "limit", "anchors", "judged", "again"))
 """Keys of what is chosen of it; see :func:`as_drawn`."""
-USUAL = 20
-"""Items of a sample."""
+USUAL = 20  # items of a sample
 PER_PAGE = 10
 _SAMPLE = "annotate_sample"
 _ASKED = re.compile(r"(\d{1,6})-(\d{1,9})")
@@ -67,14 +61,10 @@ def model(explorer: Explorer, project: Project, who: str) -> None:
     with left, error_boundary():
         _grading(explorer, project)
     with right, error_boundary():
-        busy = explorer.annotation.grading.jobs.running(project.key) is not None
-        comparison = check(explorer, project, who, busy=busy)
+        comparison = check(explorer, project, who)
     if comparison is not None and comparison.items:
         with error_boundary():
             differences(explorer, project, comparison)
-
-
-# -- grading -------------------------------------------------------------------------------------
 
 
 def _grading(explorer: Explorer, project: Project) -> None:
@@ -132,52 +122,44 @@ def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequ
 
 def estimate_line(request: GradingRequest, estimate: Estimate, *, connected: bool) -> str:
     """``360 candidates of 12 queries: 360 requests, up to 730 including retries.``"""
-    counts, sentences = estimate.counts, ["Nothing left to grade."]
+    counts, words = estimate.counts, "Nothing left to grade."
     if estimate.items:
         queries = counted(counts["queries"], "query", "queries")
         cost = at_most(estimate) if connected else "connect a language model first"
-        sentences = [f"{counted(estimate.items, 'candidate')} of {queries}: {cost}."]
-    if counts["done"]:
-        sentences.append(f"{counts['done']:,} already graded.")
-    if counts["judged"]:
-        left = ("is left to the people who graded it.", "are left to the people who graded them.")
-        sentences.append(counted(counts["judged"], *left))
-    if counts["without_anchors"] and request.anchors:
-        which = counted(counts["without_anchors"], "query has", "queries have")
-        sentences.append(f"{which} no examples.")
-    return " ".join(sentences)
+        words = f"{counted(estimate.items, 'candidate')} of {queries}: {cost}."
+    left = ("is left to the people who graded it.", "are left to the people who graded them.")
+    lacking = counts["without_anchors"] if request.anchors else 0
+    sentences = {
+        f"{counts['done']:,} already graded.": counts["done"],
+        counted(counts["judged"], *left): counts["judged"],
+        f"{counted(lacking, 'query has', 'queries have')} no examples.": lacking,
+    }
+    return " ".join([words, *(sentence for sentence, number in sentences.items() if number)])
 
 
 def outcome(made: GradeCounts) -> list[str]:
     """What a run did."""
     each = ", ".join(f"{number:,} × {value}" for value, number in made.grades.items() if number)
     graded = f"{counted(made.graded, 'candidate')} graded by {made.annotator}"
-    changed = [f"{made.changed:,} changed"] if made.changed else []
-    return [f"{graded}{f' ({each})' if each else ''}", *changed]
-
-
-# -- people against it ---------------------------------------------------------------------------
+    return [
+        f"{graded} ({each})" if each else graded,
+        *[f"{made.changed:,} changed"] * bool(made.changed),
+    ]
 
 
 def sample_of(explorer: Explorer, project: Project, who: str) -> frozenset[Item]:
-    """The items that somebody is checking; none when they are not.
-
-    After a reload, those of the address that are left: the order of drawing stays the same.
-    """
+    """The items that somebody is checking; after a reload, those of the address that are left."""
     key = (project.corpus, project.name, who)
     place, items = st.session_state.get(_SAMPLE, (None, frozenset()))
     asked = _ASKED.fullmatch(st.query_params.get("sample", ""))
     if place == key or asked is None:
         return items if place == key else frozenset()
     size, before = map(int, asked.groups())
-    left = size - (_judged(explorer, project, who) - before)
-    drawn = explorer.annotation.grading.sample(project, left, annotator=who) if left > 0 else ()
-    st.session_state[_SAMPLE] = (key, frozenset(drawn))
-    return frozenset(drawn)
-
-
-def _judged(explorer: Explorer, project: Project, who: str) -> int:
-    return len(explorer.annotation.judgments(project, annotator=who))
+    annotation = explorer.annotation
+    left = size + before - len(annotation.judgments(project, annotator=who))
+    drawn = frozenset(annotation.grading.sample(project, max(0, left), annotator=who))
+    st.session_state[_SAMPLE] = (key, drawn)
+    return drawn
 
 
 def end_sample() -> None:
@@ -186,14 +168,11 @@ def end_sample() -> None:
     AnnotateView.change(lambda now: replace(now, sample=""))
 
 
-def check(
-    explorer: Explorer, project: Project, who: str, *, busy: bool = False
-) -> ModelCheck | None:
-    """The comparison with one model, and a button that draws a sample; None without any model.
-    ``busy``: a model is grading."""
+def check(explorer: Explorer, project: Project, who: str) -> ModelCheck | None:
+    """The comparison with a model, and a button that draws a sample; None before there is one."""
     st.header("People vs. model", anchor=False, help=WORDS)
     grading = explorer.annotation.grading
-    models = grading.models(project)
+    models, busy = grading.models(project), grading.jobs.running(project.key) is not None
     if busy or not models:
         none = "No model grades in this project yet. Start a run above."
         empty("Shown when the run has ended." if busy else none)
@@ -229,13 +208,12 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
         items = frozenset(grading.sample(project, count, annotator=who))
         explorer.annotation.queue(project, who, items)  # refuses a name that cannot judge
         st.session_state[_SAMPLE] = ((project.corpus, project.name, who), items)
-        asked = f"{len(items)}-{_judged(explorer, project, who)}"
+        asked = f"{len(items)}-{len(explorer.annotation.judgments(project, annotator=who))}"
         AnnotateView.change(lambda now: replace(now, sample=asked))
 
-    words = "A random sample of items graded by the model only. Its grades stay hidden until you "
+    words = "A random sample of items graded by the model only, whose grades stay hidden."
     with right:
-        label, key = f"Check a sample of {count:,}", "annotate_sample_begin"
-        button(label, key, begin, help=f"{words}finish.")
+        button(f"Check a sample of {count:,}", "annotate_sample_begin", begin, help=words)
 
 
 def differences(explorer: Explorer, project: Project, comparison: ModelCheck) -> None:
@@ -248,30 +226,21 @@ def differences(explorer: Explorer, project: Project, comparison: ModelCheck) ->
     pages = -(-len(all_of_them) // PER_PAGE)
     number = st.pagination(pages, key="annotate_check_page") if pages > 1 else 1
     shown = all_of_them[(min(number, pages) - 1) * PER_PAGE :][:PER_PAGE]
-    opened, lens = explorer.library.open(project.corpus), explorer.library.lens(project.corpus)
-    known = [d.doc_id for d in shown if d.doc_id in opened.row_of]
-    documents = {d.doc_id: d for d in opened.documents(list(dict.fromkeys(known)))}
-    queries = explorer.annotation.queries(project)
+    opened, queries = explorer.library.open(project.corpus), explorer.annotation.queries(project)
     for place, one in enumerate(shown):
         if place % 2 == 0:
             columns = st.columns(2, gap="large")
         query, asked = queries.get(one.query_id), one.query_id
         if query is not None:
             asked = f"For: {explorer.notebook.seed_title(query)} · {query.aspect or 'as a whole'}"
-        document, title, whole = documents.get(one.doc_id), one.doc_id, None
-        if document is not None:
-            title, card = title_of(document), by_role("Candidate", document, lens)
+        title, whole = one.doc_id, None
+        if one.doc_id in opened.row_of:
+            document = opened.document(one.doc_id)
+            title, card = title_of(document), by_role("Candidate", document, opened.lens)
             whole = el("details", el("summary", "Full text"), card)
-        said = said_html(_said(one, project.scale, comparison.annotator))
-        about = el("div.title", title), el("div.sl-facts", asked)
-        columns[place % 2].html(el("section.sl-differ", *about, said, whole))
-
-
-def _said(one: GradingDifference, scale: Scale, model: str) -> Iterator[tuple[str, str, str]]:
-    """What each person, who decided, and the model said of an item: who, the grade, a note."""
-    names = {grade.value: grade.name for grade in scale.grades}
-    rows = [(who, grade, one.notes.get(who, "")) for who, grade in one.said.items()]
-    if one.decided_by:
-        rows.append((f"Decided by {one.decided_by}", one.people, one.decision))
-    rows.append((f"{model} (a model)", one.model, one.reason))
-    return ((who, f"{grade} · {names.get(grade, '')}", note) for who, grade, note in rows)
+        said = [(who, grade, one.notes.get(who, "")) for who, grade in one.said.items()]
+        if one.decided_by:
+            said.append((f"Decided by {one.decided_by}", one.people, one.decision))
+        said.append((f"{comparison.annotator} (a model)", one.model, one.reason))
+        about = el("div.title", title), el("div.sl-facts", asked), said_html(said, project.scale)
+        columns[place % 2].html(el("section.sl-differ", *about, whole))

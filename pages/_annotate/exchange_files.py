@@ -19,7 +19,6 @@ from pages._common.shared import (
     note,
     remembered,
     uploader,
-    with_marks,
 )
 
 SPREADSHEET = "spreadsheet"
@@ -58,7 +57,7 @@ def _export(explorer: Explorer, project: Project) -> None:
     kind = select("Format", FORMATS, "annotate_as")
     whole = kind == "hand-over"
     choices = people if whole else [ADJUDICATED, EACH, *people]
-    chosen = st.selectbox("Grades", choices, key=f"annotate_whose_{whole}", format_func=with_marks)
+    chosen = select("Grades", {one: one for one in choices}, f"annotate_whose_{whole}")
     median = audit = False
     if not whole and chosen == ADJUDICATED:
         words = "Otherwise items with disagreements are left out. Uses the lower median."
@@ -67,19 +66,15 @@ def _export(explorer: Explorer, project: Project) -> None:
     if not whole and any(j.origin == "audit" for j in judgments):
         words = "Grades that people gave to check a model are left out otherwise."
         audit = st.checkbox("Include audit grades", key="annotate_audit", help=words)
+    spreadsheet = kind == SPREADSHEET
+    whose: Any = {"median": median, "audit": audit, "per_annotator": chosen == EACH}
+    whose["annotator"] = "" if chosen in (ADJUDICATED, EACH) else chosen
     exported = explorer.annotation.exchange.export(
-        project,
-        "csv" if kind == SPREADSHEET else kind,
-        per_annotator=chosen == EACH,
-        annotator="" if chosen in (ADJUDICATED, EACH) else chosen,
-        median=median,
-        spreadsheet=kind == SPREADSHEET,
-        audit=audit,
+        project, "csv" if spreadsheet else kind, spreadsheet=spreadsheet, **whose
     )
     made = exported.held()
     name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
-    facts(f"{exported.counts}.")
-    for text in exported.notes:
+    for text in (f"{exported.counts}.", *exported.notes):
         facts(text)
     label, key = escape_label(f"Download {name}"), "annotate_download"
     st.download_button(label, data, name, key=key, on_click="ignore", type="primary")
@@ -114,16 +109,16 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
         adjudicated = st.toggle("Adjudicated", key="annotate_import_adjudicated")
     words, key = "Earlier grades stay in the history.", "annotate_import_overwrite"
     overwrite = st.toggle("File overrides existing grades", key=key, help=words)
-    state, how = st.session_state, explorer.annotation.exchange
-    kinds: Any = {"adjudicated": adjudicated, "by_model": by_model, "overwrite": overwrite}
+    state, whose = st.session_state, {"annotator": name, "adjudicated": adjudicated}
+    kinds: Any = {**whose, "by_model": by_model, "overwrite": overwrite}
 
     def read(path: Path, *, dry_run: bool) -> ImportedJudgments:
-        place = (project.corpus, path, project.name)
-        return how.import_(*place, annotator=name, **kinds, dry_run=dry_run)
+        import_, place = explorer.annotation.exchange.import_, (project.corpus, path, project.name)
+        return import_(*place, **kinds, dry_run=dry_run)
 
     def preview(path: Path) -> ImportedJudgments:
         """Read once for these settings and what is stored."""
-        basis = (path, name, kinds, project, explorer.annotation.last_event(project))
+        basis = (path, kinds, project, explorer.annotation.last_event(project))
         return remembered("annotate_previewed", basis, lambda: read(path, dry_run=True))
 
     def take(file: str, content: bytes) -> None:
@@ -150,16 +145,17 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
     with line():
         first = st.container(width="content")
         button("Cancel", "annotate_import_cancel", state.pop, _UPLOADED)
+    found = preview(path)
+    judgments = counted(found.added, "judgment")
     with about:
-        found = preview(path)
         facts(f"{path.name}: {found.counts}.")
-        new = f"{counted(found.added, 'judgment')} to add, {found.known:,} already stored"
         queries = counted(found.queries, "new query", "new queries")
-        facts(f"{new}, {counted(len(found.conflicts), 'conflict')}, {queries}.")
+        conflicts = counted(len(found.conflicts), "conflict")
+        facts(f"{judgments} to add, {found.known:,} already stored, {conflicts}, {queries}.")
         _details(found)
     with first:
-        label = f"Import {counted(found.added, 'judgment')}"
-        button(label, "annotate_import", store, type="primary", disabled=not found.added)
+        look: Any = {"type": "primary", "disabled": not found.added}
+        button(f"Import {judgments}", "annotate_import", store, **look)
 
 
 def _details(imported: ImportedJudgments) -> None:

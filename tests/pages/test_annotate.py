@@ -6,12 +6,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
-from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
+from engine.types.annotating import GRADED, Judgment, Project
 from engine.types.people import Person
 from engine.types.searches import Query
-from pages._annotate.judging_data import nodes
-from pages._annotate.pool_form import CHOSEN, read_seeds
-from pages._annotate.project_form import read_scale, scale_lines
+from pages._annotate.judging import nodes
+from pages._annotate.project import CHOSEN, read_scale, read_seeds, scale_lines
+from tests.engine.annotate.grading_steps import project_with_pool
+from tests.fakes.model_sessions import SEED
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.visits import address, click, judged_on, param, run, shown, visit
 from tests.support import wait_until
@@ -22,23 +23,8 @@ def home_page(small_copy, serve):
     return serve(small_copy)
 
 
-def make_project(explorer, **settings):
-    annotation = explorer.annotation
-    project = annotation.save(Project("small", "p", **settings), "lead")
-    annotation.add_queries(project, [Query("small", seed=seed_of(explorer), aspect="method")])
-    annotation.fill_pool(project, PoolRequest(("bm25", "dense"), 5))
-    return project
-
-
-def seed_of(explorer):
-    return explorer.starting_point("small")[0]
-
-
-# -- the page -----------------------------------------------------------------------------------
-
-
 def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(home_page):
-    project = make_project(home_page)
+    project = project_with_pool(home_page)
     page = visit("annotate", corpus="small", project="p", part="project")
     theirs = home_page.annotation.save(replace(project, guidelines={"": "Theirs."}), "Grace")
     page.text_input(key="annotate_annotators_small_p").set_value("Ada")
@@ -85,7 +71,7 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page):
     click(page, "annotate_add_queries")
     assert "nobody-knows-this" in shown(page)
     assert home_page.annotation.queries(project) == {}
-    page.text_area(key="annotate_seeds").set_value(seed_of(home_page))
+    page.text_area(key="annotate_seeds").set_value(SEED)
     click(page, "annotate_add_queries")
     page.number_input(key="annotate_depth").set_value(4)
     click(page, "annotate_fill")
@@ -104,7 +90,7 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page):
 
 
 def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page):
-    make_project(home_page)
+    project_with_pool(home_page)
     page = visit("annotate", corpus="small", project="gone")
     assert "has no project" in shown(page)
     assert "It has p." in shown(page)
@@ -114,7 +100,7 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page):
 
 
 def test_without_a_name_nobody_judges(home_page):
-    make_project(home_page)
+    project_with_pool(home_page)
     page = visit("annotate", corpus="small", project="p")
     assert judged_on(page)
     page.text_input(key="annotate_name").set_value("  ")
@@ -124,7 +110,7 @@ def test_without_a_name_nobody_judges(home_page):
 
 
 def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(home_page):
-    make_project(home_page, annotators=("Ada",), leads=("Grace",))
+    project_with_pool(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Only leads of this project can open" in shown(page)
     assert "Leads: Grace; you are &#x27;me&#x27;." in shown(page)
@@ -149,7 +135,7 @@ def test_an_empty_pool_says_what_to_do(home_page):
 
 def test_a_lead_is_led_from_the_first_judgment_to_the_export(home_page):
     annotation = home_page.annotation
-    project = make_project(home_page, annotators=("Ada", "Grace"), first=2)
+    project = project_with_pool(home_page, annotators=("Ada", "Grace"), first=2)
     page = visit("annotate", corpus="small", project="p", part="progress")
     assert "2 items for everybody: 0 judged by both." in shown(page)
     parts = page.segmented_control(key="annotate_part")
@@ -176,7 +162,7 @@ def test_a_lead_is_led_from_the_first_judgment_to_the_export(home_page):
 
 
 def test_queries_are_assigned_and_shared_out_in_the_pool(home_page):
-    project = make_project(home_page, annotators=("Ada", "Grace"))
+    project = project_with_pool(home_page, annotators=("Ada", "Grace"))
     (query_id,) = home_page.annotation.queries(project)
     page = visit("annotate", corpus="small", project="p", part="pool")
     assert list(page.dataframe[0].value["Assigned to"]) == ["everybody"]
@@ -190,7 +176,7 @@ def test_queries_are_assigned_and_shared_out_in_the_pool(home_page):
 
 
 def test_a_project_is_renamed_copied_and_deleted_and_comes_back(home_page):
-    project = make_project(home_page, annotators=("Ada",))
+    project = project_with_pool(home_page, annotators=("Ada",))
     page = visit("annotate", corpus="small", project="p", part="project")
     for name, key in (("q", "annotate_rename"), ("second round", "annotate_copy")):
         page.text_input(key="annotate_other_name").set_value(name)
@@ -213,7 +199,7 @@ def test_a_project_is_renamed_copied_and_deleted_and_comes_back(home_page):
 
 def test_a_file_is_shown_in_numbers_before_it_is_imported(home_page):
     annotation = home_page.annotation
-    project = make_project(home_page)
+    project = project_with_pool(home_page)
     one, two, *_ = (i.item for i in annotation.pool(project))
     for item, grade in ((one, 1), (two, 0)):
         annotation.judge(project, Judgment(*item, "Ada", grade))
@@ -235,7 +221,7 @@ def test_a_file_is_shown_in_numbers_before_it_is_imported(home_page):
 
 
 def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(home_page):
-    make_project(home_page)
+    project_with_pool(home_page)
     page = visit("annotate", corpus="small", project="p")
     page.selectbox(key="annotate_project").set_value("")
     run(page)
@@ -245,12 +231,10 @@ def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(home_pag
 
 def test_leads_see_agreement_decide_and_take_files_home(home_page):
     annotation = home_page.annotation
-    project = make_project(home_page, per_item=2)
+    project = project_with_pool(home_page, per_item=2)
     for number, item in enumerate(annotation.pool(project)):
-        annotation.judge(
-            project, Judgment(item.query_id, item.doc_id, "Ada", 1, note="<b>bold</b>")
-        )
-        annotation.judge(project, Judgment(item.query_id, item.doc_id, "Grace", 1 + (number == 0)))
+        annotation.judge(project, Judgment(*item.item, "Ada", 1, note="<b>bold</b>"))
+        annotation.judge(project, Judgment(*item.item, "Grace", 1 + (number == 0)))
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Rows: grades of Ada" in shown(page)
     own = page.dataframe[-1].value
@@ -262,17 +246,11 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page):
     assert "&lt;b&gt;bold&lt;/b&gt;" in shown(page)
     button = next(b for b in page.button if str(b.key).startswith("annotate_decide_button"))
     place = str(button.key).removeprefix("annotate_decide_button_")
-    page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
-    button.click()
-    run(page)
-    assert "The decision has no reason." in shown(page)
-    page.text_input(key=f"annotate_reason_{place}").set_value("2")
-    click(page, f"annotate_decide_button_{place}")
-    assert "is no reason" in shown(page)
-    page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
-    page.text_input(key=f"annotate_reason_{place}").set_value("both count bees")
-    click(page, f"annotate_decide_button_{place}")
-    assert "0 to decide, 1 decided" in shown(page)
+    for reason, says in (("2", "is no reason"), ("both count bees", "0 to decide, 1 decided")):
+        page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
+        page.text_input(key=f"annotate_reason_{place}").set_value(reason)
+        click(page, f"annotate_decide_button_{place}")
+        assert says in shown(page)
     page.segmented_control(key="annotate_part").set_value("files")
     run(page)
     assert any(p.proto.label == "Download p\\.qrels" for p in page.get("download_button"))
@@ -338,7 +316,7 @@ def test_guidelines_are_nodes_without_html_images_or_odd_links():
 
 def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page):
     annotation = home_page.annotation
-    project = make_project(home_page, per_item=2, annotators=("Ada", "<i>Ben</i>", "Grace"))
+    project = project_with_pool(home_page, per_item=2, annotators=("Ada", "<i>Ben</i>", "Grace"))
     items = annotation.pool(project)
     page = visit("annotate", corpus="small", project="p", part="progress")
     assert "No item has grades by two people yet" in shown(page)
@@ -372,7 +350,7 @@ def holes_page(explorer, key):
 
 
 def decide_page(explorer, project):
-    from pages._annotate.decide import disagreements
+    from pages._annotate.agreement import disagreements
 
     disagreements(explorer, project, "Ada")
 
@@ -380,7 +358,7 @@ def decide_page(explorer, project):
 @pytest.mark.parametrize("role", ["annotator", "lead"])
 def test_only_leads_fill_holes_and_decide_whatever_the_project_says(home_page, monkeypatch, role):
     monkeypatch.setattr("pages._login.login.person", lambda: Person("ada@example.org", "Ada", role))
-    project = make_project(home_page)
+    project = project_with_pool(home_page)
     (query_id,) = home_page.annotation.queries(project)
     (first, *_) = home_page.annotation.pool(project)
     for who, relevance in (("Ada", 0), ("Grace", 3)):
@@ -390,16 +368,13 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(home_page, m
     assert ("Leads decide." in shown(page)) == (role != "lead")
 
     home_page.annotation.adjudicate(project, query_id, first.doc_id, 3, "seen", "lead")
-    pooled = {seed_of(home_page), *(item.doc_id for item in home_page.annotation.pool(project))}
+    pooled = {SEED, *(item.doc_id for item in home_page.annotation.pool(project))}
     other = next(d["doc_id"] for d in DOCUMENTS if d["doc_id"] not in pooled)
     ranked = f"{query_id} Q0 {other} 1 2 mine\n{query_id} Q0 elsewhere 2 1 mine\n"
     home_page.collections.add_run("small:p", "mine.run", ranked.encode())
     page = run(AppTest.from_function(holes_page, args=(home_page, "small:p")))
     assert "1 not in the corpus." in shown(page)
     assert [b.label for b in page.button] == ["Add 1 to the pool"] * (role == "lead")
-
-
-# -- small parts -----------------------------------------------------------------------------------
 
 
 def test_a_scale_reads_as_it_is_written_and_a_broken_line_is_named():

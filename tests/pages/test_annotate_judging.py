@@ -5,29 +5,18 @@ from dataclasses import replace
 import pytest
 from filelock import FileLock
 
-from engine.lenses.definitions import POSTS
-from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from pages._annotate.decide import kicker_of
-from pages._annotate.judging_data import DocumentCache, from_key, seed_data, to_key
-from pages._annotate.judging_view import JudgingSession, receive, view_data
+from pages._annotate.agreement import kicker_of
+from pages._annotate.judging import JudgingSession, from_key, receive, seed_data, to_key, view_data
+from tests.engine.annotate.grading_steps import project_with_pool
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 
 @pytest.fixture
 def project(small_copy):
-    annotation = small_copy.annotation
-    project = annotation.save(Project("small", "p"), "lead")
-    seed, _ = small_copy.starting_point("small")
-    annotation.add_queries(project, [Query("small", seed=seed, aspect="method")])
-    annotation.fill_pool(project, PoolRequest(("bm25", "dense"), 5))
-    return project
-
-
-def sit_down(project, who="Ada"):
-    return JudgingSession(project, who, DocumentCache(project.corpus))
+    return project_with_pool(small_copy)
 
 
 def message(turn, *events, **more):
@@ -42,14 +31,14 @@ def grade(name, key, relevance, **more):
 
 
 def test_an_event_that_comes_twice_is_stored_once(small_copy, project):
-    place = sit_down(project)
+    place = JudgingSession(project, "Ada")
     first, second = view_data(small_copy, place)["next"][:2]
     said = grade("e1", first, 2, note="why", marks=[1, 0])
     assert receive(small_copy, place, message(1, said)).settled == ("e1",)
     again = receive(small_copy, place, message(2, said, grade("e2", second, 0)))
     assert again.settled == ("e1", "e2")
     # Another visit (a reload before the answer came) does not know it, the ledger does.
-    assert receive(small_copy, sit_down(project), message(3, said)).settled == ("e1",)
+    assert receive(small_copy, JudgingSession(project, "Ada"), message(3, said)).settled == ("e1",)
     history = small_copy.annotation.history(project)
     assert [(j.relevance, j.note) for j in history] == [(2, "why"), (0, "")]
     document = small_copy.document("small", history[0].doc_id)
@@ -57,16 +46,16 @@ def test_an_event_that_comes_twice_is_stored_once(small_copy, project):
 
 
 def test_an_undo_is_answered_alike_after_the_app_was_started_anew(small_copy, project):
-    place = sit_down(project)
+    place = JudgingSession(project, "Ada")
     first, second = view_data(small_copy, place)["next"][:2]
     nothing, undo = {"event": "u0", "kind": "undo"}, {"event": "u1", "kind": "undo"}
     sent = message(1, nothing, grade("e1", first, 2), grade("e2", second, 1), undo)
-    for sitting in (place, sit_down(project), sit_down(project)):
+    for sitting in (place, JudgingSession(project, "Ada"), JudgingSession(project, "Ada")):
         answer = receive(small_copy, sitting, sent)
         assert answer.settled == ("u0", "e1", "e2", "u1")
         assert answer.undone == (("u0", ""), ("u1", second))
         assert [j.event for j in small_copy.annotation.judgments(project)] == ["e1"]
-    some = replace(sit_down(project), only=frozenset({from_key(first) or ("", "")}))
+    some = replace(JudgingSession(project, "Ada"), only=frozenset({from_key(first) or ("", "")}))
     for undone in (first, first):
         again = {"event": "u2", "kind": "undo"}
         assert receive(small_copy, some, message(2, again)).undone == (("u2", undone),)
@@ -76,7 +65,7 @@ def test_an_undo_is_answered_alike_after_the_app_was_started_anew(small_copy, pr
 def test_what_cannot_be_stored_is_refused_with_the_reason_and_the_rest_is_stored(
     small_copy, project
 ):
-    place = sit_down(project)
+    place = JudgingSession(project, "Ada")
     first, second = view_data(small_copy, place)["next"][:2]
     gone = to_key((from_key(first)[0], "gone"))  # type: ignore[index]
     answer = receive(
@@ -97,7 +86,7 @@ def test_what_cannot_be_stored_is_refused_with_the_reason_and_the_rest_is_stored
 
 
 def test_after_an_import_documents_are_judged_as_they_are_now(small_copy, project, tmp_path):
-    place = sit_down(project)
+    place = JudgingSession(project, "Ada")
     before = view_data(small_copy, place)
     first, second = before["next"][:2]
     doc_id = (from_key(first) or ("", ""))[1]
@@ -123,34 +112,6 @@ def test_after_an_import_documents_are_judged_as_they_are_now(small_copy, projec
     assert last.marks == (small_copy.document("small", doc_id).sentences[0].span,)
 
 
-@pytest.mark.nightly
-def test_what_a_corpus_cannot_be_asked_any_more_is_in_nobody_s_queue(small_copy, project, tmp_path):
-    annotation, library = small_copy.annotation, small_copy.library
-    (gone,) = annotation.queries(project)
-    (whole,) = annotation.add_queries(project, [Query("small", seed="tides-network")])
-    annotation.fill_pool(project, PoolRequest(("bm25",), 3), [whole])
-    place, lens = sit_down(project), library.lens("small")
-
-    def asked():
-        data = view_data(small_copy, place)
-        words = {seed["query_id"]: seed["asked"] for seed in data["seeds"]}
-        assert {(from_key(key) or ("",))[0] for key in data["next"]} == words.keys()
-        return words
-
-    before = asked()
-    assert before.keys() == {gone, whole}
-    library.set_lens("small", POSTS)
-    assert asked().keys() == {whole}, "the lens has no method: nothing else is asked in its place"
-    assert annotation.unaskable(project) == (gone,)
-    library.set_lens("small", lens)
-    assert asked() == before
-    seed = annotation.queries(project)[gone].seed
-    left = write_jsonl(tmp_path / "left.jsonl", (d for d in DOCUMENTS if d["doc_id"] != seed))
-    library.delete("small")
-    library.import_documents(ImportRequest(left, "small"))
-    assert asked().keys() == {whole}, "whose seed is there is judged all the same"
-
-
 def test_annotators_are_told_what_a_corrected_reading_asks_for(small):
     lens, seed = small.library.lens("small"), small.document("small", "bees-network")
     words = {aspect.key: aspect.instruction for aspect in lens.aspects}
@@ -167,7 +128,7 @@ def test_annotators_are_told_what_a_corrected_reading_asks_for(small):
 
 
 def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(small_copy, project):
-    place = sit_down(project)
+    place = JudgingSession(project, "Ada")
     first, second = view_data(small_copy, place)["next"][:2]
     events = grade("e1", first, 2), grade("e2", second, 1)
     ledger = small_copy.home.ledger
@@ -182,13 +143,14 @@ def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(small_copy, p
 
 
 def test_the_judging_view_sees_no_sources_unless_the_project_says_so(small_copy, project):
-    assert all(i["sources"] == [] for i in view_data(small_copy, sit_down(project))["items"])
-    project = small_copy.annotation.save(replace(project, blind=False), "lead")
-    assert any(i["sources"] for i in view_data(small_copy, sit_down(project))["items"])
+    for blind in (True, False):
+        project = small_copy.annotation.save(replace(project, blind=blind), "lead")
+        items = view_data(small_copy, JudgingSession(project, "Ada"))["items"]
+        assert any(item["sources"] for item in items) != blind
 
 
 def test_who_has_to_wait_for_others_is_told_so_and_goes_on_when_they_judge(small_copy, project):
-    ada, ben = sit_down(project), sit_down(project, "Ben")
+    ada, ben = JudgingSession(project, "Ada"), JudgingSession(project, "Ben")
     first, *rest = view_data(small_copy, ada)["next"]
     waits = view_data(small_copy, ben)
     assert waits["next"] == []
@@ -198,13 +160,9 @@ def test_who_has_to_wait_for_others_is_told_so_and_goes_on_when_they_judge(small
 
     receive(small_copy, ada, message(1, grade("e1", first, 2), held=rest, at=rest[0]))
     data = view_data(small_copy, ada)
-    assert view_data(small_copy, ben)["next"] == [], "Ada may see one of them before she hears"
     receive(small_copy, ada, message(2, held=data["next"], at=rest[0]))
-    data = view_data(small_copy, ada)
-    given = view_data(small_copy, ben)
-    assert given["next"]
-    assert given["waiting"] is None
+    data, given = view_data(small_copy, ada), view_data(small_copy, ben)
+    assert (given["waiting"], data["people"]) == (None, 2)
     assert not set(given["next"]).intersection(data["next"])
-    assert data["people"] == 2
     receive(small_copy, ben, message(1, held=given["next"], at=data["next"][0]))
     assert view_data(small_copy, ben)["beyond"] == data["next"][0]

@@ -2,25 +2,15 @@
 
 import pytest
 
-from engine.types.annotating import PoolRequest, Project
-from engine.types.searches import Query
 from pages._annotate import assessor
-from pages._annotate.judging_data import DocumentCache, from_key
-from pages._annotate.judging_view import JudgingSession, receive, view_data
-from tests.fakes.model_answers import MODEL, Knowledge, grades_by
-from tests.fakes.model_server import serving
-from tests.fakes.model_sessions import SEED
+from pages._annotate.judging import JudgingSession, from_key, receive, view_data
+from tests.engine.annotate.conftest import grader as grader
+from tests.engine.annotate.grading_steps import JUDGE, project_with_pool
+from tests.fakes.model_answers import MODEL
 from tests.pages.visits import click, judged_on, run, run_until, shown, visit
 from tests.support import make_explorer
 
-JUDGE = f"model:{MODEL}"
-
-
-@pytest.fixture
-def grader():
-    """A model that gives 3 to what trains a network, and 0 to the rest."""
-    with serving(Knowledge({}, {}), handlers=[grades_by()]) as running:
-        yield running
+TWELVE = {"systems": ("dense",), "depth": 12}
 
 
 @pytest.fixture
@@ -30,18 +20,10 @@ def graded(small_copy, grader, serve):
     return serve(make_explorer(home, openai_base_url=grader.url, llm_model=MODEL))
 
 
-def make_project(explorer, **settings):
-    annotation = explorer.annotation
-    project = annotation.save(Project("small", "p", **settings), "lead")
-    annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
-    annotation.fill_pool(project, PoolRequest(("dense",), 12))
-    return project
-
-
 def test_an_unnamed_model_is_refused_with_the_names_there_and_the_form_stays(
     small_copy, grader, serve
 ):
-    make_project(serve(small_copy))
+    project_with_pool(serve(small_copy), **TWELVE)
     page = visit_grading()
     page.text_input(key="model_address").set_value(grader.url)
     click(page, "model_connect")
@@ -61,7 +43,7 @@ def until_graded(page):
 
 
 def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(graded):
-    project = make_project(graded)
+    project = project_with_pool(graded, **TWELVE)
     page = visit_grading()
     assert "No model grades in this project yet" in shown(page)
     assert "12 candidates of 1 query: 12 requests, up to 34 including retries" in shown(page)
@@ -80,7 +62,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(gr
     assert "hidden until you finish" in shown(page)
     assert "exports and agreement leave them out" in shown(page)
     _, items = page.session_state[assessor._SAMPLE]
-    place = JudgingSession(project, "Ada", DocumentCache("small"), only=items)
+    place = JudgingSession(project, "Ada", only=items)
     data = view_data(graded, place)
     assert data["progress"]["total"] == 4
     assert {from_key(key) for key in data["next"]} == set(items)
@@ -105,7 +87,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(gr
 
 
 def test_a_run_is_cancelled_found_again_and_resumed(graded, grader):
-    project = make_project(graded)
+    project = project_with_pool(graded, **TWELVE)
     graded.annotation.grading.batch = 2
     grader.behaviour.latency = 0.5
     page = visit_grading()
@@ -126,7 +108,7 @@ def test_a_run_is_cancelled_found_again_and_resumed(graded, grader):
 
 
 def test_only_leads_see_the_model_and_let_its_grades_count(graded):
-    make_project(graded, leads=("Grace",))
+    project_with_pool(graded, **TWELVE, leads=("Grace",))
     page = visit_grading()
     assert "Only leads of this project can open" in shown(page)
     page.text_input(key="annotate_name").set_value("Grace")
@@ -139,14 +121,3 @@ def test_only_leads_see_the_model_and_let_its_grades_count(graded):
     page.segmented_control(key="annotate_part").set_value("model")
     run(page)
     assert "set under Project" in shown(page)
-
-
-def test_a_run_without_a_single_grade_is_not_called_done(graded, grader):
-    make_project(graded)
-    grader.behaviour.faults = {"other-json": 1.0}
-    page = visit_grading()
-    page.button(key="annotate_model_start").click()
-    until_graded(page)
-    assert "Nothing was graded" in shown(page)
-    assert "Done" not in shown(page)
-    assert page.button(key="annotate_model_resume").label == "Try again"

@@ -1,7 +1,8 @@
-"""What tests of a grading model do again and again."""
+"""What tests of annotation do again and again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.explorer import Explorer
@@ -19,14 +20,25 @@ DEPTH = 39
 """Everything but the seed."""
 
 
-def make_project(explorer: Explorer, depth: int = DEPTH, **settings: Any) -> Project:
-    """A project with one query, and as many of its candidates."""
+def project_with_pool(
+    explorer: Explorer,
+    seeds: Sequence[str] = (SEED,),
+    systems: Sequence[str] = ("bm25", "dense"),
+    depth: int = 5,
+    **settings: Any,
+) -> Project:
+    """A project with a query for each seed, and the top of some systems."""
     annotation = explorer.annotation
-    project = Project("small", "p", guidelines=GUIDELINES, **settings)
-    project = annotation.save(project, "lead")
-    annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
-    annotation.fill_pool(project, PoolRequest(("dense",), depth))
+    project = annotation.save(Project("small", "p", **settings), "lead")
+    annotation.add_queries(project, [Query("small", seed=one, aspect="method") for one in seeds])
+    annotation.fill_pool(project, PoolRequest(tuple(systems), depth))
     return project
+
+
+def make_project(explorer: Explorer, depth: int = DEPTH, **settings: Any) -> Project:
+    """A project with guidelines, one query, and as many of its candidates."""
+    how: Any = {"systems": ("dense",), "depth": depth, "guidelines": GUIDELINES}
+    return project_with_pool(explorer, **how, **settings)
 
 
 def grade(explorer: Explorer, project: Project, **request: Any) -> TaskReport[GradeCounts]:

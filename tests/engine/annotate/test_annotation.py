@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.annotate.queueing import Pool, Queue, pace
+from engine.annotate.pool import Pool, Queue, pace
 from engine.errors import BadInputError, UnknownNameError
+from engine.lenses.definitions import POSTS
 from engine.types.annotating import (
     BINARY,
     GRADED,
@@ -21,8 +22,12 @@ from engine.types.annotating import (
     Scale,
     Source,
 )
+from engine.types.corpora import ImportRequest
 from engine.types.searches import Query, Ranking
 from storage.judgment_events import CurrentJudgments
+from tests.engine.annotate.grading_steps import QUERY, project_with_pool
+from tests.fakes.small_corpus import DOCUMENTS
+from tests.support import ended, write_jsonl
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]
@@ -39,9 +44,6 @@ def queue(judgments=(), annotator="ann", items=ITEMS, **project):
     return Queue(project_, annotator, Pool(items), CurrentJudgments(judgments))
 
 
-# -- what is said --------------------------------------------------------------------------
-
-
 def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstored(small_copy):
     annotation = small_copy.annotation
     project, query_id = annotation.project("small"), "bees-network_method"
@@ -53,9 +55,6 @@ def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstore
     with pytest.raises(BadInputError, match="another content"):
         annotation.adjudicate(project, query_id, "bread-network", 1, "so", "ann", event="e")
     assert [(j.annotator, j.relevance) for j in annotation.history(project)] == [("ann", 1)]
-
-
-# -- the queue -----------------------------------------------------------------------------
 
 
 def test_everybody_is_asked_for_everything_in_an_order_of_their_own():
@@ -104,9 +103,6 @@ def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace():
     assert pace([said("d0"), said("d1", seconds=3600)]) is None
 
 
-# -- projects ------------------------------------------------------------------------------
-
-
 NO_PROJECTS: list[tuple[dict[str, Any], str]] = [
     ({"name": "no spaces"}, "letters, digits"),
     ({"per_item": 0}, "at least 1"),
@@ -139,21 +135,9 @@ def test_a_project_comes_back_as_it_was_saved_without_control_characters(small_c
         annotation.project("small", "q")
 
 
-# -- from a query to judgments -----------------------------------------------------------------
-
-
-def project_with_pool(explorer, **fields):
-    annotation = explorer.annotation
-    project = annotation.save(Project("small", "p", **fields), "lead")  # type: ignore[arg-type]
-    seed, aspect = explorer.starting_point("small")
-    (query_id,) = annotation.add_queries(project, [Query("small", seed=seed, aspect=aspect)])
-    annotation.fill_pool(project, PoolRequest(("bm25", "dense"), depth=5))
-    return project, query_id
-
-
 def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(small_copy):
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
+    project, query_id = project_with_pool(small_copy), QUERY
     query = annotation.queries(project)[query_id]
     tops = {
         name: [r.doc_id for r in small_copy.search(replace(query, system=name, k=5)).results]
@@ -173,7 +157,7 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(small
 
 def test_unjudged_documents_are_counted_in_the_top_of_a_system(small_copy):
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
+    project, query_id = project_with_pool(small_copy), QUERY
     top = annotation.unjudged(project, ["dense"], 4)[0].missing[query_id]
     annotation.judge(project, Judgment(query_id, top[1], "ann", 0))
     dense = annotation.unjudged(project, ["dense"], 4)[0]
@@ -198,7 +182,7 @@ def test_the_seed_in_a_run_takes_nobody_s_place(small_copy):
 
 def test_an_annotator_goes_through_the_queue_back_and_over(small_copy):
     annotation = small_copy.annotation
-    project, _ = project_with_pool(small_copy)
+    project = project_with_pool(small_copy)
     seen = []
     while (due := next(annotation.queue(project, "ann").due(), None)) is not None:
         seen.append(due.doc_id)
@@ -228,7 +212,7 @@ NO_JUDGMENTS: list[tuple[dict[str, Any], str]] = [
 
 def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(small_copy):
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy, annotators=("ann",))
+    project, query_id = project_with_pool(small_copy, annotators=("ann",)), QUERY
     judgment = Judgment(query_id, annotation.pool(project)[0].doc_id, "ann", 2)
     for changes, words in NO_JUDGMENTS:
         with pytest.raises((BadInputError, UnknownNameError), match=words):
@@ -238,10 +222,93 @@ def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(small_copy):
 
 def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy):
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
+    project, query_id = project_with_pool(small_copy), QUERY
     doc_id = annotation.pool(project)[0].doc_id
     note = "<b>why</b>\x1b[31m\x00"
     annotation.judge(project, Judgment(query_id, doc_id, "ann", 2, note=note, marks=((0, 9),)))
     (judgment,) = annotation.judgments(project)
     assert (judgment.note, judgment.marks) == ("<b>why</b>[31m", ((0, 9),))
     assert (judgment.rank, judgment.system, judgment.blind) == (None, "", True)
+
+
+SEEDS = ("bees-network", "bread-network", "tides-network", "maps-survey")
+REQUEST = PoolRequest(("bm25", "dense"), 5)
+
+
+def filled(explorer, project):
+    return ended(lambda: explorer.annotation.filling.jobs.latest(project.key))
+
+
+@pytest.fixture
+def project(small_copy):
+    project = small_copy.annotation.save(Project("small", "p"), "lead")
+    asked = [Query("small", seed=seed, aspect="method") for seed in SEEDS]
+    small_copy.annotation.add_queries(project, asked)
+    return project
+
+
+def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(small_copy, project):
+    filling, ids = small_copy.annotation.filling, list(small_copy.annotation.queries(project))
+    assert filling.jobs.latest(project.key) is None
+    filling.start(project, REQUEST, ids)
+    job = filled(small_copy, project)
+    assert (job.state, job.progress.done) == ("done", len(SEEDS))
+    assert job.report is not None
+    assert job.report.added == len(small_copy.annotation.pool(project)) > 0
+    filling.start(project, PoolRequest(("nonsense",), 5), ids)
+    job = filled(small_copy, project)
+    assert job.state == "failed"
+    assert "nonsense" in job.error
+
+
+def test_a_kill_costs_the_query_at_hand_and_no_queries_are_not_all(small_copy, project):
+    annotation, ids = small_copy.annotation, list(small_copy.annotation.queries(project))
+    assert annotation.fill_pool(project, REQUEST, []) == 0
+    assert annotation.pool(project) == []
+
+    def die():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        annotation.fill_pool(project, REQUEST, on_query=die)
+    assert {item.query_id for item in annotation.pool(project)} == {ids[0]}
+
+
+def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
+    small_copy, project, tmp_path
+):
+    annotation = small_copy.annotation
+    gone, *others = annotation.queries(project)
+    left = [one for one in DOCUMENTS if one["doc_id"] != SEEDS[0]]
+    small_copy.library.delete("small")
+    source = write_jsonl(tmp_path / "left.jsonl", left)
+    small_copy.library.import_documents(ImportRequest(source, "small"))
+    assert annotation.unaskable(project) == (gone,)
+    annotation.filling.start(project, REQUEST, [gone, *others])
+    job = filled(small_copy, project)
+    assert job.report is not None
+    assert (job.state, job.report.left) == ("done", 0)
+    assert {item.query_id for item in annotation.pool(project)} == {*others}
+    assert annotation.fill_pool(project, replace(REQUEST, depth=6)) > 0
+    brought = PoolRequest((), runs={"mine": [Ranking(gone, ("emoji",), (1.0,))]})
+    assert annotation.fill_pool(project, brought) == 1, "a run needs no seed"
+    (bm25,) = annotation.unjudged(project, ("bm25",))
+    assert {*bm25.missing} == {*others}
+    assert {q for q, _ in annotation.share(project, "Ada", "tab").next} == {*others}
+    small_copy.library.set_lens("small", POSTS)
+    assert annotation.unaskable(project) == (gone, *others), "nor an aspect that left the lens"
+    assert annotation.share(project, "Ada", "tab").next == []
+
+
+def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(small_copy, project):
+    filling = small_copy.annotation.filling
+    first, *_ = small_copy.annotation.queries(project)
+    job_id = filling.start(project, REQUEST, [first] * 5_000)
+    with pytest.raises(BadInputError, match="being filled already"):
+        filling.start(project, REQUEST, [first])
+    filling.jobs.cancel(job_id)
+    job = filled(small_copy, project)
+    assert job.state == "cancelled"
+    assert job.report is not None
+    assert job.report.left > 0
+    assert job.report.left + job.report.queries == 5_000

@@ -1,15 +1,18 @@
 """Judgments out as files and in again: exact, once, and never half of a broken file."""
 
+from __future__ import annotations
+
 import csv
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from engine.collections import judgment_formats
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.annotating import BINARY, Judgment, Project
+from engine.types.annotating import BINARY, GRADED, Judgment, Project, Scale
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.exchange_files import packed
@@ -88,9 +91,6 @@ def contents(folder):
     return {p.name: p.read_text("utf-8") for p in folder.rglob("*") if p.is_file()}
 
 
-# -- round trips -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_all_annotators_in_one_file_come_back_exactly_and_once(judged, other, tmp_path, kind):
     project = judged.annotation.project("small", "p")
@@ -155,16 +155,6 @@ def test_adjudicated_grades_come_back_as_whose_they_were(judged, other, tmp_path
     assert grades[0] == grades[1]
 
 
-def test_adjudicated_grades_come_back_as_the_same_trec_file(judged, other, tmp_path):
-    project = judged.annotation.project("small", "p")
-    file = write(judged, project, tmp_path / "a.qrels", "trec")
-    empty_project(other, judged)
-    found = other.annotation.exchange.import_("small", file, "p", annotator="them")
-    assert found.added == 3
-    back = write(other, project, tmp_path / "b.qrels", "trec")
-    assert back.read_text("utf-8") == file.read_text("utf-8")
-
-
 def test_a_beir_folder_is_a_collection_with_its_documents(judged, tmp_path):
     out = write(judged, judged.annotation.project("small", "p"), tmp_path / "beir", "beir")
     collection = read_collection(out)
@@ -177,21 +167,17 @@ def test_a_beir_folder_is_a_collection_with_its_documents(judged, tmp_path):
 def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(judged, tmp_path):
     left = [one for one in DOCUMENTS if one["doc_id"] != "bees-network"]
     judged.library.delete("small")
-    judged.library.import_documents(
-        ImportRequest(write_jsonl(tmp_path / "left.jsonl", left), "small")
-    )
-    project = judged.annotation.project("small", "p")
+    source = write_jsonl(tmp_path / "left.jsonl", left)
+    judged.library.import_documents(ImportRequest(source, "small"))
+    project, out = judged.annotation.project("small", "p"), tmp_path / "beir"
     exported = judged.annotation.exchange.export(project, "beir")
-    out = tmp_path / "beir"
     exported.write(out)
     assert [note for note in exported.notes if "seed" in note] == [
         f"1 query has no text, as the seed is not in the corpus 'small' any more: {METHOD}."
     ]
     queries = map(json.loads, (out / "queries.jsonl").read_text("utf-8").splitlines())
     texts = {query["_id"]: query["text"] for query in queries}
-    assert texts[METHOD] == ""
-    assert texts["own"].startswith("Maps")
-    assert len((out / "corpus.jsonl").read_text("utf-8").splitlines()) == 39
+    assert (texts[METHOD], texts["own"][:4]) == ("", "Maps")
     assert f"{METHOD}\tbread-network" in (out / "qrels" / "test.tsv").read_text("utf-8")
     read = read_collection(out)
     assert METHOD not in {topic.query_id for topic in read.topics}
@@ -208,9 +194,6 @@ def test_a_file_per_annotator_says_what_it_has_no_place_for(judged, tmp_path):
     ]
     assert contents(tmp_path / "out")["p.bob-B.qrels"] == f"{METHOD} 0 bread-network 1\n"
     assert any("2 skips and unsure verdicts" in note for note in found.notes)
-
-
-# -- bad input -------------------------------------------------------------------------------------
 
 
 def test_of_two_lines_about_an_item_the_last_one_counts(judged, other, tmp_path):
@@ -262,9 +245,6 @@ def test_what_cannot_be_exported_says_why(judged, tmp_path):
         "".join(next(iter(annotation.exchange.export(project, "trec").files.values())))
 
 
-# -- queries and sizes -----------------------------------------------------------------------------
-
-
 def beir_folder(folder, text, **about):
     """A document judged for the query ``1``, which asks for a text."""
     (folder / "qrels").mkdir(parents=True)
@@ -300,3 +280,206 @@ def test_files_that_are_too_large_for_a_page_are_refused_before_they_fill_the_me
         exported.held()
     (content,) = judged.annotation.exchange.export(project, "trec").held().values()
     assert content.startswith(METHOD.encode())
+
+
+@pytest.fixture
+def project(small_copy):
+    """A project ``p`` in which ann said why a document is relevant."""
+    annotation = small_copy.annotation
+    project = annotation.save(Project("small", "p"), "lead")
+    annotation.add_queries(project, [Query("small", seed="bees-network", aspect="method")])
+    annotation.judge(
+        project,
+        Judgment(METHOD, "bread-network", "ann", 3, note="why", marks=((0, 9),), seconds=4.5),
+    )
+    return project
+
+
+def written(explorer, project, out, kind="hand-over"):
+    """Everything by ann as a file, or as the one that ann's grades are in."""
+    annotation = explorer.annotation
+    (path, *_) = annotation.exchange.export(project, kind, annotator="ann").write(out)
+    return path
+
+
+def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(small_copy, tmp_path):
+    annotation = small_copy.annotation
+    file = qrels(tmp_path, GOOD)
+    first, second = (annotation.exchange.import_("small", file, annotator="x") for _ in range(2))
+    assert (first.added, second.added, second.known) == (2, 0, 2)
+    project = annotation.project("small")
+    assert list(annotation.queries(project)) == [METHOD]
+    assert len(annotation.history(project)) == 2
+    assert {j.origin for j in annotation.judgments(project)} == {"import"}
+
+
+LINE = {"query_id": METHOD, "doc_id": "bread-network", "relevance": 3, "annotator": "ann"}
+SAID = "of 'bread-network' for 'bees-network_method' here, and"
+DECISION = {"relevance": 0, "annotator": "eve", "note": "no"}
+
+
+@pytest.mark.parametrize(
+    ("line", "undone", "options", "says"),
+    [
+        ({"relevance": 1}, False, {}, f"ann said 3 {SAID} 1"),
+        ({"note": "because"}, False, {}, f"ann said 3 {SAID} the same with another note or other"),
+        ({}, True, {}, f"ann took back what was said {SAID} 3"),
+        (DECISION, False, {"adjudicated": True}, f"bob said 2 {SAID} 0"),
+        (DECISION | {"origin": "adjudication", "event": "e"}, False, {}, f"bob said 2 {SAID} 0"),
+    ],
+    ids=["grade", "note", "taken back", "decision", "decision with its event"],
+)
+def test_what_differs_from_the_stored_is_a_conflict_until_the_file_is_to_win(
+    small_copy, project, tmp_path, line, undone, options, says
+):
+    annotation = small_copy.annotation
+    annotation.adjudicate(project, METHOD, "bread-network", 2, "as agreed", "bob")
+    if undone:
+        annotation.undo(project, "ann")
+    line = {**LINE, **line}
+    file, before = qrels(tmp_path, json.dumps(line), "a.jsonl"), annotation.history(project)
+
+    def imported(*, overwrite):
+        return annotation.exchange.import_("small", file, "p", overwrite=overwrite, **options)
+
+    for _ in range(2):
+        kept = imported(overwrite=False)
+        assert (kept.added, kept.known, len(kept.conflicts)) == (0, 0, 1)
+        assert kept.conflicts[0].startswith(f"Line 1: {says}")
+        assert kept.conflicts[0].endswith("in the file; what is here stays.")
+    assert annotation.history(project) == before
+    forced = imported(overwrite=True)
+    assert forced.added == 1
+    assert forced.conflicts[0].endswith("in the file; the file's counts now.")
+    now = annotation.history(project)[-1]
+    assert (now.annotator, now.relevance) == (line["annotator"], line["relevance"])
+    assert now in annotation.judgments(project)
+    again = imported(overwrite=True)
+    assert (again.added, again.known, again.conflicts) == (0, 1, ())
+
+
+@pytest.mark.parametrize("kind", ["trec", "beir"])
+def test_one_s_own_grades_come_back_without_a_change_to_notes_and_marks(
+    small_copy, project, tmp_path, kind
+):
+    annotation = small_copy.annotation
+    before = annotation.judgments(project)
+    (tmp_path / "out").mkdir()
+    file = written(small_copy, project, tmp_path / "out", kind)
+    found = annotation.exchange.import_("small", file, "p", annotator="ann")
+    assert (found.added, found.known, found.conflicts) == (0, 1, ())
+    assert annotation.judgments(project) == before
+
+
+def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(small_copy, tmp_path):
+    annotation = small_copy.annotation
+    file = qrels(tmp_path, f"{METHOD} 0 bees-network 3\n{GOOD}")
+    found = annotation.exchange.import_("small", file, annotator="x")
+    assert found.added == 2
+    assert "1 judgment is of the query's own seed" in found.warnings[0]
+    assert (
+        "bees-network" not in annotation.exchange.qrels(annotation.project("small")).grades[METHOD]
+    )
+
+
+def test_a_trial_refuses_what_an_import_refuses_and_waits_for_nobody(
+    small_copy, project, tmp_path, monkeypatch
+):
+    annotation = small_copy.annotation
+    file = written(small_copy, project, tmp_path)
+    (head, query, *events) = file.read_text("utf-8").splitlines()
+    query = query.replace('"bees-network"', '"nowhere"')
+    wrong = qrels(tmp_path, "\n".join([head, query, *events]), "wrong.jsonl")
+    for dry_run in (True, False):
+        with pytest.raises((BadInputError, UnknownNameError)):
+            annotation.exchange.import_("small", wrong, "other", dry_run=dry_run)
+    monkeypatch.setattr(small_copy.ledger.judging, "change", None)
+    assert annotation.exchange.import_("small", file, "p", dry_run=True).known == 1
+
+
+def test_a_scale_must_have_the_grades_that_stand(small_copy, project):
+    annotation = small_copy.annotation
+    annotation.judge(project, Judgment(METHOD, "maps-survey", "ann", 2))
+    annotation.judge(project, Judgment(METHOD, "tides-network", "ann", 1))
+    lacking = r"2 grades stand that the scale 'binary' does not have: 2 \(1\), 3 \(1\)"
+    with pytest.raises(BadInputError, match=lacking):
+        annotation.save(replace(project, scale=BINARY), "lead")
+    assert annotation.project("small", "p") == project
+    for _ in range(3):
+        annotation.undo(project, "ann")
+    assert annotation.save(replace(project, scale=BINARY), "lead").scale == BINARY
+    wider = Scale("wide", GRADED.grades)
+    assert annotation.save(replace(project, scale=wider), "lead").scale == wider
+
+
+def test_grades_of_other_programs_come_in_and_spam_is_not_relevant(small_copy, tmp_path):
+    exchange = small_copy.annotation.exchange
+    grades = {"bread-network": ("label", "2.0"), "maps-survey": ("rel", "-1")}
+    for doc_id, (name, grade) in grades.items():
+        head = f"qid,docid,{name},annotator,annotators,by,basis"
+        table = f"{head}\n{METHOD},{doc_id},{grade},r9,3,,vote\n"
+        assert exchange.import_("small", qrels(tmp_path, table, "judged.csv")).added == 1
+    decided = exchange.qrels(small_copy.annotation.project("small"))
+    assert decided.grades == {METHOD: {"bread-network": 2, "maps-survey": 0}}
+
+
+HEAD = "query_id,doc_id,relevance,annotator,note,time,marks\n"
+ROW = f"{METHOD},bread-network"
+BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "too few columns": ("a.qrels", GOOD + f"{METHOD} 0 bread-network\n", ("line 3", "3 columns")),
+    "grade in words": (
+        "a.qrels",
+        f"{METHOD} 0 a good\n{METHOD} 0 b 1.5\n" + GOOD,
+        ("2 lines", "line 1", "'good'", "line 2", "'1.5'"),
+    ),
+    "grade outside the scale": ("a.qrels", GOOD + f"{METHOD} 0 twin-a 4\n", ("line 3", "0, 1, 2")),
+    "half a grade": ("a.qrels", f"{METHOD} 0 twin-a 1.5\n", ("line 1", "'1.5'")),
+    "unknown query": ("a.qrels", "bees_colour 0 twin-a 1\n", ("line 1", "'bees_colour'")),
+    "unknown document": ("a.qrels", f"{METHOD} 0 nobody 1\n", ("line 1", "'nobody'")),
+    "nothing": ("a.qrels", "\n\n", ("no judgments",)),
+    "no header": ("a.csv", f"{ROW},1,ann\n", ("line 1", "4 of 'query_id")),
+    "empty annotator": ("a.csv", f"{HEAD}{ROW},1,  ,,,\n", ("line 2", "no name")),
+    "annotator who is none": ("a.csv", f"{HEAD}{ROW},1,adjudicated,,,\n", ("own",)),
+    "long note": ("a.csv", f"{HEAD}{ROW},1,ann,{'x' * 90_000},,\n", ("line 2", "90,000")),
+    "a time that is none": ("a.csv", f"{HEAD}{ROW},1,ann,,soon,\n", ("line 2", "'soon'")),
+    "marks that are none": ("a.csv", f"{HEAD}{ROW},1,ann,,,[[9]]\n", ("line 2", "marks")),
+    "no grade": ("a.csv", f"{HEAD}{ROW},,ann,,,\n", ("line 2", "no relevance")),
+    "broken JSON": ("a.jsonl", '{"query_id": "x"}\n{"query', ("line 1", "line 2", "JSON object")),
+    "rank that is none": (
+        "a.jsonl",
+        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "x", '
+        '"seconds": NaN}',
+        ("line 1", "seconds 'nan'"),
+    ),
+    "half a character in a name": (
+        "a.jsonl",
+        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "a\\ud800"}}',
+        ("line 1", "The annotator", "half a character"),
+    ),
+    "true for a grade": (
+        "a.jsonl",
+        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": true, "annotator": "x"}}',
+        ("line 1", "'True'", "not a whole number"),
+    ),
+    "JSON without an end": ("a.jsonl", "[" * 100_000, ("line 1", "JSON object")),
+    "control characters in a name": (
+        "a.csv",
+        f"{HEAD}{ROW},1,a\x1bnn,,,\n",
+        ("line 2", "control characters"),
+    ),
+    "no list": ("a.jsonl", "[1, 2]\n", ("line 1", "JSON object")),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "says"), BROKEN.values(), ids=BROKEN)
+def test_a_file_with_a_broken_line_imports_nothing_and_lists_the_lines(
+    small, tmp_path, name, text, says
+):
+    annotation = small.annotation
+    annotator = "x" if name.endswith(("qrels", "tsv")) else ""
+    with pytest.raises(BadInputError) as caught:
+        annotation.exchange.import_("small", qrels(tmp_path, text, name), annotator=annotator)
+    for words in (name, *says):
+        assert words in str(caught.value)
+    project = annotation.project("small")
+    assert (annotation.history(project), annotation.queries(project)) == ([], {})

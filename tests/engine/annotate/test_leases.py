@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import shutil
+import statistics
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engine.annotate.queueing import MOST_AHEAD, Pool, Queue, find_share
+from benchmarks.annotators import KEY_EVERY, MOST_CPU, MOST_WAITED, PEOPLE, _at_work, filled
+from engine.annotate.pool import MOST_AHEAD, Pool, Queue, find_share
 from engine.types.annotating import Item, Judgment, PoolItem, Project, Source
 from storage import people as storage_people
 from storage.judgment_events import CurrentJudgments
@@ -193,3 +196,18 @@ def test_where_an_item_needs_everybody_who_is_there_nobody_waits():
     elsewhere, _ = find_share(queue, [Lease("Ada", (("other", "d0"),))])
     assert elsewhere.people == 1, "Ada judges queries that are not Ben's"
     assert lease.annotator == "Ben"
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+def test_a_key_takes_no_more_where_51_000_judgments_are_stored(demo_home, home):
+    """How long people wait on a machine that does nothing else, ``--part annotators`` measures."""
+    shutil.copytree(demo_home, home)
+    explorer = make_explorer(home)
+    project = filled(explorer)
+    _at_work(explorer, project, PEOPLE, 2 * KEY_EVERY)  # what the first look costs is apart
+    done = _at_work(explorer, project, PEOPLE, 20)
+    assert len(done.waits) > 200
+    assert statistics.median(done.waits) <= MOST_WAITED
+    assert done.cpu <= MOST_CPU
+    assert done.grown < 30

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.explorations.reading_lists import Item, Trail
+from engine.explorations.notebook import Item, Trail
 from engine.types.searches import Query
 
 NASTY = "O'Brien\"; DROP TABLE judgments; -- 🌱 naïve 漢字 \\ %s $corpus ?"

@@ -5,20 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from engine.annotate.queueing import first_items, shared_out
+from engine.annotate.pool import first_items, shared_out
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.annotating import FirstItems, Judgment, PoolRequest, Project
+from engine.types.annotating import FirstItems, Judgment, Project
 from engine.types.searches import Query
+from tests.engine.annotate.grading_steps import project_with_pool
 
 SEEDS = ("bees-network", "bread-network", "maps-survey")
-
-
-def make(explorer, seeds=SEEDS, **settings):
-    annotation = explorer.annotation
-    project = annotation.save(Project("small", "p", **settings), "lead")  # type: ignore[arg-type]
-    annotation.add_queries(project, [Query("small", seed=s, aspect="method") for s in seeds])
-    annotation.fill_pool(project, PoolRequest(("bm25", "dense"), 5))
-    return project
 
 
 def next_of(explorer, project, who):
@@ -32,11 +25,11 @@ def judge(explorer, project, who, *items):
 
 def test_everybody_begins_with_the_same_items_whatever_is_pooled_later(small_copy):
     annotation = small_copy.annotation
-    project = make(small_copy, SEEDS[:1], annotators=("Ada", "Grace"), first=3)
+    project = project_with_pool(small_copy, SEEDS[:1], annotators=("Ada", "Grace"), first=3)
     ada = next_of(small_copy, project, "Ada")[:3]
     assert next_of(small_copy, project, "Grace")[:3] == ada
     judge(small_copy, project, "Ada", *ada)
-    make(small_copy, annotators=("Ada", "Grace"), first=3)
+    project_with_pool(small_copy, SEEDS, annotators=("Ada", "Grace"), first=3)
     assert next_of(small_copy, project, "Grace")[:3] == ada, "others were pooled since"
     assert not {*ada} & {*next_of(small_copy, project, "Ada")}
 
@@ -62,7 +55,7 @@ def test_everybody_begins_with_the_same_items_whatever_is_pooled_later(small_cop
 
 
 def test_the_first_items_are_those_chosen_before_then_others_of_the_pool(small_copy):
-    pool = small_copy.annotation.pooled(make(small_copy))
+    pool = small_copy.annotation.pooled(project_with_pool(small_copy, SEEDS))
     chosen = first_items(pool, [("gone", "d"), *list(pool)[:2]], 4)
     assert chosen[:2] == list(pool)[:2]
     assert len({*chosen}) == 4
@@ -74,7 +67,7 @@ def test_the_first_items_are_those_chosen_before_then_others_of_the_pool(small_c
 
 def test_assigned_queries_are_asked_of_those_people_only(small_copy):
     annotation = small_copy.annotation
-    project = make(small_copy, annotators=("Ada", "Grace"), per_item=2)
+    project = project_with_pool(small_copy, SEEDS, annotators=("Ada", "Grace"), per_item=2)
     bees, bread, maps = annotation.queries(project)
     project = annotation.assign(project, {bees: ["Ada"], bread: ["Grace", "Ada"]}, "lead")
     asked = {who: {q for q, _ in next_of(small_copy, project, who)} for who in ("Ada", "Grace")}
@@ -105,7 +98,7 @@ def test_queries_are_shared_out_evenly_to_as_many_as_an_item_needs(small_copy):
     loads = Counter(who for own in assigned.values() for who in own)
     assert {len(own) for own in assigned.values()} == {2}
     assert sorted(loads.values()) == [3, 3, 4]
-    project = make(small_copy)
+    project = project_with_pool(small_copy, SEEDS)
     with pytest.raises(BadInputError, match="has 0 annotators"):
         small_copy.annotation.share_out(project, "lead")
     project = small_copy.annotation.save(replace(project, annotators=("Ada", "Grace")), "lead")
@@ -115,7 +108,7 @@ def test_queries_are_shared_out_evenly_to_as_many_as_an_item_needs(small_copy):
 
 def test_a_renamed_project_keeps_all_that_refers_to_it(small_copy):
     annotation = small_copy.annotation
-    project = make(small_copy, first=2)
+    project = project_with_pool(small_copy, SEEDS, first=2)
     item = next_of(small_copy, project, "Ada")[0]
     judge(small_copy, project, "Ada", item)
     renamed = annotation.rename(project, "named", "lead")
@@ -139,7 +132,7 @@ def test_a_renamed_project_keeps_all_that_refers_to_it(small_copy):
 
 def test_a_copy_has_queries_pool_and_settings_and_nothing_that_was_judged(small_copy):
     annotation = small_copy.annotation
-    project = make(small_copy, annotators=("Ada",), guidelines={"": "Mind."})
+    project = project_with_pool(small_copy, SEEDS, annotators=("Ada",), guidelines={"": "Mind."})
     annotation.retire(project, ["maps-survey_method"], "lead")
     judge(small_copy, project, "Ada", next_of(small_copy, project, "Ada")[0])
     made = annotation.copy(project, "second", "lead")
@@ -155,7 +148,7 @@ def test_a_copy_has_queries_pool_and_settings_and_nothing_that_was_judged(small_
 
 def test_a_deleted_project_comes_back_with_its_judgments_and_its_name_is_free(small_copy):
     annotation = small_copy.annotation
-    project = make(small_copy, leads=("lead",))
+    project = project_with_pool(small_copy, SEEDS, leads=("lead",))
     judge(small_copy, project, "Ada", next_of(small_copy, project, "Ada")[0])
     with pytest.raises(BadInputError, match="'Ada' cannot change"):
         annotation.delete(project, "Ada")
@@ -182,7 +175,7 @@ def test_a_deleted_project_comes_back_with_its_judgments_and_its_name_is_free(sm
 
 def test_a_version_that_is_not_current_is_refused(small_copy):
     annotation = small_copy.annotation
-    project = make(small_copy)
+    project = project_with_pool(small_copy, SEEDS)
     annotation.save(replace(project, per_item=2), "lead")
     for change in (annotation.delete, lambda *now: annotation.rename(now[0], "new", now[1])):
         with pytest.raises(BadInputError, match="was changed by somebody else in the meantime"):
@@ -202,7 +195,7 @@ def test_a_version_that_is_not_current_is_refused(small_copy):
 
 def test_an_import_is_counted_before_anything_is_stored(small_copy, tmp_path):
     annotation, io = small_copy.annotation, small_copy.annotation.exchange
-    project = make(small_copy)
+    project = project_with_pool(small_copy, SEEDS)
     one, two = next_of(small_copy, project, "Ada")[:2]
     judge(small_copy, project, "Ada", one, two)
     judge(small_copy, project, "Grace", one)
@@ -214,18 +207,12 @@ def test_an_import_is_counted_before_anything_is_stored(small_copy, tmp_path):
 
     annotation.delete(project, "lead")
     tried = io.import_("small", file, dry_run=True)
-    assert (tried.added, tried.known, tried.project, tried.queries) == (
-        2,
-        0,
-        "p",
-        2 - (one[0] == two[0]),
-    )
-    assert tried.counts.people == {"Ada": 2}
+    assert (tried.added, tried.known, tried.project) == (2, 0, "p")
+    assert (tried.queries, tried.counts.people) == (2 - (one[0] == two[0]), {"Ada": 2})
     assert annotation.projects("small") == []
     assert io.import_("small", file) == tried, "into a project of its own"
-    assert len(annotation.judgments(annotation.project("small", "p"))) == 2
-    judge(small_copy, annotation.project("small", "p"), "Ada", one)
-    annotation.judge(annotation.project("small", "p"), Judgment(*one, "Ada", 3))
+    made = annotation.project("small", "p")
+    annotation.judge(made, Judgment(*one, "Ada", 3))
     tried = io.import_("small", file, dry_run=True, overwrite=True)
     assert (tried.added, tried.known, len(tried.conflicts)) == (1, 1, 1)
-    assert annotation.judgments(annotation.project("small", "p"))[-1].relevance == 3
+    assert annotation.judgments(made)[-1].relevance == 3
