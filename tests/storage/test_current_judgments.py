@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from storage.judgment_events import CURRENT, fill_current
 from storage.records import Judgment, new_event
 
 QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
@@ -92,3 +93,18 @@ def test_what_counts_is_what_the_whole_history_says_after_every_step_of_two_prog
         check(open_ledger(), program, chance)
     one, other = ([p.judging.latest(*place) for place in PLACES] for p in programs)
     assert one == other
+
+
+def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger):
+    chance = random.Random(7)  # noqa: S311
+    for _ in range(60):
+        ledger.judging.add([any_event(chance)])
+        if chance.random() < 0.2:
+            ledger.judging.undo(*chance.choice(PLACES), chance.choice(PEOPLE))
+    before = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
+    assert any(before)
+    with ledger._database.write() as connection:
+        connection.execute(CURRENT.delete())
+        fill_current(connection)
+    after = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
+    assert after == before
