@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import bindparam, select
 
 from storage.database import OF_PROCESSES, Database, LedgerTables
 from storage.errors import StorageError
@@ -77,10 +77,6 @@ class Documents(LedgerTables, Generic[T]):
     def get(self, key: str, scope: str = "") -> Stored[T] | None:
         """The record of this key; None when there is none."""
         return self._database.first(self._stored, _ONE, kind=self._kind, scope=scope, key=key)
-
-    def find(self, _: Connection, key: str, scope: str = "") -> Stored[T] | None:
-        """As :meth:`get`, in a transaction."""
-        return self.get(key, scope)
 
     def value(self, key: str, scope: str = "") -> T | None:
         """The record of this key without what the ledger knows of it."""

@@ -110,8 +110,7 @@ class Projects(LedgerTables):
 
         def read(connection: Connection) -> Any:
             rows = _rows(connection, POOLS, PoolRow, corpus, project)
-            stored = self._retired.find(connection, project, corpus)
-            retired = frozenset[str]() if stored is None else stored.value
+            retired = self.retired(corpus, project)
             return make([row for row in rows if row.query_id not in retired])
 
         place = {"corpus": corpus, "project": project}

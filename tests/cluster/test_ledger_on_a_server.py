@@ -1,20 +1,18 @@
 """The app and the command line with a ledger on PostgreSQL, which several of them share."""
 
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
 
-from engine.errors import CorpusBusyError
+from benchmarks.servers import measure
 from engine.types.annotating import PoolRequest, Project
-from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.judging import JudgingSession, receive, view_data
-from tests.cli.command_line import assert_refused, run_inside, write_lines
+from tests.cli.command_line import assert_refused, run_inside
+from tests.fakes import postgres_server
 from tests.pages.test_annotate_judging import grade, message
-from tests.support import make_explorer, wait_until
+from tests.support import make_explorer
 
 WRONG = "a-wrong-one"
 
@@ -62,6 +60,16 @@ def test_a_page_goes_on_after_the_server_was_away_and_every_grade_is_there_once(
     assert [(said.doc_id in first, said.relevance) for said in history] == [(True, 2), (False, 1)]
 
 
+def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed():
+    if why := postgres_server.missing():
+        pytest.skip(why)
+    figures = measure(people=4, seconds=8, stored=2_000)
+    wrong = [figure for figure in figures if "lost, doubled" in figure.what]
+    assert [figure.value for figure in wrong] == [0, 0, 0]
+    killed = next(f for f in figures if "killed" in f.what and f.note)
+    assert not killed.note.endswith(", 0 keys sent again"), "somebody's server was killed"
+
+
 @pytest.mark.smoke
 def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
     small_copy, home_there, postgres
@@ -78,35 +86,6 @@ def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
     assert receive(one, ada, message(1, grade("e1", hers[0], 1))).settled == ("e1",)
     assert [said.annotator for said in other.annotation.judgments(project)] == ["Ada"]
     assert [row.state for row in other.library.corpora()] == ["ready"]
-
-
-def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed_runs_no_more(
-    home, tmp_path, postgres, monkeypatch
-):
-    url = postgres.database()
-    monkeypatch.setenv("SEEDLENS_LEDGER_URL", url)
-    monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
-    rows = [{"id": f"d{n}", "title": f"Frogs {n}", "text": "Frogs sing. " * 40} for n in range(800)]
-    source = write_lines(tmp_path / "many.jsonl", rows)
-    here, there = (
-        make_explorer(h, ledger_url=url).library.jobs for h in (home, tmp_path / "there")
-    )
-    job = here.start(ImportRequest(source, "many"), "Ada")
-    wait_until(lambda: there.job(job.id).progress.done, what="progress, seen from there")
-    assert (there.job(job.id).state, there.running("many").id) == ("running", job.id)
-    with pytest.raises(CorpusBusyError, match=r"is being indexed \(started by Ada\)"):
-        there.start(ImportRequest(source, "many"))
-    there.cancel(job.id)
-    wait_until(lambda: here.job(job.id).state == "cancelled", what="its end")
-    wait_until(lambda: there.job(job.id).state == "cancelled", what="its end, seen from there")
-    again = here.resume(job.id)
-    wait_until(lambda: there.job(again.id).progress.done, what="progress of the same again")
-    killed = here.job(job.id)
-    os.kill(killed.pid, signal.SIGKILL)
-    wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
-    assert there.job(job.id).state == "interrupted"
-    there.dismiss(job.id)
-    assert here.list() == there.list() == []
 
 
 @pytest.mark.smoke
