@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
+import numpy as np
+
 from engine.annotate.adjudication import agreement_over_time, find_agreement, find_disagreements
 from engine.annotate.judgment_io import JudgmentFiles
 from engine.annotate.model_grading import ModelGrading
@@ -37,8 +39,10 @@ from engine.annotate.projects import (
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, check_length
+from engine.measures.recall_estimate import combined, estimate_recall
 from engine.permissions import check_lead, check_own, check_sees, leads_only
 from engine.types.annotating import (
+    FEWEST_JUDGED,
     Agreement,
     AgreementPoint,
     AgreementStep,
@@ -48,6 +52,7 @@ from engine.types.annotating import (
     PoolRequest,
     Project,
     ProjectProgress,
+    RecallEstimate,
     Unjudged,
     Verdict,
 )
@@ -120,6 +125,26 @@ class Annotation(ProjectStore):
                 if r.query_id in queries
             }
         return find_unjudged(tops, graded(project, self.judgments(project)), k)
+
+    @leads_only
+    def recall(self, project: Project) -> dict[str, RecallEstimate]:
+        """query_id -> relevant documents of its pool, found and estimated; "": of all queries.
+        Without queries that have too few grades."""
+        grades, lowest = self.exchange.qrels(project).grades, min(project.scale.values)
+        pools: dict[str, list[str]] = {}
+        for item in self.pool(project):
+            pools.setdefault(item.query_id, []).append(item.doc_id)
+        searcher, left_out, made = self._searcher(project.corpus), {*self.unaskable(project)}, {}
+        for query_id, query in self.queries(project).items():
+            known = grades.get(query_id, {})
+            if len(known) < FEWEST_JUDGED or query_id in left_out:
+                continue
+            ranking = searcher.rank(query, searcher.seed(query), pools.get(query_id, ()))
+            rows = {row: known[d] for row, d in enumerate(ranking.doc_ids) if d in known}
+            relevant = {row: grade > lowest for row, grade in rows.items()}
+            if estimate := estimate_recall(np.asarray(ranking.scores), relevant):
+                made[query_id] = estimate
+        return {"": combined([*made.values()]), **made} if made else {}
 
     def judge(
         self,

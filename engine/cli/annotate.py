@@ -411,8 +411,12 @@ def _scale(path: Path) -> Scale:
 
 
 @command(project, "show")
-def show_project(name: str, project: str = "") -> None:
-    """Show settings and progress of PROJECT on corpus NAME (or of the corpus's own)."""
+def show_project(name: str, project: str = "", *, recall: bool = False) -> None:
+    """Show settings and progress of PROJECT on corpus NAME (or of the corpus's own).
+
+    Options:
+        recall: Estimate how many relevant documents of each pool are found.
+    """
     annotation = open_explorer().annotation
     opened = annotation.project(name, project)
     judgments = annotation.judgments(opened)
@@ -425,12 +429,19 @@ def show_project(name: str, project: str = "") -> None:
     rows = [(who, f"{done.done:,} of {done.total:,} items") for who, done in progress.items()]
     rows += [(who, f"{number:,} items (a language model)") for who, number in by_models.items()]
     counts = (counted(queries, "query", "queries"), counted(items, "item"))
+    estimates = annotation.recall(opened) if recall else {}
+    found = [
+        (query_id or "all", f"{one.found:,} of {one.total:.0f}", f"({one.low:,} to {one.high:,})")
+        for query_id, one in estimates.items()
+    ]
+    fields = {**asdict(opened), **state, "by_models": by_models, "progress": progress}
     show(
-        {**asdict(opened), **state, "by_models": by_models, "progress": progress},
+        {**fields, **({"recall": estimates} if recall else {})},
         _project_line(opened),
         ", ".join([*counts, counted(len(judgments), "judgment")]),
         table(("", ""), rows),
         table(("assigned", ""), _assigned(opened)),
+        table(("query", "relevant found", "95 % interval"), found),
     )
 
 

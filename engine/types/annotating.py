@@ -398,3 +398,23 @@ class ModelCheck:
     confusion: tuple[tuple[int, ...], ...] = ()  # rows: grade of people
     differences: tuple[GradingDifference, ...] = ()  # the widest first
     notes: tuple[str, ...] = ()  # plain sentences
+
+
+FEWEST_JUDGED = 10
+"""Judged documents of a query, without which no recall is estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallEstimate:
+    """Relevant documents among those of a ranking."""
+
+    found: int  # judged relevant
+    judged: int
+    total: float  # median of the posterior, at least `found`
+    low: int  # low, high: a 95 % interval of the total
+    high: int
+
+    @property
+    def recall(self) -> float:
+        """Estimated share of the relevant documents that is found, 0 to 1."""
+        return self.found / self.total if self.total else 1.0

@@ -38,7 +38,7 @@ class BuildSpec:
         largest N: And at most.
         overlap X: Share of a query's words that its documents may have.
         depth K: Of the pool.
-        gold KIND: Labelled documents that can be relevant; the others are distractors.
+        gold: Labelled documents that can be relevant; the others are distractors.
     """
 
     corpus: str

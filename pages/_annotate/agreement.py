@@ -15,12 +15,14 @@ from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.annotating import (
     AGREEMENT_MEASURES,
+    FEWEST_JUDGED,
     Agreement,
     AgreementMeasure,
     AgreementPoint,
     Disagreement,
     ModelCheck,
     Project,
+    RecallEstimate,
     Scale,
 )
 from engine.types.evaluations import NDCG, SystemScores
@@ -30,7 +32,19 @@ from pages._annotate.judging import is_plain, seed_data, seed_of
 from pages._common.charts import ACCENT, number, styled
 from pages._common.components import component
 from pages._common.document_view import by_role
-from pages._common.kit import Fields, Html, button, el, empty, facts, grid, html, select, submit
+from pages._common.kit import (
+    Fields,
+    Html,
+    button,
+    dim,
+    el,
+    empty,
+    facts,
+    grid,
+    html,
+    select,
+    submit,
+)
 from pages._common.kit import table as html_table
 from pages._common.shared import escape_label, remembered
 from pages._common.state import control
@@ -223,6 +237,36 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         empty("No judgments yet.")
     st.header("Agreement over time", anchor=False, help=WORDS)
     _over_time(explorer, view, project)
+    st.header("Relevant documents", anchor=False)
+    _recall(explorer, project)
+
+
+def _recall(explorer: Explorer, project: Project) -> None:
+    """How many relevant documents of the pools are found, and an estimate of all."""
+    estimates: Mapping[str, RecallEstimate] = found(explorer, project, "recall")
+    if not estimates:
+        empty(f"No estimate yet. Judge at least {FEWEST_JUDGED} documents of a query.")
+        return
+    every = estimates[""]
+    facts(
+        f"{every.found:,} found of an estimated {every.total:,.0f} "
+        f"({every.low:,} to {every.high:,}) in the pools of "
+        f"{counted(len(estimates) - 1, 'query', 'queries')}; at least "
+        f"{every.found / (every.high or 1):.0%} found."
+    )
+    rows = [
+        {
+            "Query": query_id,
+            "Judged": one.judged,
+            "Found": one.found,
+            "Estimated": round(one.total),
+            "95 % interval": f"{one.low:,}–{one.high:,}",
+        }
+        for query_id, one in estimates.items()
+        if query_id
+    ]
+    grid(rows, "annotate_recall", "Relevant documents of each query", height="content")
+    dim("From judgments and the ranking by the default system. Above the lowest grade is relevant.")
 
 
 def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None:

@@ -312,3 +312,20 @@ def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(small_c
     assert job.report is not None
     assert job.report.left > 0
     assert job.report.left + job.report.queries == 5_000
+
+
+def test_relevant_documents_of_a_pool_are_estimated_from_those_judged(small_copy):
+    project = project_with_pool(small_copy, systems=("dense",), depth=40)
+    annotation = small_copy.annotation
+    assert annotation.recall(project) == {}
+    (query_id,) = annotation.queries(project)
+    pool = [one.doc_id for one in annotation.pool(project)]
+    relevant = {doc_id for doc_id in pool if doc_id.endswith("-network")}
+    for doc_id in pool[:12]:
+        grade = 3 if doc_id in relevant else 0
+        annotation.judge(project, Judgment(query_id, doc_id, "Ada", grade))
+    made = annotation.recall(project)
+    assert made[""] == made[query_id]
+    one = made[query_id]
+    assert (one.judged, one.found) == (12, len(relevant.intersection(pool[:12])))
+    assert one.low <= len(relevant) <= one.high <= len(pool)
