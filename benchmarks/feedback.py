@@ -25,7 +25,7 @@ RELEVANT = 2
 
 
 def measure(
-    graded: tuple[int, ...] = (5, 10), judged: tuple[int, ...] = (10, 20, 40), seeds: int = 20
+    graded: tuple[int, ...] = (5, 10), judged: tuple[int, ...] = (10, 20, 40, 80), seeds: int = 20
 ) -> list[Figure]:
     """CSFCube's open half and the demo. `graded`, `judged`: first results, for learning and for
     estimates; `seeds`: of the demo."""
