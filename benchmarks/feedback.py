@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from engine.measures.recall_estimate import estimate_recall
 
 from benchmarks import homes
 from benchmarks.figures import Figure
@@ -16,6 +15,7 @@ from engine.collections.readers import read_collection
 from engine.config import DEMO, DEMO_CORPUS
 from engine.explorer import Explorer
 from engine.measures.metrics import csfcube_ndcg
+from engine.measures.recall_estimate import estimate_recall
 from engine.numeric import FloatArray
 from engine.search.topics import sampled
 from engine.types.evaluations import Collection, Topic

@@ -130,7 +130,7 @@ class Annotation(ProjectStore):
     def recall(self, project: Project) -> dict[str, RecallEstimate]:
         """query_id -> relevant documents of its pool, found and estimated; "": of all queries.
         Without queries that have too few grades."""
-        grades, lowest = self.exchange.qrels(project).grades, min(project.scale.values)
+        grades = self.exchange.qrels(project).grades
         pools: dict[str, list[str]] = {}
         for item in self.pool(project):
             pools.setdefault(item.query_id, []).append(item.doc_id)
@@ -141,7 +141,7 @@ class Annotation(ProjectStore):
                 continue
             ranking = searcher.rank(query, searcher.seed(query), pools.get(query_id, ()))
             rows = {row: known[d] for row, d in enumerate(ranking.doc_ids) if d in known}
-            relevant = {row: grade > lowest for row, grade in rows.items()}
+            relevant = {row: grade >= project.scale.relevant for row, grade in rows.items()}
             if estimate := estimate_recall(np.asarray(ranking.scores), relevant):
                 made[query_id] = estimate
         return {"": combined([*made.values()]), **made} if made else {}

@@ -28,7 +28,7 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
-from engine.types.evaluations import RELEVANT, Collection, Topic
+from engine.types.evaluations import Collection, Topic
 from engine.types.models import Estimate, TaskReport, summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
 from engine.types.searches import Filter
@@ -104,7 +104,9 @@ MOST_CONFUSED = 1_000
 def _gold(searcher: Searcher, collection: Collection, topic: Topic) -> list[str]:
     """Relevant documents that the corpus holds, highest grades first."""
     grades, known = collection.qrels.get(topic.query_id, {}), searcher.corpus.row_of
-    relevant = [d for d, grade in grades.items() if grade >= RELEVANT and d in known]
+    relevant = [
+        d for d, grade in grades.items() if grade >= collection.relevant_from and d in known
+    ]
     return sorted(relevant, key=lambda d: (-grades[d], d))
 
 
@@ -127,7 +129,9 @@ def _negatives(
         rankings = [ranker.run(name).rankings[0].doc_ids for name in CONFUSED_BY]
         pool, source = merged(rankings, MOST_CONFUSED), CONFUSED
     grades = collection.qrels.get(topic.query_id, {})
-    left_out = {d for d, grade in grades.items() if grade >= RELEVANT} | {topic.seed}
+    left_out = {d for d, grade in grades.items() if grade >= collection.relevant_from} | {
+        topic.seed
+    }
     wrong = [d for d in pool if d in corpus.row_of and d not in left_out]
     return (wrong if source == CONFUSED else list(shuffled(wrong, topic.query_id))), source
 

@@ -257,6 +257,7 @@ SCALE = Scale(
         GradeMeaning(1, "In part", "It shows some of it, or something close to it."),
         GradeMeaning(2, "Yes", "It shows just what the query describes."),
     ),
+    relevant_from=2,
 )
 """Of projects that a build makes."""
 LONGEST_ID = 48

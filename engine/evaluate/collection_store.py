@@ -453,6 +453,7 @@ def _collection(
         qrels=from_zero({q: g for q, g in decided.grades.items() if q in asked}, scale),
         documents=None,
         source_format="project",
+        relevant_from=scale.relevant - lowest,
         annotators={who: from_zero(grades, scale) for who, grades in annotators.items()},
         warnings=(*decided.notes, *warnings, *notes),
     )

@@ -353,9 +353,10 @@ def judge_runs(
     judged = Judged(
         queries=sum(map(bool, grades)),
         grades=sum(map(len, grades)),
-        relevant=sum(grade >= RELEVANT for own in grades for grade in own.values()),
+        relevant=sum(grade >= collection.relevant_from for own in grades for grade in own.values()),
         complete=collection.complete,
         missing_documents=missing,
+        relevant_from=collection.relevant_from,
     )
     unjudged = {
         n: 0.0 if judged.complete else 1.0 - (mean([row[JUDGED] for row in s.per_query]) or 0.0)
@@ -448,6 +449,8 @@ def reading_notes(
             else "no seed is judged for two aspects"
         )
         notes.append(f"p-MRR is undefined here, not 0: {reason}.")
+    if judged.relevant_from != RELEVANT:
+        notes.append(f"AP, RR and R@k count grades from {judged.relevant_from} as relevant.")
     silent = len(topics) - judged.queries
     if silent:
         which = counted(silent, "query has", "queries have")
@@ -591,7 +594,7 @@ def human_rows(
         ranking = searcher.rank(query, searcher.seed(query)).doc_ids
         return [*ranking, query.seed] if query.seed is not None else [*ranking]
 
-    scores = {}
+    scores, relevant_from = {}, project.scale.relevant - min(project.scale.values)
     for annotator, own in own_grades(judgments).items():
         others = [j for j in judgments if j.annotator != annotator]
         decided = decide(others, model_grades=project.model_grades, scale=project.scale)
@@ -600,7 +603,8 @@ def human_rows(
         asked = tuple(topic for key, topic in topics.items() if key in shared)
         if asked:
             name = project.name or project.corpus
-            collection = Collection(name, asked, rest, None, "", annotators={annotator: shared})
+            judged: Any = {"annotators": {annotator: shared}, "relevant_from": relevant_from}
+            collection = Collection(name, asked, rest, None, "", **judged)
             breaks = [
                 ranking_of(q, [d for d in ties(q) if d in grades]) for q, grades in shared.items()
             ]

@@ -12,20 +12,29 @@ import ir_measures
 from ir_measures import AP, RR, Judged, R, nDCG
 
 from engine.measures.ranking_change import ranks
-from engine.types.evaluations import Grades, Qrels
+from engine.types.evaluations import RELEVANT, Grades, Qrels
 from engine.types.searches import Ranking
 
 MEASURES = (nDCG @ 10, nDCG @ 20, RR, AP, R @ 20, R @ 100, Judged @ 20)
+OF_RELEVANCE = MEASURES[2:6]
+OF_GRADES = tuple(measure for measure in MEASURES if measure not in OF_RELEVANCE)
 
 
-def measure_runs(qrels: Qrels, rankings: Sequence[Ranking]) -> dict[str, dict[str, float]]:
-    """query_id -> name -> value, 0 to 1, for :data:`MEASURES` by ir_measures; relevant is grade >=
-    1."""
+def measure_runs(
+    qrels: Qrels, rankings: Sequence[Ranking], relevant_from: int = RELEVANT
+) -> dict[str, dict[str, float]]:
+    """query_id -> name -> value, 0 to 1, for :data:`MEASURES` by ir_measures; AP, RR and recall
+    count grades from ``relevant_from``."""
     run = {r.query_id: _falling(r.doc_ids) for r in rankings if r.doc_ids}
     wanted = {query_id: dict(qrels.get(query_id, {})) for query_id in run}
+    relevant = {
+        query_id: {doc_id: int(grade >= relevant_from) for doc_id, grade in own.items()}
+        for query_id, own in wanted.items()
+    }
     values: dict[str, dict[str, float]] = {r.query_id: {} for r in rankings}
-    for metric in ir_measures.iter_calc(MEASURES, wanted, run):
-        values[metric.query_id][str(metric.measure)] = float(metric.value)
+    for measures, grades in ((OF_GRADES, wanted), (OF_RELEVANCE, relevant)):
+        for metric in ir_measures.iter_calc(measures, grades, run):
+            values[metric.query_id][str(metric.measure)] = float(metric.value)
     for ranking in rankings:
         for measure in MEASURES:  # without a judged or a ranked document it is missing
             values[ranking.query_id].setdefault(str(measure), 0.0)

@@ -23,7 +23,8 @@ def query_rows(
     given = {r.query_id: r for r in rankings}
     every = [given.get(t.query_id, Ranking(t.query_id, (), ())) for t in topics]
     # The library divides by the length of a ranking.
-    values = measure_runs(collection.qrels, [r for r in every if r.doc_ids])
+    ranked_ones = [r for r in every if r.doc_ids]
+    values = measure_runs(collection.qrels, ranked_ones, collection.relevant_from)
     nothing = {str(measure): 0.0 for measure in MEASURES}
     ranked = {r.query_id: r.doc_ids for r in every}
     pmrr = instruction_following(collection, topics, ranked)

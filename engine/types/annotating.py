@@ -46,6 +46,12 @@ class Scale:
 
     name: str
     grades: tuple[GradeMeaning, ...]
+    relevant_from: int | None = None  # None: the second lowest
+
+    @property
+    def relevant(self) -> int:
+        """The lowest grade that counts as relevant."""
+        return self.values[1] if self.relevant_from is None else self.relevant_from
 
     @property
     def values(self) -> tuple[int, ...]:

@@ -35,6 +35,9 @@ class Topic:
         return Query(corpus, self.seed, self.text, self.aspect, self.instruction)
 
 
+RELEVANT = 1  # The lowest grade that counts as relevant, unless a collection has another
+
+
 @dataclass(frozen=True)
 class Collection:
     """Topics and their judgments."""
@@ -45,6 +48,7 @@ class Collection:
     documents: Path | None  # where its own documents can be imported from, or None
     source_format: str  # how to import them
     complete: bool = False  # what is not listed in `qrels` was judged 0, not left unjudged
+    relevant_from: int = RELEVANT  # lowest grade that AP, RR, recall and the gap count as relevant
     annotators: Mapping[str, Qrels] = field(default_factory=dict)  # before adjudication
     warnings: tuple[str, ...] = ()  # plain sentences about what is odd in its files
 
@@ -58,12 +62,13 @@ class Collection:
             if not topic.instruction:
                 del fields["instruction"]
             asked.append(fields)
-        what = [asked, self.qrels, self.annotators, self.complete]
+        what: list[Any] = [asked, self.qrels, self.annotators, self.complete]
+        if self.relevant_from != RELEVANT:
+            what.append(self.relevant_from)
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
 MOST_GRADE = 3  # Grades of CSFCube and of SeedLens go from 0 to this
-RELEVANT = 1  # The lowest grade that counts as relevant
 Grades = Mapping[str, int]  # doc_id -> relevance of one query
 Qrels = Mapping[str, Grades]  # query_id -> grades
 
@@ -100,9 +105,10 @@ class Judged:
 
     queries: int  # those with at least one grade
     grades: int  # (query, document) pairs with a grade
-    relevant: int  # pairs with a grade of at least 1
+    relevant: int  # pairs with a grade of at least `relevant_from`
     complete: bool  # what has no grade was judged 0, not left unjudged
     missing_documents: int  # judged, but not in the corpus; never found
+    relevant_from: int = RELEVANT
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -378,15 +379,14 @@ def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
 def paper_rows(name: str, measure: str, evaluation: Evaluation) -> pd.DataFrame:
     """The rows of a published table, ours above them."""
     own = CSFCUBE_NDCG if measure == NDCG else measure
-    rows = [
-        {
-            "Ranker": system,
-            "From": "here",
-            COLUMNS[0]: scores.metrics[own],
-            **{a: scores.by_aspect.get(a, {}).get(own) for a in COLUMNS[1:]},
-        }
-        for system, scores in evaluation.systems.items()
-    ]
+    rows = []
+    for system, scores in evaluation.systems.items():
+        by_aspect = {a: scores.by_aspect.get(a, {}).get(own) for a in COLUMNS[1:]}
+        every = scores.metrics[own]
+        if measure == "p-MRR":  # the papers have the mean over aspects, not over queries
+            known = [value for value in by_aspect.values() if value is not None]
+            every = fmean(known) if known else None
+        rows.append({"Ranker": system, "From": "here", COLUMNS[0]: every, **by_aspect})
     theirs = published(name, measure)
     return pd.concat([floats(rows, *COLUMNS), theirs], ignore_index=True) if rows else theirs
 
