@@ -197,8 +197,8 @@ def _csfcube(path: Path) -> Collection:
                     own[query_id] = _csfcube_grades(judged, column, *place)
     by_name = dict(sorted(annotators.items()))
     # Its evaluation script has threshold_grade = 2.
-    judged: Any = {"annotators": by_name, "relevant_from": 2}
-    return Collection(_name(path), tuple(topics), qrels, path, "csfcube", **judged)
+    more: Any = {"annotators": by_name, "relevant_from": 2}
+    return Collection(_name(path), tuple(topics), qrels, path, "csfcube", **more)
 
 
 def _csfcube_grades(judged: Any, column: str, seed: str, where: str) -> dict[str, int]:
