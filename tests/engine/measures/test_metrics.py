@@ -33,6 +33,15 @@ def test_measures_by_hand():
     }
 
 
+def test_ap_rr_and_recall_count_grades_from_the_threshold_of_the_collection():
+    ranking = Ranking("q", ("x", "b", "a"), (3.0, 2.0, 1.0))
+    values = measure_runs({"q": {"a": 3, "b": 1, "c": 2}}, [ranking], relevant_from=2)["q"]
+    assert (values["RR"], values["R@20"]) == (pytest.approx(1 / 3), 0.5)
+    assert values["AP"] == pytest.approx((1 / 3) / 2)
+    plain = measure_runs({"q": {"a": 3, "b": 1, "c": 2}}, [ranking])["q"]
+    assert values["nDCG@20"] == plain["nDCG@20"], "grades count in full"
+
+
 def test_equal_scores_keep_our_order():
     """Evaluators break ties by id, backwards; ours are broken already."""
     for order in (("a", "b"), ("b", "a")):
