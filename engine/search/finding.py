@@ -74,7 +74,7 @@ def _in_title(document: Document, asked: Sequence[str]) -> FoundDocument:
 def _in_text(document: Document, asked: Sequence[str], nearest: int | None) -> FoundDocument:
     """Found by meaning where its ``nearest`` sentence is known, else by words: the sentence with
     most of them."""
-    where: Literal["text", "meaning"] = "text" if nearest is None else "meaning"
+    where: Literal["title", "text", "meaning"] = "text" if nearest is None else "meaning"
     texts = [sentence.text for sentence in document.sentences]
     marks = [matching_words(text, asked) for text in texts]
     title_marks = matching_words(document.title, asked)
