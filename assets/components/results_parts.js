@@ -197,7 +197,8 @@ const actions = (result, page) => {
   ]
   const label = `${why}: “${title}” (one request)`
   if (open && page.data.edits) {
-    buttons.push(plain("Edit record", `Edit the record of “${title}”`, () => page.post("edit", { doc_id })))
+    const edit = () => page.post("edit", { doc_id })
+    buttons.push(plain("Edit record", `Edit the record of “${title}”`, edit))
   }
   if (page.data.explains) buttons.push(plain(why, label, explain, { disabled }))
   return toolbar("bar", `Actions for “${title}”`, buttons)
