@@ -140,7 +140,7 @@ def show_list(page: ListPage) -> None:
     st.html(el("h2", shown.name, style="margin: 0"))
     if UNDO in st.session_state:
         words, bring_back = st.session_state[UNDO]
-        with line():
+        with line("reading_list_undone"):
             st.html(el("div.sl-dim", words), width="content")
             button("Undo", UNDO + "_button", lambda: (st.session_state.pop(UNDO), bring_back()))
     with line("reading_list_tools", align="bottom"):

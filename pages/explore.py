@@ -10,6 +10,7 @@ from pages._common.shared import error_boundary, note
 from pages._common.state import corpus_box, open_page
 from pages._explore import explore_model, explore_page, trail
 from pages._explore.explore_state import ExplorePage, View, open_view
+from pages._library import corpus_list
 from pages._reading_list import list_choice
 
 with open_page("explore_page.css") as (explorer, names):
@@ -52,7 +53,7 @@ with open_page("explore_page.css") as (explorer, names):
             explore_page.reading_chips(page, found.results, by_model)
             explore_page.reading_control(page, by_model)
         with head:
-            explore_page.header(found)
+            explore_page.header(page, found)
         with st.container(key="explore_run", gap="small"), error_boundary():
             explore_model.run_area(page, run)
         with st.container():
@@ -64,4 +65,7 @@ with open_page("explore_page.css") as (explorer, names):
         else:
             explore_page.no_results(page, found.results, filters)
         explore_page.pages_bar(view, found.results.total)
+        corpus_list.show_saved()
+        if doc_id := st.session_state.pop(explore_page.EDIT, ""):
+            corpus_list.edit_record(explorer, view.corpus, doc_id)
         trail.remember(page, steps)

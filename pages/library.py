@@ -6,13 +6,14 @@ import streamlit as st
 
 from pages._common.kit import button, dim, empty
 from pages._common.shared import ASSETS, engine, error_boundary, show_problem
-from pages._library.corpus_list import corpora_list, jobs_section, undo_list
+from pages._library.corpus_list import corpora_list, jobs_section, show_saved, undo_list
 from pages._library.imports import add_documents
 from pages._library.lens import lens_page
 
 with error_boundary():
     explorer = engine()
     st.html(ASSETS / "components" / "library_page.css")
+    show_saved()
     if lens_page(explorer):
         st.stop()
     corpora = explorer.library.corpora()

@@ -144,7 +144,7 @@ class JudgingView {
       at === null
         ? this.end()
         : seed
-          ? [seedOf(seed), this.candidate(item)]
+          ? [seedOf(seed), this.candidate(item, seed)]
           : waitingFor("Loading…")
     render(
       html`${progressOf(session)}${seed ? askedOf(seed) : ""}
@@ -161,24 +161,25 @@ class JudgingView {
       const box = root.querySelector(`.card.${name}`)
       if (!box || root.state.shown?.[name] === shown) continue
       box.scrollTop = 0
-      if (name === "seed") reveal(box)
+      reveal(box)
     }
     root.state.shown = now
     session.lookAgain()
   }
 
-  candidate(item) {
+  candidate(item, seed) {
     const { session } = this
     const { marks } = session.draft()
     const sources = item.sources.map(({ name, rank }) => `${name} ${rank}`).join(", ")
     const row = (one, index) => {
       const does = () => this.act((s) => s.mark(index))
-      return sentence(one, { title: "Mark as evidence", pressed: marks.includes(index), does })
+      const cls = seed.wanted.includes(one.role) ? "sentence on" : "sentence"
+      return sentence(one, { cls, title: "Mark as evidence", pressed: marks.includes(index), does })
     }
     const from = html`<div class="meta text">Retrieved by ${sources}</div>`
     return card(
       "candidate",
-      "Candidate",
+      item.everybody ? "Candidate · for everybody" : "Candidate",
       item,
       html`${this.before()}${sources ? from : ""}
         <div class="sentences">${item.sentences.map(row)}</div>

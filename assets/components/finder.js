@@ -37,8 +37,10 @@ export default component(({ data, root, state, send }) => {
 
   const finish = (name, value) => {
     clearTimeout(state.rest)
-    field(".words").value = field("textarea").value = ""
+    field("textarea").value = ""
     send(name, value)
+    if (data.stays) return
+    field(".words").value = ""
     // Once that is on its way, the popover is closed as a person would: it goes by this key.
     const escape = new KeyboardEvent("keydown", { key: "Escape", bubbles: true })
     setTimeout(() => document.dispatchEvent(escape))

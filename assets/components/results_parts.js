@@ -149,13 +149,14 @@ const titleSide = (whose, one) =>
   </div>`
 
 const showPair = (parent, result, { seed, aspects }) => {
+  const hit = `Hit ${result.rank}`
   const row = ({ name, letter }, role) => {
     const own = ofRole(seed, result.seed_marks, role)
     const its = ofRole(result, result.own_marks, role)
     if (!name && !own.length && !its.length) return ""
     return html`<section class="aspectrow ${roleClass(role)}">
       <h3><span class="letter">${letter}</span> ${name ?? "No aspect"}</h3>
-      ${side("Seed", own, name)}${side("Result", its, name)}
+      ${side("Seed", own, name)}${side(hit, its, name)}
     </section>`
   }
   showDialog(
@@ -164,7 +165,7 @@ const showPair = (parent, result, { seed, aspects }) => {
     "Side by side, by aspect",
     html`<div class="aspectrow titles">
         <div></div>
-        ${titleSide("Seed", seed)}${titleSide(`Result ${result.rank}`, result)}
+        ${titleSide("Seed", seed)}${titleSide(hit, result)}
       </div>
       ${aspects.map(row)}${row({ letter: "·" }, null)}
       <p class="small">Highlighted: matching words in the evidence.</p>`,
@@ -176,7 +177,8 @@ const actions = (result, page) => {
   const [open, kept] = [page.state.open.has(doc_id), page.kept.has(doc_id)]
   const grade = ([value, meaning]) => {
     const pressed = page.grades.get(doc_id) === value
-    return button("", value, `${value}: ${meaning}`, () => page.grade(result, value), { pressed })
+    const words = html`${value}<span class="meaning"> ${meaning}</span>`
+    return button("", words, `${value}: ${meaning}`, () => page.grade(result, value), { pressed })
   }
   const plain = (words, label, does, more) => button("plain", words, label, does, more)
   const seed = () => page.post("seed", { doc_id })
@@ -194,6 +196,10 @@ const actions = (result, page) => {
     plain(sides, `${sides}: the seed and “${title}”`, compare, { popup: "dialog" }),
   ]
   const label = `${why}: “${title}” (one request)`
+  if (open && page.data.edits) {
+    const edit = () => page.post("edit", { doc_id })
+    buttons.push(plain("Edit record", `Edit the record of “${title}”`, edit))
+  }
   if (page.data.explains) buttons.push(plain(why, label, explain, { disabled }))
   return toolbar("bar", `Actions for “${title}”`, buttons)
 }

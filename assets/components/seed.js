@@ -43,7 +43,7 @@ export default component(({ data, root, send }) => {
     ${data.title ? html`<h3 class="title text">${data.title}</h3>` : ""}
     ${metaLine(data)}
     <div class="aspects" role="group" aria-label="Aspect">
-      <span class="label">Similar in</span>${aspects.map(aspectButton)}
+      <span class="label">Aspect</span>${aspects.map(aspectButton)}
     </div>
     <div class="sentences">${text()}</div>
     <div class="hint">${hint}</div>

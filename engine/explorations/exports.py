@@ -234,7 +234,7 @@ def _bibtex_fields(item: CslItem, kind: str) -> Iterator[tuple[str, str]]:
 
 
 def to_ris(kept: Kept) -> str:
-    """One record per document; notes of the reader are in ``N1``."""
+    """One record per document; each line of a reader's note is an ``N1``."""
     return str(rispy.dumps([*map(_ris_record, csl_items(kept))], implementation=_RisWriter))
 
 
@@ -255,7 +255,7 @@ def _ris_record(item: CslItem) -> dict[str, Any]:
         "doi": item.get("DOI"),
         "urls": [item["URL"]] if _has_own_link(item) else [],
         "abstract": item.get("abstract"),
-        "notes": [_line(item["note"])] if "note" in item else [],
+        "notes": list(filter(None, map(_line, item.get("note", "").splitlines()))),
     }
     if "keywords" in record:
         record["keywords"] = re.split(r"\s*[;,]\s*", record["keywords"])

@@ -437,6 +437,8 @@ class _Document:
         )
         if other_script(text):
             corrected.add("scripts")
+        if "title" in self.mapping and not self.title:
+            corrected.add("untitled")
         self.notes.add(corrected)
         return document
 

@@ -66,6 +66,7 @@ def _nearest(searcher: Searcher, words: str, limit: int) -> dict[str, int]:
 def _in_title(document: Document, asked: Sequence[str]) -> FoundDocument:
     # Titles are found by parts of words, the others by whole ones.
     parts = "|".join(map(re.escape, sorted(asked, key=len, reverse=True)))
+    parts = parts.replace("ss", "(?:ss|ß)")  # as both are folded
     found = re.finditer(parts, document.title, re.IGNORECASE) if parts else ()
     return FoundDocument(document, "title", title_marks=tuple(match.span() for match in found))
 
@@ -73,7 +74,7 @@ def _in_title(document: Document, asked: Sequence[str]) -> FoundDocument:
 def _in_text(document: Document, asked: Sequence[str], nearest: int | None) -> FoundDocument:
     """Found by meaning where its ``nearest`` sentence is known, else by words: the sentence with
     most of them."""
-    where: Literal["text", "meaning"] = "text" if nearest is None else "meaning"
+    where: Literal["title", "text", "meaning"] = "text" if nearest is None else "meaning"
     texts = [sentence.text for sentence in document.sentences]
     marks = [matching_words(text, asked) for text in texts]
     title_marks = matching_words(document.title, asked)
@@ -81,6 +82,8 @@ def _in_text(document: Document, asked: Sequence[str], nearest: int | None) -> F
         pairs = zip(texts, marks, strict=True)
         kinds = [len({text[a:b].casefold() for a, b in spans}) for text, spans in pairs]
         nearest = int(np.argmax(kinds)) if any(kinds) else None
+        if nearest is None and title_marks:
+            where = "title"
     if not texts or nearest is None:
         return FoundDocument(document, where, title_marks=title_marks)
     return FoundDocument(document, where, texts[nearest], title_marks, marks[nearest])

@@ -369,7 +369,7 @@ def _notes(query: Query, read: Interpretation, request: Request) -> Iterator[str
         yield f"Nothing in {where} states a date, an amount or a place; the topic decides."
     if query.like or query.unlike:
         rejected = f"{counted(len(query.unlike), 'rejected document')}."
-        yield f"Learned from {counted(len(query.like), 'liked document')} and {rejected}"
+        yield f"Learned from {counted(len(query.like), 'kept document')} and {rejected}"
     if read.terms and query.system not in READ_TERMS:
         names = ", ".join(f"“{term.text}”" for term in read.terms)
         yield f"{query.system} does not read terms. Not used: {names}."

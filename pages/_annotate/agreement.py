@@ -229,7 +229,7 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         config: dict[str, Any] = {name: column.Column(help=words) for name, words in _HELP.items()}
         config["Share"] = column.NumberColumn(format="%d %%", help=_HELP["Share"])
         config["Progress"] = column.ProgressColumn(format="percent", min_value=0, max_value=1)
-        config["Pace"] = column.NumberColumn(format="%.1f", help=_HELP["Pace"])
+        config["Pace"] = column.NumberColumn(format="%.1f a minute", help=_HELP["Pace"])
         config["Last active"] = column.DatetimeColumn(format="distance")
         look: Any = {"column_config": config, "placeholder": "–", "height": "content"}
         grid(frame, "annotate_people", "Progress of each person", **look)
@@ -303,7 +303,7 @@ def agreement_chart(frame: pd.DataFrame, *, title: str, by_day: bool, dark: bool
     band, figure = frame.dropna(subset="low"), go.Figure()
     xs, low, high = (one.tolist() for one in (at[band.index], band["low"], band["high"]))
     look: dict[str, Any] = {"mode": "none", "fill": "toself", "fillcolor": BAND[dark]}
-    look |= {"name": "95 % interval", "hoverinfo": "skip", "showlegend": not band.empty}
+    look |= {"name": "95 % interval", "hoverinfo": "skip", "showlegend": len(band) > 1}
     figure.add_scatter(x=xs + xs[::-1], y=low + high[::-1], **look)
     look = {"mode": "lines+markers", "marker": {"size": 6}, "connectgaps": False}
     look |= {
@@ -347,10 +347,12 @@ def disagreements(explorer: Explorer, project: Project, who: str) -> None:
         decided = st.toggle("Show decided", key="annotate_decided", value=not still)
         shown, number = items if decided else still, 1
         if len(shown) > 1:
-            st.session_state[AT] = min(st.session_state.get(AT) or 1, len(shown))
-            number = st.pagination(len(shown), key=AT)
+            at, key = min(st.session_state.get(AT, 1), len(shown)), f"{AT}_{len(shown)}"
+            number = st.session_state[AT] = st.pagination(
+                len(shown), default=at, key=key, width=320
+            )
     if shown:
-        _one(explorer, project, who, shown[min(number, len(shown)) - 1])
+        _one(explorer, project, who, shown[number - 1])
     else:
         empty("All decided.")
 

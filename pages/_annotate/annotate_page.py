@@ -16,6 +16,7 @@ from pages._annotate.annotate_url import (
     FOR_LEADS,
     NEW,
     PARTS,
+    WHO,
     AnnotateView,
     annotator,
     change,
@@ -75,7 +76,7 @@ def controls(
             name_field(who, "annotate_name", _come_as)
     with line("annotate_parts"):
         view, refused = _parts(explorer, view, project, who)
-    if refused:
+    if refused and WHO not in st.session_state:  # not where only the name was changed
         note(*refused)
     return view, project
 

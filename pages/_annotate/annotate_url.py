@@ -33,7 +33,7 @@ FOR_LEADS = ("progress", "pool", "agreement", "disagreements", "model", "files",
 MEASURES = ("krippendorff_alpha", "fleiss_kappa", "raw")
 """What agreement over time can be measured by."""
 NEW = "new"  # the part in which a project is made
-_WHO = "annotate_who"
+WHO = "annotate_who"
 COOKIE = "seedlens_annotator"
 """Holds the name over a reload and for a second tab. A link does not carry it: who opens a
 colleague's link judges under a name of their own."""
@@ -124,15 +124,15 @@ def annotator(explorer: Explorer) -> str:
     person = login.person()
     if person is not None:
         return person.name
-    if _WHO in st.session_state:
-        return str(st.session_state[_WHO])
+    if WHO in st.session_state:
+        return str(st.session_state[WHO])
     cookie = st.context.cookies.get(COOKIE, "")
     return (unquote(cookie) if isinstance(cookie, str) else "") or explorer.settings.annotator
 
 
 def set_annotator(name: str) -> None:
     """Judge under this name from now on."""
-    st.session_state[_WHO] = name.strip()
+    st.session_state[WHO] = name.strip()
 
 
 _NAME_KEEPER = component("annotator_name")
@@ -144,7 +144,7 @@ def name_field(who: str, key: str, change: Callable[[str], None]) -> None:
     look: Any = {"on_change": attempt, "args": (lambda: change(st.session_state[key]),)}
     words = "Your display name. Saved with your judgments and in this browser."
     st.text_input("Annotator", key=key, width=160, help=words, **look)
-    given = who if st.session_state.get(_WHO) else ""
+    given = who if st.session_state.get(WHO) else ""
     with st.container(key="who_keeper"):
         _NAME_KEEPER(key=f"{key}_keeper", data={"cookie": COOKIE, "name": given})
 

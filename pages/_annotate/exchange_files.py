@@ -28,7 +28,7 @@ FORMATS = {
     "csv": "CSV, with notes and times",
     SPREADSHEET: "CSV for spreadsheets",
     "jsonl": "JSONL, with notes and times",
-    "hand-over": "Full annotator export",
+    "hand-over": "One annotator",
 }
 ADJUDICATED, EACH = "adjudicated", "each annotator"
 MEGABYTES = 100
@@ -50,14 +50,16 @@ def files(explorer: Explorer, project: Project, who: str) -> None:
 def _export(explorer: Explorer, project: Project) -> None:
     st.header("Export", anchor=False)
     judgments = explorer.annotation.judgments(project)
-    people = list(dict.fromkeys(j.annotator for j in judgments if j.origin != "adjudication"))
-    if not people:
+    if not judgments:
         empty("No judgments in this project yet.")
         return
-    kind = select("Format", FORMATS, "annotate_as")
+    words = "'One annotator' has a person's history; JSONL by each annotator moves all judgments."
+    kind = select("Format", FORMATS, "annotate_as", help=words)
     whole = kind == "hand-over"
-    choices = people if whole else [ADJUDICATED, EACH, *people]
-    chosen = select("Grades", {one: one for one in choices}, f"annotate_whose_{whole}")
+    judging = (j for j in judgments if whole or j.origin != "adjudication")
+    people = {j.annotator: j.annotator for j in judging}
+    all_of_them = {} if whole else {ADJUDICATED: ADJUDICATED, EACH: f"{EACH} (all judgments)"}
+    chosen = select("Grades", all_of_them | people, f"annotate_whose_{whole}")
     median = audit = False
     if not whole and chosen == ADJUDICATED:
         words = "Otherwise items with disagreements are left out. Uses the lower median."
@@ -106,7 +108,8 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
     else:
         words = "For files without annotators, such as TREC and BEIR."
         name = st.text_input("Default annotator", who, key="annotate_import_who", help=words)
-        adjudicated = st.toggle("Adjudicated", key="annotate_import_adjudicated")
+        words, key = "Each grade is the item's final decision.", "annotate_import_adjudicated"
+        adjudicated = st.toggle("Adjudicated", key=key, help=words)
     words, key = "Earlier grades stay in the history.", "annotate_import_overwrite"
     overwrite = st.toggle("File overrides existing grades", key=key, help=words)
     state, whose = st.session_state, {"annotator": name, "adjudicated": adjudicated}
@@ -132,7 +135,7 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
         del state[_UPLOADED]
 
     words = "Importing a file twice changes nothing. A file with invalid lines is refused."
-    label = "TREC, BEIR (TSV or ZIP), CSV, JSONL or full annotator export"
+    label = "TREC, BEIR (TSV or ZIP), CSV, JSONL or an export of one annotator"
     uploader(label, "annotate_upload", take, megabytes=MEGABYTES, help_=words)
     if done := state.pop(_SAID, None):
         new = counted(done.added, "judgment is", "judgments are")

@@ -135,6 +135,7 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
         "title": seed.title,
         "meta": document_view.meta(seed),
         "sentences": rows,
+        "wanted": sorted(wanted),
         "aspect_key": key,
         "aspect": "" if aspect is None else aspect.name,
         "letter": "" if aspect is None else aspect.letter,
@@ -406,7 +407,8 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
 
     def sent(item: Item) -> dict[str, Any]:
         sources = () if project.blind else pool[item].sources
-        return item_data(item, documents[item[1]], lens, queue.said.get(item), sources)
+        about = item_data(item, documents[item[1]], lens, queue.said.get(item), sources)
+        return {**about, "everybody": item in queue.everybody}
 
     last = "item is" if share.elsewhere == 1 else f"{share.elsewhere:,} items are"
     waiting = {

@@ -82,7 +82,8 @@ def pool(explorer: Explorer, project: Project, who: str) -> None:
     look |= {"line": how_far, "ended": outcome, "cancel": jobs.cancel, "dismiss": jobs.dismiss}
     JobCard(lambda: jobs.latest(project.key), poll=0.5, **look).show(job)
     queries = explorer.annotation.queries(project)
-    if said := st.session_state.pop(SAID, ""):
+    first = "" if queries else "Next: add queries, then fill the pool."
+    if said := st.session_state.pop(SAID, first):
         note(said)
     left, right = st.columns(2, gap="large")
     with left, error_boundary():
@@ -156,6 +157,7 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
         *(explorer, corpus),
         key="annotate_finder",
         label="Find seeds",
+        stays=True,
         on_document=lambda doc_id: choose(Query(corpus, seed=doc_id)),
         on_text=lambda text_id: choose(Query(corpus, text=explorer.notebook.text(text_id))),
     )
@@ -373,7 +375,6 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
         annotation = explorer.annotation
         if is_new:
             open_project(annotation.create(read, who), "pool")
-            st.session_state[SAID] = "Created. Next: add queries, then fill the pool."
             return
         saved = annotation.save(read, who, before)
         st.session_state.update({begun: saved, _SAVED: "Saved. Earlier judgments are kept."})
@@ -452,7 +453,7 @@ def _basics(project: Project, fields: Fields, *, is_new: bool) -> None:
     kind = _kind(project.scale)
     names: Any = {"format_func": SCALE_NAMES.__getitem__, "required": True}
     st.segmented_control("Scale", list(SCALE_NAMES), default=kind, key=fields("scale"), **names)
-    with st.expander("Custom scale", expanded=kind == CUSTOM):
+    with st.expander("Edit grades", expanded=kind == CUSTOM):
         label = "One grade per line: value, name, description"
         words = "Used when edited, or with 'Custom'. The lowest grade is 'not relevant'."
         lines = scale_lines(project.scale)

@@ -203,13 +203,16 @@ def seed_finder(
     on_text: Callable[[str], None],
     key: str,
     label: str = "Choose another seed",
+    stays: bool = False,
 ) -> None:
     """A button that opens three ways to a seed: ``on_document`` gets the doc_id that was picked,
-    ``on_text`` the id of the text that was pasted."""
+    ``on_text`` the id of the text that was pasted; it closes then unless it ``stays``."""
 
     def chosen(use: Callable[[str], None], value: str) -> None:
         # Before it is used: should that fail, the page has to run too, to say why.
-        st.session_state.update({f"{key}_asked": _NOTHING, f"{key}_chosen": True})
+        st.session_state[f"{key}_chosen"] = True
+        if not stays:
+            st.session_state[f"{key}_asked"] = _NOTHING
         use(value)
 
     on: dict[str, Event] = {
@@ -218,13 +221,15 @@ def seed_finder(
         "paste": lambda e: chosen(on_text, explorer.notebook.put_text(e["text"])),
     }
     with st.popover(label, width="stretch", key=key):
-        st.fragment(_finder)(explorer, corpus, on, key)
+        st.fragment(_finder)(explorer, corpus, on, key, stays)
 
 
 _NOTHING = ("", 0)
 
 
-def _finder(explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str) -> None:
+def _finder(
+    explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str, stays: bool
+) -> None:
     if st.session_state.pop(f"{key}_chosen", False):
         st.rerun()
     with error_boundary():
@@ -233,7 +238,7 @@ def _finder(explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str) 
         data = remembered(f"{key}_found", asked, lambda: _found(explorer, corpus, words, page))
         _FINDER(
             key=f"{key}_words",
-            data={**data, "words": words},
+            data={**data, "words": words, "stays": stays},
             **listeners(f"{key}_words", on, "search", "pick", "paste"),
         )
 

@@ -96,7 +96,7 @@ def _exports(page: ComparePage, comparison: Comparison) -> None:
             download("Rankings (TREC runs)", file, lambda: runs(comparison), key=key)
         st.caption("Copy the address to share this page.")
         if page.view.text_id or "stored" in st.query_params:
-            st.caption("Pasted texts are stored here, so the link works with this home only.")
+            st.caption("Pasted texts are stored here, so the link works in this installation only.")
 
 
 def ranks_csv(explorer: Explorer, comparison: Comparison) -> str:

@@ -16,6 +16,7 @@ from engine.types.documents import Document
 from engine.types.lenses import Lens
 from engine.types.reranking import Move
 from engine.types.searches import PAGE_SIZE, WHOLE, Result, SearchResults, Term
+from pages._annotate.annotate_url import may_lead
 from pages._common import document_view
 from pages._common.components import Event, component, inbox, listen, listeners
 from pages._common.document_view import seed_finder as find_seed
@@ -41,6 +42,7 @@ from pages._model.wording_reading import (
 )
 
 FINDER = "explore_finder"
+EDIT = "explore_edit"  # key of the session: the document whose record is to be edited
 SYSTEMS = {
     "aspect": "document and aspect vectors, weighted by the aspect weight.",
     "transport": "sentences matched to sentences.",
@@ -363,6 +365,7 @@ def result_list(page: ExplorePage, found: Found, list_id: str, on: Mapping[str, 
             "kept": [r.doc_id for r in results.results if r.doc_id in kept],
             "results": [_result(r, seed, lens, moves) for r in results.results],
             "explains": endpoint(page.explorer).set_up,
+            "edits": may_lead(),
             "generated": generated,
             **received,
         },
@@ -411,7 +414,7 @@ def _move(move: Move) -> dict[str, Any]:
 # -- above the list ------------------------------------------------------------------------
 
 
-def header(found: Found) -> None:
+def header(page: ExplorePage, found: Found) -> None:
     """What is shown, by which system, how fast, and how far aspect or model changed it."""
     results, reranking = found.results, found.reranking
     query = results.query
@@ -432,10 +435,18 @@ def header(found: Found) -> None:
         details.append(f"interpreted as {wanted}{avoided}".replace(" 100%", ""))
     parts += [el("span.sl-dim", detail) for detail in details]
     line = el("div.sl-head", [el("span", part) for part in parts])
-    st.html(html(line, results.results and _changed(found)))
+    strengths = Counter(result.strength for result in results.results)
+    st.html(html(line, results.results and _changed(found, strengths)))
+    is_weak = found.reads_aspect and 2 * strengths["weak"] > len(results.results)
+    if is_weak and page.view.steer < 1 and page.explorer.reads_steer(page.view.system):
+
+        def weigh(now: View) -> View:
+            return replace(now, steer=min(1.0, now.steer + 0.25), page=1)
+
+        button("Weigh the aspect more", "explore_weigh", View.change, weigh, type="tertiary")
 
 
-def _changed(found: Found) -> Html:
+def _changed(found: Found, strengths: Mapping[str, int]) -> Html:
     """How much the list changed, and whether each part of the wording is obeyed."""
     results, reranking = found.results, found.reranking
     if reranking is None:
@@ -445,7 +456,6 @@ def _changed(found: Found) -> Html:
     parts = [use.sentence(results.corpus_size) for use in results.terms]
     if results.understood and found.reads_aspect:
         names = " and ".join(name for name, _ in results.understood)
-        strengths = Counter(result.strength for result in results.results)
         counts = ", ".join(f"{strengths[word]} {word}" for word in ("strong", "moderate", "weak"))
         parts.append(f"Similar in {names}: {counts} of these {len(results.results)}")
     return html(meter, [el("div.sl-head.sl-changed", part) for part in parts])
@@ -522,14 +532,15 @@ def events(page: ExplorePage, results: SearchResults, list_id: str) -> dict[str,
             query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
         ),
         "explain": partial(explore_model.ask, page.explorer, query),
+        "edit": lambda e: st.session_state.update({EDIT: e["doc_id"]}),
         "layout": lambda e: View.change(lambda now: now.shown_as(e["layout"])),
         "sort": lambda e: View.change(lambda now: replace(now, sort=e["sort"])),
     }
 
 
 def learning(page: ExplorePage, list_id: str) -> None:
-    """Buttons to learn from liked documents (grades in the upper half of the scale, and those kept
-    from this seed) and rejected ones, and to leave that."""
+    """Buttons to learn from kept documents (from this seed, or graded in the upper half of the
+    scale) and rejected ones, and to leave that."""
     view, query, lowest = page.view, page.query, page.scale.values[0]
     grades = page.explorer.notebook.grades(query, login.name())
     kept = page.explorer.reading_lists.found_from(list_id, query)
@@ -544,9 +555,9 @@ def learning(page: ExplorePage, list_id: str) -> None:
 
     with line("explore_learn"):
         if (like or unlike) and (like, unlike) != (view.like, view.unlike):
-            kinds = ((like, "liked"), (unlike, "rejected"))
+            kinds = ((like, "kept"), (unlike, "rejected"))
             words = ", ".join(f"{len(ids)} {kind}" for ids, kind in kinds if ids)
-            about = "Ranks by what you graded and kept as well: liked documents are further seeds."
+            about = "What you kept or graded high is a further seed; the lowest grade rejects."
             button(f"Learn from {words}", "explore_learn_do", learn, like, unlike, help=about)
         if view.like or view.unlike:
             button("Stop learning", "explore_learn_stop", learn)

@@ -13,6 +13,8 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.text import counted, size
 from engine.types.corpora import CorpusInfo, ImportJob, Progress
+from engine.types.documents import Document
+from pages._common.document_view import title_of
 from pages._common.kit import Fields, button, el, facts, line, open_part, submit
 from pages._common.shared import (
     attempt_at,
@@ -31,7 +33,7 @@ from pages._login import login
 
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
-_PLACE = "corpora"
+_PLACE, _SAVED = "corpora", "library_saved"
 _LABELS = {"venue": "Journal", "doi": "DOI", "issn": "ISSN"}
 
 
@@ -132,7 +134,7 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panels:
             _rename(explorer, info)
             if info.documents:
                 idle = not busy and info.state == "ready"
-                with st.expander("Edit a record", key=f"library_edit_{name}", type="compact"):
+                with st.expander("Edit record", key=f"library_edit_{name}", type="compact"):
                     st.fragment(_records)(explorer, info, not idle)
                 edit = LensView(name).write
                 st.button("Change lens", f"library_lens_{name}", on_click=edit, disabled=not idle)
@@ -152,44 +154,66 @@ def _rename(explorer: Explorer, info: CorpusInfo) -> None:
 
 
 def _records(explorer: Explorer, info: CorpusInfo, disabled: bool) -> None:
-    """A document to find, and a form with its fields."""
+    """A document to find, and the form of its record."""
     with error_boundary():
-        document = scenarios.found_document(explorer, info.name, "library_edit")
-        at = f"{info.name}_{document.doc_id}_{info.updated_at}"
-        fields, known = Fields("library_record", at), dict(document.metadata)
-        drawn = {name: getattr(document, name) or "" for name in ("title", "text", "year", "url")}
-        drawn["authors"] = "\n".join(document.authors)
-        names = [
-            name
-            for name in explorer.library.citation_fields(known)
-            if name not in {"doc_id", *drawn}  # as of a source with metadata of such a name
-        ]
-        drawn |= {name: "" if known.get(name) is None else known[name] for name in names}
+        if document := scenarios.found_document(explorer, info.name, "library_edit"):
+            facts("Editing: ", el("strong", title_of(document)))
+            _record(explorer, info, document, disabled)
 
-        def save() -> None:
-            st.session_state[f"library_edit_read_{info.name}"] = document.doc_id
-            changed = {n: typed for n, typed in fields.values.items() if typed != str(drawn[n])}
-            if "authors" in changed:  # a name may have an "and" or a comma
-                changed["authors"] = changed["authors"].split("\n")
-            if changed:
-                explorer.library.edit(info.name, document.doc_id, changed)
 
-        with st.form(f"library_record_{at}", border=False):
-            st.text_input("Title", drawn["title"], key=fields("title"))
-            st.text_area("Abstract", drawn["text"], key=fields("text"), height=180)
-            authors = drawn["authors"]
-            st.text_area("Authors, one per line", authors, key=fields("authors"), height=90)
-            year = str(drawn["year"])
-            with st.container(horizontal=True, gap="small"):
-                st.text_input("Year", year, key=fields("year"), width=160)
-                st.text_input("Link", document.url or "", key=fields("url"), width=380)
-                for name in names:
-                    value = str(drawn[name])
-                    label = _LABELS.get(name, escape_label(name.capitalize()))
-                    st.text_input(label, value, key=fields(name), width=160)
-            show_problem(at, keep=True)
-            if submit("Save", f"library_save_{info.name}", save, place=at, disabled=disabled):
-                st.rerun()
+@st.dialog("Edit record", width="large")
+def edit_record(explorer: Explorer, corpus: str, doc_id: str) -> None:
+    """The form of a record, where it is read."""
+    with error_boundary():
+        info = explorer.library.corpus(corpus)
+        _record(explorer, info, explorer.document(corpus, doc_id), disabled=False)
+
+
+def show_saved() -> None:
+    """That a record was saved, once."""
+    if st.session_state.pop(_SAVED, False):
+        st.toast("Saved.")
+
+
+def _record(explorer: Explorer, info: CorpusInfo, document: Document, disabled: bool) -> None:
+    at = f"{info.name}_{document.doc_id}_{info.updated_at}"
+    fields, known = Fields("library_record", at), dict(document.metadata)
+    drawn = {name: getattr(document, name) or "" for name in ("title", "text", "year", "url")}
+    drawn["authors"] = "\n".join(document.authors)
+    names = [
+        name
+        for name in explorer.library.citation_fields(known)
+        if name not in {"doc_id", *drawn}  # as of a source with metadata of such a name
+    ]
+    drawn |= {name: "" if known.get(name) is None else known[name] for name in names}
+    if drawn.get("doi") == "":  # an import may have it in the link only
+        drawn["doi"] = (document.url or "").partition("https://doi.org/")[2]
+
+    def save() -> None:
+        changed = {n: typed for n, typed in fields.values.items() if typed != str(drawn[n])}
+        if "authors" in changed:  # a name may have an "and" or a comma
+            changed["authors"] = changed["authors"].split("\n")
+        if changed:
+            explorer.library.edit(info.name, document.doc_id, changed)
+        st.session_state[_SAVED] = True
+
+    with st.form(f"library_record_{at}", border=False):
+        st.text_input("Title", drawn["title"], key=fields("title"))
+        st.text_area("Abstract", drawn["text"], key=fields("text"), height=180)
+        authors = drawn["authors"]
+        st.text_area("Authors, one per line", authors, key=fields("authors"), height=90)
+        year = str(drawn["year"])
+        with st.container(horizontal=True, gap="small"):
+            st.text_input("Year", year, key=fields("year"), width=160)
+            st.text_input("Link", document.url or "", key=fields("url"), width=380)
+            for name in names:
+                value = str(drawn[name])
+                label = _LABELS.get(name, escape_label(name.capitalize()))
+                st.text_input(label, value, key=fields(name), width=160)
+        show_problem(at, keep=True)
+        submit("Save", f"library_save_{info.name}", save, place=at, disabled=disabled)
+    if _SAVED in st.session_state:
+        st.rerun()
 
 
 @st.dialog("Delete this corpus?")
@@ -220,10 +244,11 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     source = f"{explorer.library.source_name(info.source)} ({info.source_format})"
     if info.source in {str(one.query) for one in info.sources}:
         source = ""
-    known = {"Years": years, "Sentences by aspect": shares, "Source": source, "Services": services}
     titles = el("ul", (el("li", cut(title, 200) or "(no title)") for title in contents.titles))
+    known = {"First titles": titles, "Years": years, "Sentences by aspect": shares}
+    known |= {"Source": source, "Services": services}
     pairs = ((el("dt.sl-dim", name), el("dd", value)) for name, value in known.items() if value)
-    st.html(el("div.lib-card", el("div.sl-dim", "First titles"), titles, el("dl", pairs)))
+    st.html(el("dl.lib-card", pairs))
 
 
 # -- imports ---------------------------------------------------------------------------------

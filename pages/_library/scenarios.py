@@ -293,12 +293,13 @@ def reader(explorer: Explorer, corpus: str) -> None:
     """A box for words of a document, and the scenarios of the one that was picked."""
     with error_boundary():
         document = found_document(explorer, corpus, "library_scenarios")
+        document = document or explorer.browse(corpus, 0, 1)[0]
         scenarios = explorer.scenarios.of_document(corpus, document.doc_id)
         st.html(scenario_list(title_of(document), scenarios))
 
 
-def found_document(explorer: Explorer, corpus: str, key: str) -> Document:
-    """The document that was picked among those found for typed words, at first the first one."""
+def found_document(explorer: Explorer, corpus: str, key: str) -> Document | None:
+    """The document that was picked among those found for the words in the box."""
     picked = f"{key}_read_{corpus}"
     words = st.text_input(
         "Find a document",
@@ -306,6 +307,8 @@ def found_document(explorer: Explorer, corpus: str, key: str) -> Document:
         live="250ms",
         placeholder="Words or ID of a document",
         width=420,
+        on_change=st.session_state.pop,
+        args=(picked, None),
     )
     found = explorer.find_documents(corpus, words, MOST_FOUND)
     if words.strip() and not found:
@@ -315,7 +318,7 @@ def found_document(explorer: Explorer, corpus: str, key: str) -> Document:
         button(label, place, st.session_state.update, {picked: one.doc_id}, type="tertiary")
     with suppress(UnknownNameError):  # nothing was picked, or it was deleted since
         return explorer.document(corpus, st.session_state.get(picked, ""))
-    return explorer.browse(corpus, 0, 1)[0]
+    return None
 
 
 def scenario_list(title: str, scenarios: Sequence[Scenario]) -> Html:

@@ -91,7 +91,7 @@ def _actions(page: MapPage, doc_ids: Sequence[str]) -> None:
             if st.button("Use as seed on Explore", "map_explore", type="primary"):
                 explore_view(view, doc_ids[0]).go()
             button("Set as map seed", "map_seed", seed)
-        words = "Restricts search to the selection. The link works with this home only."
+        words = "Restricts search to the selection. The link works in this installation only."
         if st.button("Filter Explore by these", "map_filter", help=words):
             where = str(explorer.select(view.corpus, doc_ids))
             View.elsewhere(corpus=view.corpus, where=where, page=1).go()

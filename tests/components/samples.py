@@ -250,7 +250,7 @@ def judging(**more: Any) -> dict[str, Any]:
     keys = ["a", "b", "c"]
     items = [{**item, "key": key, "doc_id": key} for key in keys]
     words = {"kicker": "Seed", "title": HOSTILE, "meta": HOSTILE, "asked": HOSTILE}
-    looks = {"role": 1, "letter": "M", "aspect": HOSTILE, "aspect_key": "method"}
+    looks = {"role": 1, "letter": "M", "aspect": HOSTILE, "aspect_key": "method", "wanted": [1]}
     on = [{**one, "on": True} for one in sentences()]
     link = {"tag": "a", "href": "javascript:alert(1)", "children": [HOSTILE]}
     return {

@@ -211,6 +211,17 @@ def test_a_file_is_shown_in_numbers_before_it_is_imported(home_page):
     assert {j.item: j.relevance for j in annotation.judgments(project)} == {one: 2, two: 0}
 
 
+def test_a_project_of_decisions_alone_is_exported(home_page):
+    project = project_with_pool(home_page)
+    item = home_page.annotation.pool(project)[0].item
+    home_page.annotation.adjudicate(project, *item, 1, "so", "me")
+    page = visit("annotate", corpus="small", project="p", part="files")
+    assert any(p.proto.label == "Download p\\.qrels" for p in page.get("download_button"))
+    page.selectbox(key="annotate_as").set_value("hand-over")
+    run(page)
+    assert "1 judgment by 1 person on 1 item" in shown(page)
+
+
 def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(home_page):
     project_with_pool(home_page)
     page = visit("annotate", corpus="small", project="p")

@@ -175,7 +175,7 @@ def test_a_ranking_learns_from_grades_and_kept_documents_until_that_is_stopped(d
     click(page, "explore_learn_do")
     assert param(page, "like").split(",") == [ranked[5], ranked[3]]
     assert param(page, "unlike") == ranked[0]
-    assert "Learned from 2 liked documents and 1 rejected document" in shown(page)
+    assert "Learned from 2 kept documents and 1 rejected document" in shown(page)
     view = View.from_params(page.query_params)
     assert view.to_query(demo).like == (ranked[5], ranked[3])
     commas = View(corpus="demo", like=("a,b", "c d"))

@@ -233,8 +233,11 @@ def test_a_corpus_gets_another_name_and_a_record_other_fields(small_copy, serve)
     assert "<strong>My papers 2024</strong>" in shown(page)
     page.text_input(key="library_edit_title_small").set_value("network")
     page = run(page)
+    assert "library_save_small" not in keys(page), "no record was chosen"
+    page = click(page, next(key for key in keys(page) if "library_edit_found_" in key))
     fields = {str(one.label): one for one in page.text_input}
     title = fields["Title"].value
+    assert f"Editing: <strong>{title}" in shown(page)
     fields["Year"].set_value("soon")
     page = click(page, "library_save_small")
     assert "&#x27;soon&#x27; is not a year" in shown(page)
@@ -245,12 +248,14 @@ def test_a_corpus_gets_another_name_and_a_record_other_fields(small_copy, serve)
     found = [small_copy.document("small", i) for i in small_copy.library.open("small").doc_ids]
     (edited,) = (one for one in found if one.title == title)
     assert (edited.year, edited.metadata["venue"]) == (1990, HOSTILE)
+    assert [one.value for one in page.toast] == ["Saved."]
     page = click(page, "library_undo_import_small")
     assert small_copy.document("small", edited.doc_id).year != 1990
 
 
 def test_the_form_of_a_record_changes_what_was_typed_alone(small_copy, serve):
     row = {"doc_id": "new", "title": "Zoo", "text": "Zebras graze.", "open": True, "grant": 7}
+    row["url"] = "https://doi.org/10.1/zoo"
     authors = ["Ministry of Health and Welfare", "Lee, Ann"]
     small_copy.library.add("small", [{**row, "authors": authors}])
     before = small_copy.document("small", "new")
@@ -259,7 +264,9 @@ def test_the_form_of_a_record_changes_what_was_typed_alone(small_copy, serve):
     page.session_state["library_inside_small"] = True
     page.session_state["library_edit_read_small"] = "new"
     page = run(page)
-    {str(one.label): one for one in page.text_input}["Year"].set_value("1990")
+    fields = {str(one.label): one for one in page.text_input}
+    assert fields["DOI"].value == "10.1/zoo"
+    fields["Year"].set_value("1990")
     small_copy.library.edit("small", "new", {"text": "Zebras sleep."})  # in another tab
     click(page, "library_save_small")
     after = small_copy.document("small", "new")

@@ -155,6 +155,23 @@ def test_adjudicated_grades_come_back_as_whose_they_were(judged, other, tmp_path
     assert grades[0] == grades[1]
 
 
+@pytest.mark.parametrize(("kind", "whose"), [("trec", {}), ("jsonl", {"per_annotator": True})])
+def test_decisions_without_grades_of_annotators_are_exported(judged, other, tmp_path, kind, whose):
+    project = judged.annotation.project("small", "p")
+    project = judged.annotation.copy(project, "decided", "lead")
+    (tmp_path / "in.qrels").write_text(f"{METHOD} 0 bread-network 2\n")
+    take = {"annotator": "lead", "adjudicated": True}
+    judged.annotation.exchange.import_("small", tmp_path / "in.qrels", "decided", **take)
+    exported = judged.annotation.exchange.export(project, kind, **whose)
+    assert exported.judgments == 1
+    name, content = packed(exported.held(), "p.zip")
+    (tmp_path / name).write_bytes(content)
+    back = empty_project(other, judged)
+    other.annotation.exchange.import_("small", tmp_path / name, "p", **take)
+    (decision,) = other.annotation.judgments(back)
+    assert (decision.origin, decision.annotator, decision.relevance) == ("adjudication", "lead", 2)
+
+
 def test_a_beir_folder_is_a_collection_with_its_documents(judged, tmp_path):
     out = write(judged, judged.annotation.project("small", "p"), tmp_path / "beir", "beir")
     collection = read_collection(out)

@@ -65,6 +65,12 @@ def test_years_names_and_links_are_read_as_people_write_them(jsonl, field, given
     assert getattr(one(jsonl({"id": "1", "text": "t", field: given})), field) == expected
 
 
+def test_a_row_without_a_title_is_noted(jsonl):
+    path = jsonl({"id": "1", "title": "A", "text": "t"}, {"id": "2", "title": "", "text": "t"})
+    (warning,) = check(open_source(path, lens=RESEARCH), MAX_CHARS).warnings
+    assert warning.startswith("1 document has no title")
+
+
 def test_a_text_in_another_script_is_said_to_need_another_model(jsonl):
     texts = ("梯田葡萄园干燥不均。", "रात की रेलगाड़ियाँ", "A naïve café.")
     path = jsonl(*({"id": str(n), "text": text} for n, text in enumerate(texts)))

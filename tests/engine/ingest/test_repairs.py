@@ -105,6 +105,7 @@ def test_the_report_names_what_was_done_and_where(write):
     report = check(open_source(as_csv(write), lens=RESEARCH, repairs=ALL), MAX_CHARS)
     assert report.warnings == (
         "1 document has no text of its own; its title stands in for it.",
+        "1 document has no title; the beginning of its text is shown as one.",
         "1 document came more than once with the same content; kept once.",
         "1 row without text was left out: row 7 (line 8).",
         "1 document had no id and was numbered: row 6 (line 7).",

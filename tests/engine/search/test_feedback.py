@@ -38,7 +38,7 @@ def test_every_system_ranks_what_is_like_a_liked_document_higher(explorer, syste
     plain = [r.doc_id for r in explorer.search(query).results]
     liked = explorer.search(replace(query, like=(plain[60],)))
     assert [r.doc_id for r in liked.results].index(plain[60]) < 60
-    assert any("Learned from 1 liked" in note for note in liked.notes)
+    assert any("Learned from 1 kept" in note for note in liked.notes)
     rejected = explorer.search(replace(query, unlike=(plain[0],), k=1000))
     assert rejected.results[-1].doc_id == plain[0]
 

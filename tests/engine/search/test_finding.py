@@ -25,6 +25,15 @@ def test_titles_that_have_all_words_come_first(loaded):
     assert len(by_id(found)) == len(found) == 12
 
 
+def test_what_is_found_by_folded_letters_is_marked_as_it_is_written(small_copy):
+    row = {"doc_id": "tram", "title": "Straßenbahnen", "text": "Trams."}
+    small_copy.library.add("small", [row])
+    (found, *_) = small_copy.find_documents("small", "STRASSEN")
+    assert (found.document.doc_id, found.where, found.title_marks) == ("tram", "title", ((0, 7),))
+    (found, *_) = small_copy.find_documents("small", "Straßenbahnen unheard")
+    assert (found.document.doc_id, found.where, found.title_marks) == ("tram", "title", ((0, 13),))
+
+
 def test_a_document_is_found_by_its_id(loaded):
     found = loaded.find_documents("small", " bees-network ")[0]
     assert (found.document.doc_id, found.where) == ("bees-network", "title")

@@ -299,6 +299,11 @@ def test_no_field_of_a_document_forges_a_field_of_its_record(tmp_path):
             assert read.url is None
 
 
+def test_each_line_of_a_note_is_a_note_of_ris():
+    ris = to_ris(kept(Document("a", "A", "A", ()), note="first\n\nsecond"))
+    assert re.findall(r"(?m)^N1  - (.*)$", ris) == ["first", "second"]
+
+
 def test_every_form_can_be_made_of_nothing_and_an_unknown_one_is_refused():
     for kind in EXPORT_FORMATS:
         assert isinstance(export_kept(kind, [], {}), str)
