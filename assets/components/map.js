@@ -83,7 +83,6 @@ class DocumentMap {
     const missing = absent
       ? `${counted(absent)} without ${layout.label} ${absent === 1 ? "is" : "are"} not on this map`
       : ""
-    const outside = `0 of ${counted(this.outside)} match the filters.`
     const unfilter = button("", "Remove filters", null, () => this.post("unfilter", {}))
     const shown = this.layers.map(({ rows, ...layer }) => ({ ...layer, count: rows.length }))
     for (const layer of shown) if (layer.name === "seed") delete layer.count
@@ -97,7 +96,7 @@ class DocumentMap {
           <div class="ring" hidden></div>
           <div class="tip text" hidden></div>
           <div class="margin text" ?hidden=${!absent}>${missing}</div>
-          ${this.outside ? html`<div class="outside" role="status">${outside} ${unfilter}</div>` : ""}
+          ${this.outside ? html`<div class="outside">${this.status} ${unfilter}</div>` : ""}
         </div>
         <div class="legend">${data ? legendOf(data.colour, shown, dark) : ""}</div>
         <div class="unseen" role="status">${this.status}</div>`,
@@ -221,7 +220,10 @@ class DocumentMap {
   select(rows, { add = false, show = false } = {}) {
     const own = rows.filter((row) => this.passes(row))
     this.outside = own.length ? 0 : rows.length
-    if (this.outside) return this.panel()
+    if (this.outside) {
+      this.status = `Of ${counted(this.outside)}, 0 match the filters.`
+      return this.panel()
+    }
     const all = add ? [...new Set([...this.selected, ...own])] : own
     const [first] = all
     const what = all.length > 1 ? counted(all.length) : `“${this.titles()[first] ?? "document"}”`

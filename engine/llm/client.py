@@ -453,7 +453,8 @@ class Client:
                 f"{without:,} answers came without log probabilities; they count as 0 or 1."
             )
         if self._unread:
-            example = " ".join(self._unread.split())
+            shown = "".join(c if c.isprintable() else " " for c in self._unread)
+            example = " ".join(shown.split())
             notes.append(f"Example of an invalid response: “{example}”")
         if self._counts["cut"]:
             notes.append("The answer was cut off: it reached the most that is asked for.")
