@@ -25,21 +25,21 @@ with open_page("compare_page.css") as (explorer, names):
     if view.present and comparison is not None:
         with error_boundary():
             sections.presented(page, compare_page.in_order(run, comparison))
-        st.stop()
-    dim("See how instructions and systems change the ranking for one seed, or a whole collection.")
-    left, right = st.columns([4, 8], gap="medium")
-    with left, st.container(key="compare_left"), error_boundary():
-        compare_page.left_column(page, comparison, by_model)
-        compare_page.model_controls(run)
-    with right, error_boundary():
-        shown = comparison and compare_page.in_order(run, comparison)
-        sections.heading(page, shown)
-        if view.show == "collection":
-            whole_collection(page)
-        elif problem is not None:
-            show_error(problem)
-        elif comparison is not None and shown is not None:
-            with st.container(key="compare_run", gap="small"), error_boundary():
-                compare_page.run_area(run)
-            changes = compare_page.changes(comparison, shown, run)
-            sections.all_sections(page, shown, changes)
+    else:  # without st.stop: Streamlit would keep the values of widgets that are not shown
+        dim("See how instructions and systems change rankings for one seed, or a collection.")
+        left, right = st.columns([4, 8], gap="medium")
+        with left, st.container(key="compare_left"), error_boundary():
+            compare_page.left_column(page, comparison, by_model)
+            compare_page.model_controls(run)
+        with right, error_boundary():
+            shown = comparison and compare_page.in_order(run, comparison)
+            sections.heading(page, shown)
+            if view.show == "collection":
+                whole_collection(page)
+            elif problem is not None:
+                show_error(problem)
+            elif comparison is not None and shown is not None:
+                with st.container(key="compare_run", gap="small"), error_boundary():
+                    compare_page.run_area(run)
+                changes = compare_page.changes(comparison, shown, run)
+                sections.all_sections(page, shown, changes)

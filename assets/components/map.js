@@ -1,5 +1,5 @@
 // The map: all documents as points, which move from one layout to another.
-import { component, counted, html, render, withMarks } from "./base.js"
+import { button, component, counted, html, render, withMarks } from "./base.js"
 import { Camera, cameraKey, listenToPointers, ofLink } from "./map_camera.js"
 import { colourBytes, colourOf, css, layerColour, NONE, rgb } from "./map_colours.js"
 import { Painter } from "./map_gl.js"
@@ -46,6 +46,7 @@ class DocumentMap {
   status = ""
   hovered = null
   within = null // rows that filters let through; null without filters
+  outside = 0 // documents that were chosen last, when filters let none of them through
   layout = null
   moving = null
 
@@ -82,6 +83,7 @@ class DocumentMap {
     const missing = absent
       ? `${counted(absent)} without ${layout.label} ${absent === 1 ? "is" : "are"} not on this map`
       : ""
+    const unfilter = button("", "Remove filters", null, () => this.post("unfilter", {}))
     const shown = this.layers.map(({ rows, ...layer }) => ({ ...layer, count: rows.length }))
     for (const layer of shown) if (layer.name === "seed") delete layer.count
     render(
@@ -94,6 +96,7 @@ class DocumentMap {
           <div class="ring" hidden></div>
           <div class="tip text" hidden></div>
           <div class="margin text" ?hidden=${!absent}>${missing}</div>
+          ${this.outside ? html`<div class="outside">${this.status} ${unfilter}</div>` : ""}
         </div>
         <div class="legend">${data ? legendOf(data.colour, shown, dark) : ""}</div>
         <div class="unseen" role="status">${this.status}</div>`,
@@ -191,6 +194,7 @@ class DocumentMap {
 
   setWithin(rows) {
     this.within = rows && new Set(rows)
+    this.outside = 0
     this.painter.setGroup("within", rows ?? [])
     this.redraw()
   }
@@ -215,6 +219,11 @@ class DocumentMap {
   // Args: add: to what is selected already; show: move the map to where they lie.
   select(rows, { add = false, show = false } = {}) {
     const own = rows.filter((row) => this.passes(row))
+    this.outside = own.length ? 0 : rows.length
+    if (this.outside) {
+      this.status = `Of ${counted(this.outside)}, 0 match the filters.`
+      return this.panel()
+    }
     const all = add ? [...new Set([...this.selected, ...own])] : own
     const [first] = all
     const what = all.length > 1 ? counted(all.length) : `“${this.titles()[first] ?? "document"}”`
@@ -258,7 +267,7 @@ class DocumentMap {
     const points = path.map((pixel) => pixel.map((part) => part.toFixed(1)).join(",")).join(" ")
     this.stage.querySelector("polygon").setAttribute("points", done ? "" : points)
     if (!done || !this.places) return
-    const rows = this.places.inside(path.map(this.camera.toPlace)).filter((row) => this.passes(row))
+    const rows = this.places.inside(path.map(this.camera.toPlace))
     if (rows.length) return this.select(rows, { add: event.shiftKey })
     this.status = "Nothing selected"
     this.panel()

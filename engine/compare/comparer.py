@@ -455,18 +455,22 @@ def find_verdict(seen: Profile) -> Verdict:
 
 
 def find_ratings(rankings: Sequence[VariantRanking], aspect: str) -> tuple[str, dict[str, float]]:
-    """By what variants are ordered: terms, judgments, or an estimate; and its value by variant."""
-    values: list[float | None]
-    if any(ranking.terms for ranking in rankings):
-        values = [mean([use.share for use in r.terms]) if r.terms else None for r in rankings]
-        by = "share of its terms obeyed by the first 20"
-    elif any(CSFCUBE_NDCG in ranking.measures for ranking in rankings):
-        values, by = [r.measures.get(CSFCUBE_NDCG) for r in rankings], CSFCUBE_NDCG
-    else:
-        values = [dict(r.likeness).get(aspect) for r in rankings]
-        by = f"similarity gained in {aspect}, in standard deviations, an estimate"
-    pairs = zip(rankings, values, strict=True)
-    return by, {r.variant.name: value for r, value in pairs if value is not None}
+    """By what variants are ordered, and its value by variant: the first of judgments, terms and an
+    estimate that all variants have; nothing without one."""
+    estimate = f"similarity gained in {aspect}, in standard deviations, an estimate"
+    measures: dict[str, list[float | None]] = {
+        CSFCUBE_NDCG: [r.measures.get(CSFCUBE_NDCG) for r in rankings],
+        "terms obeyed by the top 20, of what the corpus has": [
+            mean([use.share for use in r.terms]) if r.terms else None for r in rankings
+        ],
+        estimate: [dict(r.likeness).get(aspect) for r in rankings],
+    }
+    for by, values in measures.items():
+        pairs = zip(rankings, values, strict=True)
+        found = {r.variant.name: value for r, value in pairs if value is not None}
+        if len(found) == len(rankings):
+            return by, found
+    return "", {}
 
 
 def find_best(by: str, ratings: Mapping[str, float]) -> str:

@@ -294,12 +294,18 @@ class CollectionStore(ForPerson):
         corpus = self._library.open(self._place(key).info.corpus)
         ranked = {doc_id for r in fitted.rankings for doc_id in r.doc_ids}
         strange = sum(doc_id not in corpus.row_of for doc_id in ranked)
-        notes = [f"{strange:,} of its documents are not in the corpus."] if strange else []
+        lines = counted(sum(len(r.doc_ids) for r in run.rankings), "line")
+        read = f"{lines}, {counted(len(run.rankings), 'query', 'queries')}"
+        if unknown := len(run.rankings) - len(fitted.rankings):
+            read += f" ({unknown:,} unknown to the collection)"
+        notes = [f"{read}.", *fitted.notes]
+        if strange:
+            notes.append(f"{counted(strange, 'document is', 'documents are')} not in the corpus.")
         uploaded = UploadedRun(
             id=_new_id(),
             name=self._free_name(key, run.tag[:LONGEST_NAME]),
             queries=len(fitted.rankings),
-            notes=(*fitted.notes, *notes),
+            notes=tuple(notes),
             time=datetime.now(UTC).isoformat(timespec="seconds"),
             collection=key,
             sha256=digest,

@@ -142,6 +142,7 @@ class Client:
         self._served: Counter[str] = Counter()  # replies, by the model said to have answered
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures_in_a_row = 0
+        self._unread = ""  # the first answer that could not be read
         self._problem: EndpointError | None = None  # what stopped the run, else the last failure
         self.stopped: Stopped = ""  # why no more questions go out; "" while they do
 
@@ -333,6 +334,7 @@ class Client:
         self._served[reply.model] += 1
         if answer is None:
             self._counts["unread"] += 1
+            self._unread = self._unread or _brief(reply)
             return None
         self._count("answered", prompt, reply)
         place = self._key(prompt), self._endpoint.address, self._endpoint.model
@@ -346,8 +348,7 @@ class Client:
         value = prompt.read(first, False)
         if value is not None:
             return value, first
-        said = without_reasoning(first.text)[:200] or "(nothing)"
-        turns = (Message("assistant", said), Message("user", prompt.nudge))
+        turns = (Message("assistant", _brief(first)), Message("user", prompt.nudge))
         again = replace(prompt, messages=(*prompt.messages, *turns), shorter=None)
         second = await self._complete(again)
         for reply in (second, first):
@@ -451,6 +452,10 @@ class Client:
             notes.append(
                 f"{without:,} answers came without log probabilities; they count as 0 or 1."
             )
+        if self._unread:
+            shown = "".join(c if c.isprintable() else " " for c in self._unread)
+            example = " ".join(shown.split())
+            notes.append(f"Example of an invalid response: “{example}”")
         if self._counts["cut"]:
             notes.append("The answer was cut off: it reached the most that is asked for.")
         if lost := self._cache.lost:
@@ -464,6 +469,11 @@ class Client:
         self._counts[what] += 1
         if self._can.mode(prompt) == "logprobs" and not reply.options:
             self._counts["without logprobs"] += 1
+
+
+def _brief(reply: Reply) -> str:
+    """The beginning of an answer."""
+    return without_reasoning(reply.text)[:200] or "(nothing)"
 
 
 # -- for callers that are not asynchronous: pages and the command line --------------------

@@ -99,9 +99,9 @@ class Comparison:
     seconds: float
     by_model: tuple[str, ...] = ()  # variants in a model's order
     grades: Mapping[str, int] = field(default_factory=dict)  # judged documents of any top 20
-    best: str = ""  # which variant does best, and by what; "" for one only
-    by: str = ""  # what orders the variants: a judged measure, or an estimate without judgments
-    ratings: Mapping[str, float] = field(default_factory=dict)  # variant -> its value of that
+    best: str = ""  # which variant does best, and by what; "" for one only, and without ratings
+    by: str = ""  # what orders the variants: a measure that all of them have, if any
+    ratings: Mapping[str, float] = field(default_factory=dict)  # every variant -> its value of that
 
     def ranks_of(self, doc_id: str) -> tuple[int | None, ...]:
         """The document's rank under each variant, None where the ranking does not reach it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -57,17 +57,18 @@ def model(explorer: Explorer, project: Project, who: str) -> None:
         return
     with st.container(key=_KEY):
         left, right = st.columns(2, gap="large")
-    comparison = None
+    comparison, is_graded = None, False
     with left, error_boundary():
-        _grading(explorer, project)
+        is_graded = _grading(explorer, project)
     with right, error_boundary():
-        comparison = check(explorer, project, who)
+        comparison = check(explorer, project, who, is_graded=is_graded)
     if comparison is not None and comparison.items:
         with error_boundary():
             differences(explorer, project, comparison)
 
 
-def _grading(explorer: Explorer, project: Project) -> None:
+def _grading(explorer: Explorer, project: Project) -> bool:
+    """The form that starts a run; returns whether nothing is left to grade."""
     st.header("Model grading", anchor=False)
     counts = "Model grades are not used in qrels unless enabled under Project."
     if project.model_grades:
@@ -91,10 +92,12 @@ def _grading(explorer: Explorer, project: Project) -> None:
         words = estimate_line(request, estimate, connected=connected)
         blocked = busy or not estimate.items or not connected
         start = partial(panel.start, request)
-        panel.button(label, start, words, disabled=blocked, widgets=_CHOSEN)
+        look: Any = {"type": "primary" if estimate.items else "secondary"}
+        panel.button(label, start, words, disabled=blocked, widgets=_CHOSEN, **look)
     show_problem(_KEY)
     panel.card()
     folded_panel(explorer, _KEY)
+    return not estimate.items
 
 
 def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequest:
@@ -168,8 +171,9 @@ def end_sample() -> None:
     AnnotateView.change(lambda now: replace(now, sample=""))
 
 
-def check(explorer: Explorer, project: Project, who: str) -> ModelCheck | None:
-    """The comparison with a model, and a button that draws a sample; None before there is one."""
+def check(explorer: Explorer, project: Project, who: str, *, is_graded: bool) -> ModelCheck | None:
+    """The comparison with a model, and a button that draws a sample, which comes next once all is
+    graded; None before there is one."""
     st.header("People vs. model", anchor=False, help=WORDS)
     grading = explorer.annotation.grading
     models, busy = grading.models(project), grading.jobs.running(project.key) is not None
@@ -185,7 +189,7 @@ def check(explorer: Explorer, project: Project, who: str) -> ModelCheck | None:
     people = f"{found.items:,} of them" if found.items else "none of them"
     graded = f"{found.annotator} graded {counted(found.graded, 'item')}; people graded {people}."
     facts(" ".join([graded, *found.notes]))
-    _draw(explorer, project, who)
+    _draw(explorer, project, who, "primary" if is_graded else "secondary")
     if found.items:
         aspects_table(found, "annotate_check_table", "Agreement of people and the model")
         pair = ("people", found.annotator)
@@ -193,7 +197,9 @@ def check(explorer: Explorer, project: Project, who: str) -> ModelCheck | None:
     return found
 
 
-def _draw(explorer: Explorer, project: Project, who: str) -> None:
+def _draw(
+    explorer: Explorer, project: Project, who: str, kind: Literal["primary", "secondary"]
+) -> None:
     """A button that leads through items drawn at random, without the model's grades."""
     grading = explorer.annotation.grading
     left = len(grading.sample(project, 10**6, annotator=who))
@@ -213,7 +219,8 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
 
     words = "A random sample of items graded by the model only, whose grades stay hidden."
     with right:
-        button(f"Check a sample of {count:,}", "annotate_sample_begin", begin, help=words)
+        label = f"Check a sample of {count:,}"
+        button(label, "annotate_sample_begin", begin, help=words, type=kind)
 
 
 def differences(explorer: Explorer, project: Project, comparison: ModelCheck) -> None:

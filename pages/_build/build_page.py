@@ -518,7 +518,7 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
             )
     _ways_on(explorer, spec, project)
     with st.container(key="build_pair_result"):
-        left, right = st.columns([7, 5], gap="large")
+        left, right = st.columns([8, 4], gap="large")
         with left:
             st.header("Queries", anchor=False)
             _queries(made, explorer.annotation.queries(project))
@@ -574,7 +574,7 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
     columns = {
         "Query": TEXT(width=300),
         "From cluster": NUMBER(format="localized", width=90),
-        "Confirmed": NUMBER(format="localized", width=85, help="Fully fit the query."),
+        "Confirmed": NUMBER(format="localized", width=85, help="Those that fully fit the query."),
         "Added by pooling": NUMBER(format="localized", width=115, help=words),
     }
     look: Any = {"height": table_height(len(rows), 16), "column_config": columns}

@@ -97,7 +97,8 @@ def table_view(
         if kinds[kind][1](item) and all(word in words(item).casefold() for word in wanted)
     }
     with st.container(key=f"build_pair_{name}"):
-        left, right = st.columns([7, 5], gap="medium")
+        is_open = st.session_state.get(f"build_{name}_open") in shown
+        left, right = st.columns([7, 5] if is_open else [9, 3], gap="medium")
         with left:
             table = [*map(row, shown.values())]
             listed = Listed("", ())
@@ -254,10 +255,10 @@ _LABEL_KINDS: Kinds[Label] = {
     "open": ("Not labelled", lambda label: not label.author),
 }
 _LABEL_COLUMNS = {
-    "Document": TEXT(width=195),
-    "Label": TEXT(width=175),
-    "Expression": TEXT(width=80, help="Implied, stated in words, or reported of others."),
-    "Quote": TEXT(width=120),
+    "Document": TEXT(width=240),
+    "Label": TEXT(width=215),
+    "Expression": TEXT(width=85, help="Implied, stated in words, or reported of others."),
+    "Quote": TEXT(width=245),
     "By": TEXT(width=85),
     "Outdated": TEXT(width=75, help="Document or attribute changed."),
 }
@@ -276,7 +277,7 @@ def labels_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
         return {
             "Document": names[label.doc_id],
             "Label": label.text or None,
-            "Expression": label.expression if label.text else None,
+            "Expression": EXPRESSIONS.get(label.expression) if label.text else None,
             "Quote": label.quote or None,
             "By": label.author or "not labelled yet",
             **({"Outdated": "yes" if label.outdated else ""} if some_outdated else {}),
@@ -366,7 +367,7 @@ def _open_label(explorer: Explorer, build: OpenBuild, label: Label, title: str) 
             st.session_state[how] = label.expression
             words = "Stated and reported documents are distractors."
             change: Any = {"on_change": attempt_at, "args": ("label", express), "help": words}
-            select("Expression", EXPRESSIONS, how, **change)
+            select("Expression", EXPRESSIONS, how, width=130, **change)
         button("Not present", "build_label_none", keep, "", place="label", disabled=absent)
     with line():
         who = f"Labelled by {label.author}" if label.author else "Not labelled yet"

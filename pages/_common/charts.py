@@ -105,12 +105,13 @@ def wrapped(text: str, width: int = LONGEST_LABEL, lines: int = 3) -> str:
 def number(value: float | None, *, signed: bool = False) -> str:
     """A figure with the three digits that it has everywhere; a dash where it is undefined.
 
-    >>> number(-0.01049, signed=True), number(0.5), number(None)
-    ('−0.010', '0.500', '–')
+    >>> number(-0.01049, signed=True), number(-0.0001, signed=True), number(None)
+    ('−0.010', '0.000', '–')
     """
     if value is None or value != value:
         return "–"
-    return (f"{value:+.3f}" if signed else f"{value:.3f}").replace("-", "−")
+    value = round(value, 3) + 0.0  # −0.0 becomes 0.0
+    return (f"{value:+.3f}" if signed and value else f"{value:.3f}").replace("-", "−")
 
 
 # -- files ---------------------------------------------------------------------------------

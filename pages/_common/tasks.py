@@ -273,7 +273,6 @@ def what_was_asked(report: ModelReport) -> None:
 
 
 UNRELIABLE = 0.2  # share of questions without a usable answer that makes a ranking unreliable
-_CUT = "Shortened to fit the context window"
 _STOPPED = {
     "cancelled": "cancelled; showing the partial ranking",
     "budget": "budget reached; showing the partial ranking",
@@ -424,8 +423,10 @@ def report_line(report: ModelReport) -> str:
             "Position bias: how often the first of two equal documents wins. 50 % means none. "
             "Corrected in the ranking.",
         ),
-        (_some(report.cut, "document truncated", "documents truncated"), _CUT),
-        (_some(report.shortened, "question shortened", "questions shortened"), _CUT),
+        *(
+            (number and f"{counted(number, what)} shortened to fit the model’s context", "")
+            for number, what in ((report.cut, "document"), (report.shortened, "question"))
+        ),
     ]
     return html(el("span", text, title=title) for text, title in parts if text)
 

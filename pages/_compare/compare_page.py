@@ -233,7 +233,9 @@ def variant_rows(page: state.ComparePage, read: Sequence[str], models: Sequence[
     systems = list(dict.fromkeys([*explorer.systems_of(page.corpus), *own]))
 
     def change(event: Mapping[str, Any]) -> None:
-        changed = edited(event["rows"], len(variants))
+        known = explorer.comparing.presets(page.corpus, page.view.aspect)
+        built_in = {v.name: v.instruction for v in known}
+        changed = named_by_words(edited(event["rows"], len(variants)), variants, built_in)
         state.CompareView.change(lambda now: now.with_variants(changed))
 
     _VARIANTS(
@@ -269,6 +271,22 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
     for v in variants:
         named.append(replace(v, name=state.free_name(v.name, [n.name for n in named])))
     return tuple(named)
+
+
+def named_by_words(
+    variants: Sequence[Variant], before: Sequence[Variant], built_in: Mapping[str, str]
+) -> list[Variant]:
+    """Variants without the name of a built-in instruction that a person replaced.
+
+    Args:
+        built_in: name -> instruction.
+    """
+    named, known = list(variants), set(built_in.values())
+    for place, (now, was) in enumerate(zip(variants, before, strict=False)):
+        is_replaced = was.instruction in known and now.instruction not in known
+        if is_replaced and now.name == was.name and now.name.startswith(tuple(built_in)):
+            named[place] = replace(now, name=state.free_name("mine", [v.name for v in named]))
+    return named
 
 
 # -- the model -----------------------------------------------------------------------------

@@ -138,9 +138,9 @@ def all_sections(page: ComparePage, comparison: Comparison, changes: Mapping[str
 
 
 def _order(comparison: Comparison) -> list[str]:
-    """The names of the variants, the best first; those without a value as they are, at the end."""
+    """The names of the variants, the best first; as given without ratings."""
     names = [v.variant.name for v in comparison.variants]
-    return sorted(names, key=lambda name: -comparison.ratings.get(name, float("-inf")))
+    return sorted(names, key=lambda name: -comparison.ratings.get(name, 0.0))
 
 
 def grid_frame(comparison: Comparison) -> tuple[pd.DataFrame, list[list[str]]]:
@@ -180,6 +180,7 @@ def _grid(page: ComparePage, comparison: Comparison) -> None:
     titled("Instructions and systems", f"{by} Select a cell to see its ranking.")
     frame, names = grid_frame(comparison)
     heads = list(frame.columns[1:])
+    width: Any = "large" if len(heads) < 3 else "medium"
     open_ = _opened(page, comparison)
     opened = [[i, heads[own.index(open_)]] for i, own in enumerate(names) if open_ in own]
 
@@ -190,7 +191,7 @@ def _grid(page: ComparePage, comparison: Comparison) -> None:
     _clickable(
         *("grid", frame, "Instructions and systems", chosen),
         height="content",
-        column_config={"Instruction": st.column_config.TextColumn(pinned=True, width="large")},
+        column_config={"Instruction": st.column_config.TextColumn(pinned=True, width=width)},
         selection_default={"selection": {"rows": [], "columns": [], "cells": opened}},
     )
     _list(page, comparison)

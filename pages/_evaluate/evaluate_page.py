@@ -113,7 +113,8 @@ def controls(page: state.EvaluatePage) -> None:
     if estimate is not None:
         words = "All answers are cached: no requests."
         if estimate.calls:
-            words = f"Cost: {estimate_line(estimate)}; cached answers are free."
+            most = "at most " if estimate.exact else ""
+            words = f"Cost: {most}{estimate_line(estimate)}; cached answers are free."
         with st.container(key="evaluate_model", gap="xsmall"):
             st.html(el("div.md-line", el("span", words)))
             model_settings.folded_panel(page.explorer, "evaluate")

@@ -414,7 +414,7 @@ def _gap_line(record: GapRecord) -> str:
             ", ".join(map(state.run_label, request.systems)),
             "pools " + ", ".join(map(str, request.sizes)),
             state.seeds_of(request.sample),
-            f"gap {low:+.3f} to {high:+.3f}".replace("-", "−"),
+            f"gap {tables.between(low, high, ' to ')}",
         ]
     )
 
@@ -506,7 +506,7 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
 
 def _line(name: str, words: str, key: str, remove: Callable[[Any], None], what: Any) -> None:
     with line():
-        facts(el("strong", name), f" {words}")
+        facts(el("strong", name), f": {words}")
         button("Remove", key, remove, what)
 
 

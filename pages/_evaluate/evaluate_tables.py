@@ -255,14 +255,21 @@ _BOUNDS = ("Lower", "Upper", "Gap from", "Gap to")
 def gap_verdict(gap: Gap) -> str:
     """The largest pool in words."""
     point, best = gap.points[-1], gap.best
-    low, high = (signed_number(value) for value in gap.gap(point))
+    low, high = gap.gap(point)
+    lies = between(low, high, " and ")
+    lies = f"lies between {lies}" if " and " in lies else f"is {lies}"
     held = "" if point.found is None else f" ({point.found:.0%} of the relevant documents)"
     return (
         f"With pools of {point.size:,}{held}, {gap.verifier} by {gap.report.model} reaches "
         f"{gap.measure} {point.lower:.3f}, and {point.upper:.3f} with the missing relevant "
-        f"documents; the best retriever, {best}, reaches {gap.retrievers[best]:.3f}. The gap lies "
-        f"between {low} and {high} (n = {gap.queries:,})."
+        f"documents; the best retriever, {best}, reaches {gap.retrievers[best]:.3f}. The gap "
+        f"{lies} (n = {gap.queries:,})."
     )
+
+
+def between(low: float, high: float, words: str) -> str:
+    """Both bounds of a gap with ``words`` between them; one where they look the same."""
+    return words.join(dict.fromkeys(map(signed_number, (low, high))))
 
 
 def point_rows(gap: Gap, *, plain: bool = False) -> pd.DataFrame:

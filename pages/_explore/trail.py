@@ -34,7 +34,7 @@ def trail_bar(page: ExplorePage, stored: Sequence[Query], help_button: Callable[
     with left, st.container(key="explore_trail"):
         _breadcrumb(page, stored)
     with right, line("explore_tools", horizontal_alignment="right"):
-        CompareView.found_in(pages()).page_link("Compare instructions")
+        CompareView.found_in(pages()).page_link("Compare rankings")
         _on_map(page.view).page_link("Show on the map")
         with st.popover("Share", width="content"):
             st.caption("Link to this search")

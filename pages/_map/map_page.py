@@ -149,7 +149,10 @@ def show_map(page: MapPage, doc_ids: tuple[str, ...]) -> None:
         picked = rows_from_bits(str(event["rows"]), size)
         select(page.explorer, [drawn.doc_ids[row] for row in picked])
 
-    received, receives = inbox("map_points", {"select": pick})
+    def unfilter(_: Mapping[str, Any]) -> None:
+        MapView.change(lambda now: replace(now, where=""))
+
+    received, receives = inbox("map_points", {"select": pick, "unfilter": unfilter})
     selected = [row for row, one in enumerate(drawn.doc_ids) if one in wanted]
     data = {
         **{"layout": places, "titles": titles, "corpus": drawn.corpus, "size": size},

@@ -139,3 +139,9 @@ def test_documents_of_the_map_are_found_clicked_and_chosen_by_their_cluster(moun
     expect(root.get_by_role("button", name="Clear selection")).to_be_disabled()
     rows = [base64.b64decode(event["rows"])[0] for event in map_.calls()[-1][1]]
     assert rows == [0b100, 0b011, 0b001, 0]
+    map_.page.keyboard.press("0")
+    map_.draw({**data, "within": "AQ=="})  # the first document
+    root.get_by_role("button", name=f"{SHOWN}: select its 1 document").click()
+    expect(root.get_by_role("status")).to_have_text("Of 1 document, 0 match the filters.")
+    root.get_by_role("button", name="Remove filters").click()
+    assert map_.calls()[-1][1][-1]["name"] == "unfilter"

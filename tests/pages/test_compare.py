@@ -22,7 +22,7 @@ from engine.types.comparisons import (
 )
 from pages._common.charts import frame_csv
 from pages._compare.collection import matrix_frame, sensitivity_frame
-from pages._compare.compare_page import edited
+from pages._compare.compare_page import edited, named_by_words
 from pages._compare.compare_state import (
     LONGEST_LINK,
     MOST_VARIANTS,
@@ -258,6 +258,15 @@ def test_a_variant_that_was_duplicated_gets_a_name_of_its_own():
     rows = [BASE, BASE, {**BASE, "name": "mine"}]
     assert [v.name for v in edited(rows, before=2)] == ["base", "base-2", "mine"]
     assert free_name("base", ["base", "base-2"]) == "base-3"
+
+
+def test_a_built_in_name_goes_with_its_instruction():
+    base, mine = Variant("base-dense", "Same methods.", "dense"), Variant("mine", "x")
+    built_in = {"base": "Same methods."}
+    changed = [replace(base, instruction="own words"), mine]
+    assert [v.name for v in named_by_words(changed, (base, mine), built_in)] == ["mine-2", "mine"]
+    kept = [replace(base, steer=0.7), replace(mine, instruction="y")]
+    assert named_by_words(kept, (base, mine), built_in) == kept
 
 
 @pytest.mark.parametrize("rows", [None, [], [BASE] * 13, [{"name": "x"}], [{**BASE, "steer": "1"}]])

@@ -11,7 +11,7 @@ from engine.types.reranking import Gap, GapPoint
 from pages._common.tasks import TaskPanel
 from pages._evaluate.evaluate_charts import gap_chart, gap_frame
 from pages._evaluate.evaluate_state import EvaluateView, run_label
-from pages._evaluate.evaluate_tables import gap_verdict, point_rows
+from pages._evaluate.evaluate_tables import between, gap_verdict, point_rows
 from tests.fakes.model_answers import read_knowledge
 from tests.fakes.model_server import serving
 from tests.fakes.small_corpus import write_collection
@@ -307,6 +307,7 @@ def test_the_chart_names_every_retriever_the_best_first(dark):
 
 def test_a_gap_in_words_and_as_a_file():
     assert "The gap lies between +0.140 and +0.350 (n = 12)." in gap_verdict(FOUND)
+    assert between(0.14, 0.1401, " and ") == "+0.140"
     plain = point_rows(FOUND, plain=True)
     assert plain["Upper 95 % high"][0] == 0.87
     assert plain["Gap to"][0] == pytest.approx(0.35)

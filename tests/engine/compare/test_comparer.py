@@ -9,14 +9,15 @@ from dataclasses import replace
 import ir_measures
 import pytest
 
-from engine.compare.comparer import Comparer, Judgments, Profile, find_verdict
+from engine.compare.comparer import Comparer, Judgments, Profile, find_ratings, find_verdict
 from engine.compare.sensitivity_table import sensitivity
 from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import RESEARCH, SHIPPED
 from engine.types.comparisons import ComparisonRequest, Variant, VariantRanking
 from engine.types.corpora import ImportRequest
+from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.scenarios import ScenarioRequest
-from engine.types.searches import Query, Ranking
+from engine.types.searches import Query, Ranking, Term, TermUse
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
@@ -367,3 +368,25 @@ def test_without_judgments_replacing_nearly_all_documents_is_told():
     found = verdict([*REST[10:], *BLIND[:20], *ONLY], {}, {"Background": 0.0, "Method": 0.9})
     assert found.kind == "follows"
     assert "0% of the top 20 stayed" in found.text
+
+
+def test_a_winner_is_named_only_by_a_measure_that_every_variant_has():
+    term = TermUse(Term("bees"), 5, 5, 5, 20)
+
+    def ranking(name, ndcg, terms, likeness):
+        measures = {} if ndcg is None else {CSFCUBE_NDCG: ndcg}
+        like = (("Method", likeness),) if likeness else ()
+        empty = Ranking("q", (), ())
+        return VariantRanking(Variant(name, ""), empty, (), (), (), (), measures, like, 0.0, terms)
+
+    plain, worded = ("plain", 0.8, (), 0.4), ("worded", 0.3, (term,), 0.2)
+
+    def by(*given):
+        words, values = find_ratings([ranking(*one) for one in given], "Method")
+        return words.split()[0] if words else "", values
+
+    assert by(plain, worded) == ("nDCG@20", {"plain": 0.8, "worded": 0.3})
+    plain, worded = (("plain", None, *plain[2:]), ("worded", None, *worded[2:]))
+    assert by(plain, worded) == ("similarity", {"plain": 0.4, "worded": 0.2})
+    assert by(worded, ("other", *worded[1:])) == ("terms", {"worded": 1.0, "other": 1.0})
+    assert by(("plain", None, (), None), worded) == ("", {})

@@ -133,6 +133,18 @@ def test_a_run_stands_beside_our_systems_under_its_tag(lab):
     collections.remove_run(again.id)
 
 
+def test_what_was_read_of_a_run_and_what_is_unknown_is_reported(lab):
+    collections = lab.collections
+    topic = collections.read("lab").topics[0].query_id
+    known = lab.library.open("lab").doc_ids[5]
+    rows = [(topic, known), (topic, "nowhere"), ("strange", known)]
+    text = "".join(f"{q} Q0 {d} {i} {9 - i} mine\n" for i, (q, d) in enumerate(rows, start=1))
+    run = collections.add_run("lab", "mine.run", text.encode())
+    collections.remove_run(run.id)
+    assert run.notes[0] == "3 lines, 2 queries (1 unknown to the collection)."
+    assert run.notes[-1] == "1 document is not in the corpus."
+
+
 @pytest.mark.parametrize(
     ("tag", "names"),
     [

@@ -109,6 +109,7 @@ def test_what_does_not_keep_to_the_schema_is_asked_for_once_more_then_nobodys(
     found = asked(server, store, 3)
     assert found.value == [None] * 3
     assert (found.usage.unread, found.usage.answered) == (3, 0)
+    assert any("Example of an invalid response: “" in note for note in found.usage.notes)
     assert server.seen.questions == 6, "each twice"
     assert len(store.heads(server.url, MODEL)) == 0
 
