@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.annotate.projects import is_unread
 from engine.text import counted, noted
 from engine.types.annotating import (
     ADJUDICATED,
@@ -201,12 +202,9 @@ def own_grades(
 
 
 def graded_by_model(judgments: Iterable[Judgment], annotator: str) -> dict[Item, Judgment]:
-    """What one model graded, by item."""
-    return {
-        j.item: j
-        for j in judgments
-        if j.annotator == annotator and j.origin == "model" and j.relevance is not None
-    }
+    """What one model read and graded, by item."""
+    own = (j for j in judgments if j.annotator == annotator and j.origin == "model")
+    return {j.item: j for j in own if j.relevance is not None and not is_unread(j)}
 
 
 Table = NDArray[np.int64]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -21,6 +22,7 @@ from engine.annotate.projects import (
     BY_MODEL,
     ProjectStore,
     checked,
+    is_unread,
     model_annotator,
     own_name,
 )
@@ -59,7 +61,7 @@ CLUSTER = "cluster"
 
 
 def is_built(item: PoolItem) -> bool:
-    """Whether a build made the query of this item from its document."""
+    """Whether the document is, or was, in the cluster that a build made the query from."""
     return any(source.name == CLUSTER for source in item.sources)
 
 
@@ -81,7 +83,7 @@ def known_positives(
     judgments = [
         j
         for j in judgments
-        if (j.origin != "model" or (j.item in built and j.relevance == highest))
+        if (j.origin != "model" or j.item in built)
         and (j.origin != "import" or own_name(j.annotator) not in names)
     ]
     lowest = min(project.scale.values)
@@ -90,7 +92,8 @@ def known_positives(
     for decision in decide(judgments, model_grades=True, scale=project.scale).decisions:
         query, grade = queries.get(decision.query_id), decision.relevance
         is_seed = query is not None and query.seed == decision.doc_id
-        if grade is not None and grade > lowest and decision.doc_id in known and not is_seed:
+        enough = highest if decision.basis == "model" else lowest + 1
+        if grade is not None and grade >= enough and decision.doc_id in known and not is_seed:
             found.append((tiers[decision.basis], -grade, decision))
     anchors: dict[str, list[Anchor]] = {}
     for _, grade, decision in sorted(found, key=lambda row: row[:2]):  # else by arrival
@@ -213,6 +216,7 @@ class GradePool(ModelTask[GradeCounts]):
         """Find the candidates for a model, "" while it is unknown, and their anchors."""
         request, projects = self.request, self._facade._projects
         project, self._annotator = request.project, model_annotator(model) if model else ""
+        lowest = min(project.scale.values)
         corpus = self._facade._library.open(project.corpus)
         judgments = projects.judgments(project)
         queries = self._queries = projects.queries(project)
@@ -222,16 +226,17 @@ class GradePool(ModelTask[GradeCounts]):
             if query_id not in queries:
                 raise UnknownNameError(f"The query '{query_id}' is not in this project.")
         self._before = before = graded_by_model(judgments, self._annotator)
+        not_asked = {j.item for j in judgments if is_unread(j) and j.relevance == lowest}
         own = [j for j in judgments if j.origin not in ("model", "audit")]
         by_people = {j.item for j in own if j.relevance is not None}
         to_grade: dict[str, list[Item]] = {  # in the project's order
             q: [] for q in queries if q in (request.query_ids or queries)
         }
         kinds, left_out = Counter[str](), {*unaskable(corpus, queries)}
-        wanted = frozenset(request.items)
+        wanted = None if request.items is None else frozenset(request.items)
         pool = [one for one in projects.pool(project) if one.query_id in to_grade]
         for item in (one.item for one in pool):
-            if request.items and item not in wanted:
+            if item in not_asked or (wanted is not None and item not in wanted):
                 continue
             if item[1] not in corpus.row_of or item[0] in left_out:
                 kinds["gone"] += 1
@@ -335,10 +340,8 @@ class GradePool(ModelTask[GradeCounts]):
         )
 
     def _judgment(self, item: Item, answer: Graded) -> Judgment:
-        held, project = self._before.get(item), self.request.project
-        # Two runs at once that get the same answer store it once.
-        said = (str(answer.grade), answer.reason, "" if held is None else held.event)
-        event = BY_MODEL + key_of(*self.key, *item, self._annotator, *said)[:24]
+        project = self.request.project
+        event = BY_MODEL + secrets.token_hex(12)
         about: Any = {"note": answer.reason, "origin": "model", "event": event}
         about["instruction"] = self._queries[item[0]].instruction or ""
         return checked(project, Judgment(*item, self._annotator, answer.grade, **about))
@@ -386,7 +389,8 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         ``annotator`` skipped; the same seed gives the same order."""
         known = self._library.open(project.corpus).row_of
         judgments = self._projects.judgments(project)
-        graded = {j.item for j in judgments if j.origin == "model" and j.relevance is not None}
+        by_models = (j for j in judgments if j.origin == "model" and not is_unread(j))
+        graded = {j.item for j in by_models if j.relevance is not None}
         people = [j for j in judgments if j.origin != "model"]
         seen = {
             j.item for j in people if j.verdict in ("grade", "unsure") or j.annotator == annotator

@@ -129,7 +129,9 @@ def check_scale(scale: Scale) -> Scale:
         )
     if any(not grade.name.strip() for grade in scale.grades):
         raise BadInputError(f"A grade of the scale '{scale.name}' has no name.", "Name them all.")
-    return Scale(scale.name, tuple(sorted(scale.grades, key=lambda grade: grade.value)))
+    if scale.relevant_from not in (None, *values):
+        raise BadInputError(f"The scale has no grade {scale.relevant_from}.", "Use one of its own.")
+    return replace(scale, grades=tuple(sorted(scale.grades, key=lambda grade: grade.value)))
 
 
 def printable(text: str) -> str:
@@ -210,8 +212,14 @@ _GUIDELINES = {
 # -- judgments ---------------------------------------------------------------------------------
 
 BY_MODEL, BUILT = MADE = ("grading-", "build-")
-"""First words of the ids of judgments by a model that grades, and of a build, which are known
-positives of its queries."""
+"""First words of the ids of judgments by a model that grades, and of a build."""
+
+
+def is_unread(judgment: Judgment) -> bool:
+    """Whether a build wrote a model's grade that comes from a label, not from reading."""
+    return judgment.origin == "model" and judgment.event.startswith(BUILT)
+
+
 GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 """Verdicts that a person can give; an undo is separate."""
 

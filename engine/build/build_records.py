@@ -103,7 +103,7 @@ class Clustering:
         for cluster in self.clusters:
             stay = tuple(doc_id for doc_id in cluster.doc_ids if doc_id in doc_ids)
             others = tuple(doc_id for doc_id in cluster.distractors if doc_id in doc_ids)
-            if stay:
+            if stay or (others and cluster.maker == "person"):
                 kept.append(replace(cluster, doc_ids=stay, distractors=others))
         return replace(self, clusters=tuple(kept))
 
@@ -175,10 +175,13 @@ def clustering_basis(
     return digest(spec.distance, sorted(labels.items()), *more)
 
 
-def expanding_basis(spec: BuildSpec, queries: Iterable[BuildQuery]) -> str:
+def expanding_basis(
+    spec: BuildSpec, queries: Iterable[BuildQuery], distractors: Collection[str]
+) -> str:
     """A digest of what the collection rests on."""
     asked = sorted((query.key, query.text, query.doc_ids) for query in queries)
-    return digest(asked, spec.systems, spec.depth)
+    more = [sorted(distractors)] if distractors else []
+    return digest(asked, spec.systems, spec.depth, *more)
 
 
 def label_counts(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:

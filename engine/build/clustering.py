@@ -141,7 +141,7 @@ def finished(
     for cluster in sorted(made, key=lambda c: -len(c.doc_ids)):
         others = tuple(d for d in cluster.doc_ids if d in distractors and d not in cluster.put)
         doc_ids = tuple(d for d in cluster.doc_ids if d not in others)
-        if not doc_ids:
+        if not doc_ids and cluster.maker != "person":
             continue
         cluster = replace(cluster, doc_ids=doc_ids, distractors=others)
         if cluster.maker != "person":

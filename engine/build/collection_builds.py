@@ -14,7 +14,7 @@ from typing import Any
 from engine.annotate.adjudication import DecidedQrels
 from engine.annotate.annotation import Annotation
 from engine.annotate.judgment_io import Form
-from engine.annotate.projects import check_annotator
+from engine.annotate.projects import check_annotator, is_unread
 from engine.build.build_records import Expanded, check_spec
 from engine.build.opened_build import OpenBuild
 from engine.build.steps import RunStep
@@ -44,7 +44,7 @@ def provenance(build: OpenBuild) -> Provenance:
     """Where a collection comes from."""
     state, labels, clusters = build.state(), build.labels(), build.clusters()
     asked, expanded = build.asked(), build.in_project()
-    grades, scale = _grades(build, expanded)
+    grades, scale, relevant = _grades(build, expanded)
     shares = [query.overlap.share for query in asked]
     return Provenance(
         spec=build.spec,
@@ -59,7 +59,7 @@ def provenance(build: OpenBuild) -> Provenance:
         positives={one.query_id: len(one.doc_ids) for one in expanded},
         found={
             one.query_id: sum(
-                grade > min(scale) and doc_id not in one.doc_ids
+                grade >= relevant and doc_id not in one.doc_ids
                 for doc_id, grade in grades.get(one.query_id, {}).items()
             )
             for one in expanded
@@ -68,6 +68,12 @@ def provenance(build: OpenBuild) -> Provenance:
         edits={step.step: step.edits for step in state.steps},
         models={step.step: step.model for step in state.steps if step.model},
         expressions=dict(Counter(label.expression for label in labels if label.text)),
+        confirmed={
+            one.query_id: sum(
+                grades.get(one.query_id, {}).get(d) == max(scale) for d in one.doc_ids
+            )
+            for one in expanded
+        },
         rejected={
             one.query_id: tuple(
                 doc_id
@@ -81,12 +87,13 @@ def provenance(build: OpenBuild) -> Provenance:
 
 def _grades(
     build: OpenBuild, expanded: Sequence[Expanded]
-) -> tuple[Mapping[str, Mapping[str, int]], Sequence[int]]:
-    """query_id -> grades by document, as they count, and the values of the scale."""
+) -> tuple[Mapping[str, Mapping[str, int]], Sequence[int], int]:
+    """query_id -> grades by document, as they count; the scale, and where relevant begins."""
     if not expanded:
-        return {}, ()
+        return {}, (), 0
     project = build.project()
-    return build.annotation.exchange.qrels(project).grades, project.scale.values
+    grades = build.annotation.exchange.qrels(project).grades
+    return grades, project.scale.values, project.scale.relevant
 
 
 def _checked(build: OpenBuild, expanded: Sequence[Expanded]) -> int:
@@ -96,7 +103,7 @@ def _checked(build: OpenBuild, expanded: Sequence[Expanded]) -> int:
     asked = {one.query_id for one in expanded}
     judgments = build.annotation.judgments(build.project())
     graded = [j for j in judgments if j.relevance is not None and j.query_id in asked]
-    by_model = {j.item for j in graded if j.origin == "model"}
+    by_model = {j.item for j in graded if j.origin == "model" and not is_unread(j)}
     return len(by_model & {j.item for j in graded if j.origin != "model"})
 
 

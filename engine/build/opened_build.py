@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.projects import check_annotator
+from engine.annotate.projects import check_annotator, is_unread
 from engine.build.build_records import (
     RESULTS,
     Clustering,
@@ -149,10 +149,10 @@ def edited(
     old = {cluster.key: cluster for cluster in before.clusters}
     kept = []
     for cluster in clusters:
-        if cluster.doc_ids:
+        if cluster.doc_ids or cluster.distractors:
             name = check_line(cluster.name, "cluster's name", LONGEST_LABEL)
             if not name:
-                which = f"The cluster of '{cluster.doc_ids[0]}'"
+                which = f"The cluster of '{(*cluster.doc_ids, *cluster.distractors)[0]}'"
                 raise BadInputError(f"{which} has no name.", "Name it.")
             doc_ids = tuple(sorted(cluster.doc_ids, key=lambda i: order.get(i, len(order))))
             new = replace(cluster, name=name, doc_ids=doc_ids)
@@ -305,7 +305,8 @@ class OpenBuild:
                 new = (label, bases[doc_id], how)
                 if old is None or (old.label, old.basis, old.expression) != new:
                     where = (*self._place, doc_id)
-                    rows.append(LabelRow(*where, label, "", "person", author, new[1], now, how))
+                    quote = old.quote if old is not None and old.label == label else ""
+                    rows.append(LabelRow(*where, label, quote, "person", author, new[1], now, how))
             return rows
 
         self.ledger.builds.change_labels(*self._place, changed)
@@ -507,7 +508,9 @@ class OpenBuild:
         asked = {one.query_id for one in expanded}
         pool = {one.item for one in self.annotation.pool(project) if one.query_id in asked}
         judgments = self.annotation.judgments(project)
-        graded = {j.item for j in judgments if j.relevance is not None}
+        lowest = min(project.scale.values)
+        read = (j for j in judgments if not is_unread(j) or j.relevance == lowest)
+        graded = {j.item for j in read if j.relevance is not None}
         return len(pool & graded), len(pool)
 
     # -- the steps ---------------------------------------------------------------------
@@ -554,7 +557,9 @@ class OpenBuild:
         )
         expanded = self.expanded()
         graded, pooled = self.candidates(expanded)
-        expand = state("expand", graded, pooled, expanding_basis(self.spec, self.asked()))
+        expand = state(
+            "expand", graded, pooled, expanding_basis(self.spec, self.asked(), distractors)
+        )
         if expanded and not pooled:  # the project was deleted
             expand = replace(expand, stale=expand.at is not None)
         steps = (self._label_state(), collapse, verbalise, expand)

@@ -12,7 +12,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.annotate.model_grading import CLUSTER, Asked, grading, in_words, is_built
-from engine.annotate.projects import BUILT, check_annotator, checked, is_member, model_annotator
+from engine.annotate.projects import (
+    BUILT,
+    check_annotator,
+    checked,
+    is_member,
+    is_unread,
+    model_annotator,
+)
 from engine.build.build_prompts import (
     DOCUMENT_TOKENS,
     MOST_LABELS,
@@ -48,6 +55,7 @@ from engine.types.annotating import (
     GradeCounts,
     GradeMeaning,
     GradingRequest,
+    Item,
     Judgment,
     PoolRequest,
     Project,
@@ -96,7 +104,8 @@ async def label(work: Work) -> TaskReport[int]:
         rows = [
             LabelRow(
                 *(spec.corpus, spec.name, doc_id, answer.label, answer.quote),
-                *("model", model, bases[doc_id], now, answer.expression),
+                *("model", model, bases[doc_id], now),
+                answer.expression if answer.label else "implied",
             )
             for doc_id, answer in answers.items()
             if answer is not None
@@ -267,7 +276,7 @@ async def expand(work: Work) -> TaskReport[int]:
     """Make the project or update it: queries, the documents of their clusters graded against them,
     then what systems retrieve, beside those that got the highest grade."""
     build = work.build
-    basis = expanding_basis(build.spec, build.asked())
+    basis = expanding_basis(build.spec, build.asked(), build.distractors())
     project = await asyncio.to_thread(_saved_project, work)
     expanded, notes = await asyncio.to_thread(_asked, work, project)
     work.say(0, 0)  # how much there is to grade is known when the pools are filled
@@ -277,7 +286,9 @@ async def expand(work: Work) -> TaskReport[int]:
     members = tuple((one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids)
     request = GradingRequest(project, tuple(one.query_id for one in expanded))
     first = await _graded(work, replace(request, anchors=0, items=members))
-    report = await _graded(work, request)
+    notes += await asyncio.to_thread(_write_known, work, project, expanded)
+    others = {item.item for item in build.annotation.pool(project)}.difference(members)
+    report = await _graded(work, replace(request, items=tuple(others)))
     if not project.model_grades:
         notes += (
             f"Grades of models do not count in the project '{project.name}': what no person graded "
@@ -287,9 +298,9 @@ async def expand(work: Work) -> TaskReport[int]:
         await asyncio.to_thread(work.keep, (*expanded,), basis)
     return TaskReport(
         result=first.result.graded + report.result.graded,
-        failed=report.failed,
-        left=report.left,
-        notes=(*notes, *report.notes),
+        failed=first.failed + report.failed,
+        left=first.left + report.left,
+        notes=(*dict.fromkeys(notes), *report.notes),
     )
 
 
@@ -392,12 +403,24 @@ def free_id(name: str, taken: Iterable[str]) -> str:
 
 def _write_known(work: Work, project: Project, expanded: Sequence[Expanded]) -> tuple[str, ...]:
     """Write what needs no question: the highest grade of documents that people put into clusters,
-    the lowest of distractors. Takes back what does not hold any more, with a note."""
-    current = {(j.item, j.annotator): j for j in work.build.annotation.judgments(project)}
-    known = {(j.item, j.annotator): j for j in _known(work, project, expanded)}
-    asked = {one.query_id for one in expanded}
-    mine = [j for j in current.values() if j.event.startswith(BUILT) and j.query_id in asked]
-    gone = [_withdrawn(j) for j in mine if (j.item, j.annotator) not in known]
+    the lowest of distractors. Takes back what does not hold any more, with a note; a grade that a
+    member got unread holds until it is read."""
+    judgments = work.build.annotation.judgments(project)
+    current = {(j.item, j.annotator): j for j in judgments}
+    asked, lowest = {one.query_id for one in expanded}, min(project.scale.values)
+    mine = [j for j in judgments if j.event.startswith(BUILT) and j.query_id in asked]
+    unread = {j.item: j.annotator for j in mine if is_unread(j) and j.relevance == lowest}
+    known = {(j.item, j.annotator): j for j in _known(work, project, expanded, unread)}
+    members = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
+    graded = (j for j in judgments if j.origin == "model" and j.relevance is not None)
+    read = {j.item for j in graded if not is_unread(j)}
+    gone = [
+        _withdrawn(j)
+        for j in mine
+        if j.relevance is not None
+        and (j.item, j.annotator) not in known
+        and not (is_unread(j) and j.relevance != lowest and j.item in members - read)
+    ]
     new = [
         judgment
         for key, judgment in known.items()
@@ -411,14 +434,17 @@ def _write_known(work: Work, project: Project, expanded: Sequence[Expanded]) -> 
     return (f"{which} taken from clusters or labels no longer hold: withdrawn.",)
 
 
-def _known(work: Work, project: Project, expanded: Sequence[Expanded]) -> Iterator[Judgment]:
+def _known(
+    work: Work, project: Project, expanded: Sequence[Expanded], unread: Mapping[Item, str]
+) -> Iterator[Judgment]:
+    """Judgments by people and, of distractors, by a model: that of ``unread``, else this run's."""
     build, values = work.build, project.scale.values
     clusters = {c.key: c for c in (build.clustering() or Clustering()).clusters}
     distractors, labels = build.distractors(), build.shown_labels()
     members = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
 
     def judgment(query_id: str, doc_id: str, who: str, grade: int, note: str) -> Judgment:
-        origin: Any = "model" if who == grader else "person"
+        origin: Any = "model" if grade == min(values) else "person"
         event = BUILT + secrets.token_hex(12)
         made = Judgment(query_id, doc_id, who, grade, note=note, origin=origin, event=event)
         return checked(project, made)
@@ -434,8 +460,8 @@ def _known(work: Work, project: Project, expanded: Sequence[Expanded]) -> Iterat
     asked = {one.query_id for one in expanded}
     for item in build.annotation.pool(project):
         if item.query_id in asked and item.doc_id in distractors and item.item not in members:
-            note = f"Not implied: {labels[item.doc_id]}"
-            yield judgment(*item.item, grader, min(values), note)
+            note = f"Not implied: {labels.get(item.doc_id, '')}"
+            yield judgment(*item.item, unread.get(item.item, grader), min(values), note)
 
 
 def _withdrawn(judgment: Judgment) -> Judgment:

@@ -48,6 +48,7 @@ from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
 from engine.types.evaluations import (
+    RELEVANT,
     Collection,
     EvaluationRequest,
     Topic,
@@ -174,7 +175,7 @@ async def verify_and_measure(
         )
 
     lacking = sum(
-        grade >= collection.relevant_from and doc_id not in searcher.corpus.row_of
+        grade >= RELEVANT and doc_id not in searcher.corpus.row_of
         for query_id in criteria
         for doc_id, grade in collection.qrels.get(query_id, {}).items()
     )
@@ -222,7 +223,7 @@ def foreseen_gap(
 
 def _relevant(searcher: Searcher, collection: Collection, query_id: str) -> list[str]:
     grades, known = collection.qrels.get(query_id, {}), searcher.corpus.row_of
-    return [d for d, grade in grades.items() if grade >= collection.relevant_from and d in known]
+    return [d for d, grade in grades.items() if grade >= RELEVANT and d in known]
 
 
 GapJob = Job[TaskProgress, TaskReport[Gap | None]]

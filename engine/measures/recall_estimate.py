@@ -2,7 +2,7 @@
 
 Logistic regression of relevance on the standardised score, with the posterior of its two
 coefficients on a grid. Relevant documents come in groups, so that judgments tell less than as many
-independent ones: the likelihood is tempered (a quasi-binomial with an overdispersion of 3).
+independent ones: the likelihood is tempered (a quasi-binomial with an overdispersion of 10/3).
 """
 
 from __future__ import annotations

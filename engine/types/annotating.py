@@ -46,12 +46,12 @@ class Scale:
 
     name: str
     grades: tuple[GradeMeaning, ...]
-    relevant_from: int | None = None  # None: the second lowest
+    relevant_from: int | None = None  # None: what is above the lowest
 
     @property
     def relevant(self) -> int:
         """The lowest grade that counts as relevant."""
-        return self.values[1] if self.relevant_from is None else self.relevant_from
+        return min(self.values) + 1 if self.relevant_from is None else self.relevant_from
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -359,7 +359,7 @@ class GradingRequest:
     again: bool = False  # also what this model graded before
     limit: int | None = None  # candidates at most in this run; None for all
     judged: bool = False  # also what people graded, for comparison
-    items: tuple[Item, ...] = ()  # of the pool; () for all
+    items: tuple[Item, ...] | None = None  # of the pool; None for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,8 +419,3 @@ class RecallEstimate:
     total: float  # median of the posterior, at least `found`
     low: int  # low, high: a 95 % interval of the total
     high: int
-
-    @property
-    def recall(self) -> float:
-        """Estimated share of the relevant documents that is found, 0 to 1."""
-        return self.found / self.total if self.total else 1.0

@@ -172,5 +172,6 @@ class Provenance:
     edits: Mapping[str, int]  # step -> changes by people. models: step -> the model that did it.
     models: Mapping[str, str]
     expressions: Mapping[str, int]  # expression -> labelled documents
-    # query -> documents of its cluster with less than the highest grade against it
+    # query -> documents of its cluster with the highest grade, and those with a lower one
+    confirmed: Mapping[str, int]
     rejected: Mapping[str, tuple[str, ...]]

@@ -48,7 +48,7 @@ class Collection:
     documents: Path | None  # where its own documents can be imported from, or None
     source_format: str  # how to import them
     complete: bool = False  # what is not listed in `qrels` was judged 0, not left unjudged
-    relevant_from: int = RELEVANT  # lowest grade that AP, RR, recall and the gap count as relevant
+    relevant_from: int = RELEVANT  # lowest grade that AP, RR and recall count as relevant
     annotators: Mapping[str, Qrels] = field(default_factory=dict)  # before adjudication
     warnings: tuple[str, ...] = ()  # plain sentences about what is odd in its files
 

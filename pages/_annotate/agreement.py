@@ -243,16 +243,19 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
 
 def _recall(explorer: Explorer, project: Project) -> None:
     """How many relevant documents of the pools are found, and an estimate of all."""
+    # Every query is ranked: not before it is wanted.
+    if not st.toggle("Estimate how many there are", key="annotate_recall_wanted"):
+        return
     estimates: Mapping[str, RecallEstimate] = found(explorer, project, "recall")
     if not estimates:
         empty(f"No estimate yet. Judge at least {FEWEST_JUDGED} documents of a query.")
         return
     every = estimates[""]
+    share = f", at least {every.found / every.high:.0%}" if every.found else ""
     facts(
         f"{every.found:,} found of an estimated {every.total:,.0f} "
-        f"({every.low:,} to {every.high:,}) in the pools of "
-        f"{counted(len(estimates) - 1, 'query', 'queries')}; at least "
-        f"{every.found / (every.high or 1):.0%} found."
+        f"({every.low:,} to {every.high:,}){share}, in the pools of "
+        f"{counted(len(estimates) - 1, 'query', 'queries')}."
     )
     rows = [
         {
@@ -266,7 +269,7 @@ def _recall(explorer: Explorer, project: Project) -> None:
         if query_id
     ]
     grid(rows, "annotate_recall", "Relevant documents of each query", height="content")
-    dim("From judgments and the ranking by the default system. Above the lowest grade is relevant.")
+    dim(f"From the ranking by the default system; relevant from grade {project.scale.relevant}.")
 
 
 def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None:

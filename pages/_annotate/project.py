@@ -511,6 +511,8 @@ def _kind(scale: Scale) -> str:
 def _scale(project: Project, kind: str, lines: str) -> Scale:
     """The scale of the form; one that was edited is the one that counts."""
     edited = lines.strip() != scale_lines(project.scale)
+    if not edited and kind == _kind(project.scale):
+        return project.scale
     return read_scale(lines) if edited or kind == CUSTOM else SCALES[kind]
 
 

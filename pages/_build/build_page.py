@@ -458,7 +458,7 @@ def _making(explorer: Explorer, spec: BuildSpec, fields: Fields) -> None:
     left.multiselect("Systems", list(explorer.systems), list(spec.systems), **look)
     words = "Number of top documents per system."
     right.number_input("Depth", 1, 1000, spec.depth, key=fields("depth"), help=words)
-    names = {"implied": "Implied only", "both": "Implied and stated"}
+    names = {"implied": "Implied only", "both": "All with the attribute"}
     words = "Other documents with the attribute are distractors, graded lowest."
     at = [*names].index(spec.gold)
     select("Relevant documents", names, fields("gold"), last, index=at, help=words)
@@ -497,10 +497,10 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
         return
     made = explorer.builds.provenance(spec.corpus, spec.name)
     positives, more = sum(made.positives.values()), sum(made.found.values())
-    rejected = sum(map(len, made.rejected.values()))
+    confirmed = sum(made.confirmed.values())
     checked = counted(made.checked, "model grade") if made.checked else "no model grade"
     facts(
-        f"{many(made.queries, 'query')} · {positives - rejected:,} of "
+        f"{many(made.queries, 'query')} · {confirmed:,} of "
         f"{counted(positives, 'cluster document')} confirmed · "
         f"{more:,} more by pooling · {checked} checked by people"
     )
@@ -561,7 +561,7 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
         {
             "Query": (queries[query_id].text if query_id in queries else None) or query_id,
             "From cluster": positives,
-            "Confirmed": positives - len(made.rejected.get(query_id, ())),
+            "Confirmed": made.confirmed.get(query_id, 0),
             "Added by pooling": made.found.get(query_id, 0),
             "Id": query_id,
         }
@@ -607,7 +607,7 @@ def provenance_html(made: Provenance, steps: Sequence[StepState]) -> Html:
     present = f"{counted(made.labelled, 'document does', 'documents do')}, "
     present += f"{counted(made.without, 'does', 'do')} not"
     how = ", ".join(f"{made.expressions.get(kind, 0):,} {kind}" for kind in EXPRESSIONS)
-    relevant = "implied and stated" if spec.gold == "both" else "implied"
+    relevant = "all of them" if spec.gold == "both" else "implied"
     rows = [
         ("Attribute", spec.attribute),
         ("Definition", spec.guidance or "–"),

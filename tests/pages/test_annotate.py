@@ -128,7 +128,8 @@ def test_a_lead_is_led_from_the_first_judgment_to_the_export(home_page):
     project = project_with_pool(home_page, annotators=("Ada", "Grace"), first=2)
     page = visit("annotate", corpus="small", project="p", part="progress")
     assert "2 items for everybody: 0 judged by both." in shown(page)
-    assert "No estimate yet. Judge at least 10 documents of a query." in shown(page)
+    page.toggle(key="annotate_recall_wanted").set_value(True)
+    assert "No estimate yet. Judge at least 10 documents of a query." in shown(run(page))
     parts = page.segmented_control(key="annotate_part")
     assert [*parts.options] == [
         *("Judge", "Progress", "Pool", "Model", "Export and import", "Project")

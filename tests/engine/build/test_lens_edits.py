@@ -125,6 +125,8 @@ def test_documents_of_a_cluster_are_relevant_only_if_they_fit_its_query(small_co
     assert (grades[wrong], grades["bees-sensor"]) == (0, 2)
     made = builds.provenance("small", NAME)
     assert made.rejected["wireless-sensors"] == (wrong,)
+    assert made.confirmed["wireless-sensors"] == made.positives["wireless-sensors"] - 1
+    assert build.project().scale.relevant == 2
     judgments = small_copy.annotation.judgments(build.project(), "wireless-sensors")
     by_people = [j.doc_id for j in judgments if j.annotator == "Bo"]
     assert by_people == ["bees-sensor"], "who put a document into a cluster graded it"
@@ -283,3 +285,34 @@ def test_names_that_there_are_not_are_named(built):
         opened(built).set_labels({"nowhere": "x"}, AUTHOR)
     with pytest.raises(UnknownNameError, match="'c99'"):
         opened(built).set_query("c99", AUTHOR, text="x")
+
+
+def test_grades_that_an_earlier_version_wrote_unread_hold_until_they_are_read(built, server):
+    project, query_id = opened(built).project(), "wireless-sensors"
+    made = {"origin": "model", "event": "build-1"}
+    for judgment in built.annotation.judgments(project, query_id):
+        if judgment.doc_id == "bees-sensor":
+            old = replace(judgment, annotator="model:labels", relevance=2, **made)
+            gone = replace(judgment, verdict="withdrawn", relevance=None, event="test-1")
+            built.ledger.judging.add([gone, old])
+    stopped = run_step(built.builds, server, "expand", most_calls=0)
+    assert stopped.stopped == "budget"
+    grades = built.annotation.exchange.qrels(project).grades
+    assert grades[query_id]["bees-sensor"] == 2, "nothing is lost"
+    run_step(built.builds, server, "expand")
+    judgments = built.annotation.judgments(project, query_id)
+    current = {j.annotator: j.relevance for j in judgments if j.doc_id == "bees-sensor"}
+    assert current == {"model:judge": 2}
+    assert opened(built).state().next is None
+
+
+def test_a_label_that_flips_and_flips_back_leaves_the_grade_that_was_read(built, server):
+    project, query_id = opened(built).project(), "wireless-sensors"
+    for expression, expected in (("stated", 0), ("implied", 2)):
+        opened(built).set_labels({"bees-sensor": "Wireless sensors"}, "Bo", expression)
+        assert opened(built).state().next is not None
+        for step in ("collapse", "verbalise", "expand"):
+            run_step(built.builds, server, step)
+        grades = built.annotation.exchange.qrels(project).grades
+        assert grades[query_id]["bees-sensor"] == expected
+        assert opened(built).state().next is None
