@@ -60,8 +60,8 @@ MAY: dict[str, dict[str, str]] = {
         "projects queries query retired",
         "own": "adjudicate judge judgments leave queue share undo",
         "leads": "add_queries agreement agreement_over_time assign checked_queries copy create "
-        "delete deleted disagreements fill_pool history progress put rename restore retire save "
-        "share_out unaskable unjudged",
+        "delete deleted disagreements fill_pool history progress put recall rename restore retire "
+        "save share_out unaskable unjudged",
     },
     "annotation.exchange": {"leads": "export import_ qrels"},
     "annotation.filling": {"leads": "start"},
