@@ -184,7 +184,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     expect(run_area.locator(".md-line.sl-dim")).to_contain_text(
         re.compile(r"\d+ requests in \d+ rounds")
     )
-    expect(verdicts.nth(1)).to_contain_text("“deaf” on dense with the model follows")
+    expect(verdicts.nth(1)).to_contain_text("Meaning with the model follows")
     expect(verdicts.nth(1)).to_contain_text(
         re.compile(r"The model moved \d+ of the top 20, .* Original: no effect\.")
     )
