@@ -197,8 +197,9 @@ def _csfcube(path: Path) -> Collection:
                     own[query_id] = _csfcube_grades(judged, column, *place)
     by_name = dict(sorted(annotators.items()))
     # Its evaluation script has threshold_grade = 2.
-    more: Any = {"annotators": by_name, "relevant_from": 2}
-    return Collection(_name(path), tuple(topics), qrels, path, "csfcube", **more)
+    return Collection(
+        *(_name(path), tuple(topics), qrels, path, "csfcube"), relevant_from=2, annotators=by_name
+    )
 
 
 def _csfcube_grades(judged: Any, column: str, seed: str, where: str) -> dict[str, int]:

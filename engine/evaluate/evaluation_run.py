@@ -603,8 +603,11 @@ def human_rows(
         asked = tuple(topic for key, topic in topics.items() if key in shared)
         if asked:
             name = project.name or project.corpus
-            judged: Any = {"annotators": {annotator: shared}, "relevant_from": relevant_from}
-            collection = Collection(name, asked, rest, None, "", **judged)
+            collection = Collection(
+                *(name, asked, rest, None, ""),
+                relevant_from=relevant_from,
+                annotators={annotator: shared},
+            )
             breaks = [
                 ranking_of(q, [d for d in ties(q) if d in grades]) for q, grades in shared.items()
             ]

@@ -16,7 +16,7 @@ from engine.types.evaluations import RELEVANT, Grades, Qrels
 from engine.types.searches import Ranking
 
 MEASURES = (nDCG @ 10, nDCG @ 20, RR, AP, R @ 20, R @ 100, Judged @ 20)
-OF_RELEVANCE = MEASURES[2:6]
+OF_RELEVANCE = (RR, AP, R @ 20, R @ 100)
 OF_GRADES = tuple(measure for measure in MEASURES if measure not in OF_RELEVANCE)
 
 
