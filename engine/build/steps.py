@@ -515,7 +515,8 @@ def _check(build: OpenBuild, step: BuildStep) -> None:
         if build.clustering() is None:
             raise BadInputError(f"'{name}' has no clusters.", "Run the step 'collapse' first.")
         raise BadInputError(
-            f"No cluster of '{name}' becomes a query: each is too small, too large or dropped.",
+            f"No cluster of '{name}' becomes a query: each has too few documents that imply the "
+            "attribute, too many, or is dropped.",
             "Change these sizes, or merge, split or take back some clusters.",
         )
     if step == "expand" and not build.asked():
