@@ -90,7 +90,8 @@ def found(explorer: Explorer, project: Project, what: str) -> Any:
     """The progress, agreement or disagreements of a project, kept while nothing changes."""
     annotation = explorer.annotation
     settled = annotation.last_event(project), annotation.retired(project)
-    basis = (project, *settled, annotation.pooled(project))
+    corpus = explorer.library.open(project.corpus).identity
+    basis = (project, corpus, *settled, annotation.pooled(project))
     return remembered(f"annotate_{what}", basis, lambda: getattr(annotation, what)(project))
 
 
